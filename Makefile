@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs bench scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs bench bench-redact scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -130,6 +130,9 @@ docs: $(VENV)/installed ## Write the generated pages anew
 
 bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md
 	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
+
+bench-redact: $(VENV)/installed ## What the redaction finds, hits by mistake and costs; writes to docs/redaction.md; REDACT for options
+	@$(BIN)/python -m bench.redact.run $(REDACT)
 
 scale: $(VENV)/installed ## What runs over terabytes cost, by a model; writes docs/scaling.md; SCALE for options
 	@$(BIN)/python -m bench.scale $(SCALE)

@@ -20,6 +20,8 @@ ROWS: dict[str, str] = {
     "no checks": "--no-integrity-analysis",
     "no reports on tools": "--no-tool-report",
     "no anonymisation": "--no-anonymize",
+    "secrets replaced": "--redact secrets",
+    "paths, IPs and phones, too": "--redact secrets,paths,ips,phones",
     "no cleaning": "--no-cleanup-goose",
     "lines that cannot be read": "--keep-rejected",
     "what became of replies": "--trace-replies",

@@ -417,7 +417,7 @@ def test_the_fields_of_a_record_are_described(converted):
     assert list(record) == table("docs/output.md", "Records")
 
 
-@pytest.mark.parametrize("name", ["tool-usage", "tools"])
+@pytest.mark.parametrize("name", ["redactions", "tool-usage", "tools"])
 def test_the_columns_of_tables_are_described(name, converted):
     header = (converted[0] / "reports" / f"{name}.csv").read_text(encoding="utf-8").splitlines()[0]
     assert header.split(",") == table("docs/output.md", f"reports/{name}.csv")

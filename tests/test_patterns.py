@@ -15,7 +15,8 @@ from chatsquash.formats.agents.claude_code import texts as client_texts
 from chatsquash.formats.service import Service
 from chatsquash.read import replies
 from chatsquash.records.presets import text
-from chatsquash.redact import addresses, credentials
+from chatsquash.redact import addresses, credentials, encodings, ips, known, lists, paths, phones, userinfo
+from chatsquash.redact import names as listed_names
 from chatsquash.sources import compression as compressed
 from chatsquash.stages.cleaning.info_messages import _OPEN, _is_info
 from chatsquash.stores.address import _HOSTS
@@ -24,8 +25,12 @@ from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linea
 
 # Patterns that only the running code knows, by what stands there: what they may be.
 KINDS = [re.compile(kind.begins) for kind in compressed.KINDS.values()]
-ADDRESSES = [addresses._ADDRESS, addresses._ADDRESS_IN_SOURCE, addresses._OURS, addresses._DOMAIN]
+ADDRESSES = [addresses._ADDRESS, addresses._ADDRESS_IN_SOURCE, addresses._ADDRESS_IN_URL]
+OF_ADDRESSES = [addresses._OURS, addresses._DOMAIN, addresses._DOMAIN_IN_URL]
+USERINFO = [userinfo._USERINFO, userinfo._WRITTEN, userinfo._WITHIN]
 CREDENTIALS = [credentials._START, credentials._QUOTE, credentials._SENT_END, credentials._QUERY_END, rb"(?<=\])"]
+FORMS = [encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN]
+IN_FORMS = [*(pattern.pattern for pattern in FORMS), "some-value", "[A-Za-z0-9+/]{20,}", "(?:c29tZS12YWx1ZSBpcyBo)*"]
 WORDS_OF_USERS = [users._COMPLAINT, users._CORRECTION, users._THANK, users._ENGLISH]
 RUNNING = {
     (
@@ -42,8 +47,18 @@ RUNNING = {
     ],
     ("chatsquash.stores.objects", "words"): [("search", re.compile(words)) for words, *_ in _WHY],
     ("chatsquash.redact.addresses", "re.compile"): [
-        *(("search", re.compile(pattern)) for pattern in ADDRESSES[:2]),
-        *(("match", re.compile(pattern)) for pattern in ADDRESSES[2:]),
+        *(("search", re.compile(pattern)) for pattern in ADDRESSES),
+        *(("match", re.compile(pattern)) for pattern in OF_ADDRESSES),
+    ],
+    ("chatsquash.redact.encodings", "pattern"): [("sub", pattern) for pattern in (*FORMS, listed_names._PIECED)],
+    ("chatsquash.redact.encodings", "self._pattern"): [
+        ("finditer", pattern) for pattern in (*FORMS, listed_names._PIECED)
+    ],
+    ("chatsquash.redact.lists", "pattern"): [("findall", pattern) for pattern in lists._TOKENS],
+    ("chatsquash.redact.userinfo", "re.compile"): [
+        ("finditer", re.compile(userinfo._USERINFO)),
+        *(("search", re.compile(f":|%{again}3[aA]")) for again in ("", "25", "2525", "252525")),
+        ("fullmatch", re.compile(userinfo._SPARED)),
     ],
     ("chatsquash.redact.credentials", "pattern"): [
         ("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS
@@ -51,7 +66,24 @@ RUNNING = {
 }
 # What goes through a whole text with several patterns, or with one time after time.
 WALKS = [
-    ("addresses", lambda text: deque(addresses.addresses(text), maxlen=0), ADDRESSES, 0),
+    ("addresses", lambda text: deque(addresses.private(text), maxlen=0), [*ADDRESSES, *OF_ADDRESSES, *USERINFO], 0),
+    ("passwords", userinfo.passwords, USERINFO, 0),
+    ("known values", known.values({"some-value": ("SECRET", "known")}), IN_FORMS, 0),
+    ("names", listed_names.names(b"Some Body"), [*IN_FORMS, listed_names._FILLED.pattern], 0),
+    (
+        "hashes",
+        lists.Lists(known=b"sha256:" + b"0" * 64).found,
+        [*IN_FORMS, *(each.pattern for each in lists._TOKENS)],
+        0,
+    ),
+    ("phones", phones.phones("US"), [phones._WITH_CODE.pattern, phones._LOCAL.pattern], 0),
+    ("IP addresses", ips.ips, [ips._FOUR.pattern, ips._SIX.pattern], 0),
+    (
+        "paths",
+        paths.paths,
+        [paths._HOME.pattern, paths._DASHED.pattern, paths._PROMPT.pattern, paths._LISTED.pattern],
+        0,
+    ),
     (
         "without_credentials",
         lambda data: deque(credentials.without_credentials([data]), maxlen=0),

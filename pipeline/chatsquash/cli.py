@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from chatsquash import __version__
+from chatsquash import __version__, click_privacy
 from chatsquash.click_options import (
     SHARD_OPTIONS,
     Command,
@@ -121,7 +121,18 @@ _output = option(
     help="Folder for records and reports, or its URL.",
 )
 _single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
-_DECIDING = ("cleaning", "sessions", "sampling", "shape", "supplied", "reading", "addresses", "checks", "grouping")
+_DECIDING = (
+    "cleaning",
+    "sessions",
+    "sampling",
+    "shape",
+    "supplied",
+    "reading",
+    "addresses",
+    "privacy",
+    "checks",
+    "grouping",
+)
 _TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "bounds")
 
 
@@ -212,20 +223,23 @@ def shards(logs: tuple[str, ...], *, count: int, **given: Any) -> None:
 
 @cli.command(cls=Command)
 @argument("output", metavar="OUT")
+@option("--anonymize-key-file", "key_file", metavar="FILE", help="The key of the shards, where paths are replaced.")
 @_telling
-def merge(output: str, **given: Any) -> int:
+def merge(output: str, *, key_file: str | None, **given: Any) -> int:
     """Write the dataset of all shards of an output folder, which is that of one run on one machine.
 
     Exits as convert does.
     """
     from chatsquash.platform import collect_less
+    from chatsquash.redact.keys import load_key
     from chatsquash.report.progress import Watch
     from chatsquash.run.shards.merge import merge as run
     from chatsquash.write.outputs import place_of
 
     collect_less()
+    key = load_key(key_file) if key_file else None
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
-        summary = run(place_of(output), watch.observer)
+        summary = run(place_of(output), watch.observer, key=key, is_named=is_typed("key_file"))
     return _told(summary, given)
 
 
@@ -238,17 +252,19 @@ def merge(output: str, **given: Any) -> int:
 @option("--against", multiple=True, metavar="EVALSET", help="Report records that share 13 words in a row with this.")
 @options("flag_phrase", "check_arguments")
 @option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
+@click_privacy.finding
 @option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
 def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
     """Check the records of datasets, JSONL or Parquet, files or folders of them; calls may be native or inlined.
 
-    Prints the findings, and their counts by code on standard error. Exits with 3 when one of them is an error. FILE is
-    a .jinja file, a tokenizer_config.json, a chat_template.json or the folder of a model.
+    Prints the findings, and their counts by code on standard error. Exits with 3 when one of them is an error, or is
+    what --redact names. FILE is a .jinja file, a tokenizer_config.json, a chat_template.json or the folder of a model.
     """
     from collections import Counter
     from itertools import chain
 
     from chatsquash.checks.phrases import Phrases
+    from chatsquash.redact.asked import redactor
     from chatsquash.report import findings as report
     from chatsquash.report.summary import by_code
     from chatsquash.run import template as trying
@@ -270,9 +286,12 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         return 0
     trials = trying.Trials(template, trainer, **render) if template else None
     evaluation = _evaluation(given["against"])
+    gates = click_privacy.gates(given)
+    wanted = click_privacy.private_of(given, needs_key=False)
     looks = Looks(
         phrases=Phrases(given["flag_phrase"]),
-        addresses=given["anonymize"],
+        addresses=wanted.anonymize,
+        private=redactor(wanted),
         also=trials.look if trials else None,
         overlap=evaluation.look if evaluation else None,
         arguments=given["check_arguments"],
@@ -287,7 +306,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         beside = [*(trials.summary() if trials else ()), *([evaluation.told()] if evaluation else [])]
         for line in (*beside, *by_code("findings", counts), *(trials.mended() if trials else ())):
             click.echo(line, err=True)
-    return LEFT_OUT if any(severity == "error" for severity, _ in counts) else 0
+    return LEFT_OUT if any(severity == "error" or code in gates for severity, code in counts) else 0
 
 
 def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
@@ -335,17 +354,27 @@ def stats(
 
 @cli.command(cls=Command)
 @argument("output", metavar="OUT")
+@argument("given", nargs=-1, metavar="[LOGS]...")
 @option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
-def verify(output: str, *, logs: bool) -> int:
+@option("--anonymize-key-file", "key_file", metavar="FILE", help="With LOGS: the key of the run.")
+def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | None) -> int:
     """Compare an output folder, or its URL, with its run.json: the hash of every file, counts and sums.
 
-    Prints what does not agree. Exits with 3 when something does not.
+    LOGS, as they were given to convert, are needed with --logs where their paths were replaced. Prints what does not
+    agree. Exits with 3 when something does not.
     """
+    from chatsquash.redact.keys import load_key
     from chatsquash.run.verify import verify as run
+    from chatsquash.run.verify_logs import Known
     from chatsquash.text import counted, escaped
     from chatsquash.write.outputs import place_of
 
-    done = run(place_of(output), logs=logs)
+    if given and not logs:
+        raise click.UsageError("LOGS are compared with --logs only: add that, or leave them out.")
+    if not given and is_typed("key_file"):
+        raise click.UsageError("--anonymize-key-file has no effect without LOGS: add these, or leave it out.")
+    known = Known(given, load_key(key_file)) if given else None
+    done = run(place_of(output), logs=logs, known=known)
     for problem in done.problems:
         click.echo(escaped(problem))
     compared = [counted(done.files, "file"), *([counted(done.logs, "log")] if logs else [])]
@@ -429,7 +458,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, **given:
     help="With --sendable: reasoning that the service has not signed goes, or is text.  [default: drop]",
 )
 @option("--anonymize/--no-anonymize", default=False, help="Replace e-mail addresses by pseudonyms.")
-@option("--anonymize-key-file", metavar="PATH", help="The key of the pseudonyms.")
+@click_privacy.replacing
 @option("--workers", type=click.IntRange(min=1), help="Processes.  [default: the cores]")
 @option("--force", is_flag=True, help="Replace files that are there.")
 @option("--quiet", "-q", is_flag=True, help="No progress, and do not say what was lost.")
@@ -443,12 +472,41 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
     from chatsquash.report.progress import Bar
     from chatsquash.translate.files import Translation, write_all
 
-    if not given["anonymize"] and is_typed("anonymize_key_file"):
-        raise click.UsageError("--anonymize-key-file has no effect without --anonymize: add that, or leave it out.")
-    wanted = Translation(to, workers=workers or cores(), **given)
+    private = click_privacy.private_of(given)
+    wanted = Translation(to, workers=workers or cores(), private=private, **given)
     stdin, stdout = (getattr(stream, "buffer", None) for stream in (sys.stdin, sys.stdout))  # they may be closed
     with Bar(quiet=quiet) as bar:
         done = write_all(inputs, wanted, stdin, stdout, bar.observe)
+    if not quiet:
+        with _whoever_listens():
+            click.echo("\n".join(done.lines()), err=True)
+    return 0 if done.complete else LEFT_OUT
+
+
+@cli.command(cls=Command)
+@argument("inputs", nargs=-1, required=True, metavar="IN...")
+@option(
+    "--output", "-o", required=True, metavar="OUT", help="The folder, or the file where IN is one and OUT is named so."
+)
+@click_privacy.replacing
+@options("write_known")
+@option("--force", is_flag=True, help="Replace files that are there.")
+@option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **given: Any) -> int:
+    """Write datasets, JSONL or Parquet, once more with placeholders in the place of what is private.
+
+    IN are files, folders or globs. Records keep their shape, their order and their files. A record that cannot be
+    searched is left out, and said. Exits with 3 when one was left out.
+    """
+    from chatsquash.report import findings as report
+    from chatsquash.report.progress import Bar
+    from chatsquash.run.redact.redact import Watch
+    from chatsquash.run.redact.redact import redact as run
+
+    wanted = click_privacy.private_of(given)
+    with Bar(quiet=quiet) as bar:
+        watch = Watch(lambda finding: click.echo(report.as_text(finding)), bar.observe)
+        done = run(inputs, output, wanted, watch, force=force)
     if not quiet:
         with _whoever_listens():
             click.echo("\n".join(done.lines()), err=True)

@@ -181,7 +181,7 @@ def _click_option(option: Declared) -> click.Option:
 def _type(option: Declared) -> Any:
     if option.metavar == "SIZE":
         return _Size()
-    if option.metavar == "TEXT" and option.kind == tuple[str, ...]:
+    if option.metavar in ("TEXT", "NAME=REGEX") and option.kind == tuple[str, ...]:
         return _Phrase()
     if option.least is not None:
         return click.IntRange(option.least, option.most)
@@ -260,9 +260,22 @@ def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
     _pass_over_alias(given)
     asked = without_idle(Options(**{each.name: given[each.name] for each in declared() if each.name in given}))
     group_by = _group_by(asked.group_by) if given["single_file"] else asked.group_by
-    needs_key = asked.anonymize and (makes_key or given["anonymize_key"])
+    asked = _with_kinds(asked)
+    needs_key = asked.has_key and (makes_key or given["anonymize_key"])
     key = load_key(given["anonymize_key"]) if needs_key else None
     return replace(asked, group_by=group_by, anonymize_key=key, workers=asked.workers or cores(), **_contents(asked))
+
+
+def _with_kinds(asked: Options) -> Options:
+    """The options with what the kinds of ``--redact`` say of others."""
+    from chatsquash.redact.asked import parts, with_kinds
+
+    kinds, _ = parts(asked.redact)
+    if kinds == "none" and is_typed("anonymize") and asked.anonymize:
+        raise click.UsageError("--redact none has no effect with --anonymize: leave one of them out.")
+    if kinds and "emails" in kinds.split(",") and not asked.anonymize:
+        raise click.UsageError("--redact emails has no effect with --no-anonymize: leave one of them out.")
+    return with_kinds(asked)
 
 
 def _pass_over_alias(given: dict[str, Any]) -> None:
@@ -291,6 +304,11 @@ def _contents(asked: Options) -> dict[str, Any]:
         readers = {"tools_file": supplied.tools, "system_file": supplied.system}
         named = {name: getattr(asked, name) for name in readers if getattr(asked, name)}
         found = {name: supplied.read(path, readers[name]) for name, path in named.items()}
+    for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
+        if isinstance(path := getattr(asked, name), str):
+            from chatsquash.redact.asked import content
+
+            found[name] = content(path)
     if asked.template:
         from chatsquash.templates.source import packed
 

@@ -41,6 +41,8 @@ class LoggedReply(Struct, frozen=True, array_like=True):
     """What became of its reasoning; ``None``: it had none."""
     others: tuple[Stands, ...] = ()
     """Where else it stands, in the order of the records."""
+    redacted: bool = False
+    """Whether it is not trained on since a placeholder stands in it for a secret."""
 
     def moved(self, others: tuple[Stands, ...]) -> LoggedReply:
         """The same where its record is not written after all, but others are that hold it."""

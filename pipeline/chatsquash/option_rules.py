@@ -41,6 +41,8 @@ class Pair(NamedTuple):
             other = given.folder
         if self.other == "loss" and given.samples != "session":  # which say what is trained on, too
             other = given.samples
+        if self.idle == "anonymize_key" and given.has_key:
+            return False  # placeholders are made with it, too
         if self.idle == "template" and (given.max_tokens is not None or given.tokenizer is not None):
             return False  # it says what tokens are counted of
         if isinstance(value, list):
@@ -157,6 +159,13 @@ PAIRS = (
         "`--drop` with `--no-integrity-analysis`, of a code that is found by checking records",
         rest=_looked_for,
     ),
+    Pair(
+        "phone_region",
+        "redact",
+        lambda kinds: "phones" not in (kinds or "").split(","),
+        "`--phone-region` without `--redact phones`",
+        "phones",
+    ),
     Pair("on_invalid", "strict", _is(True), "`--on-invalid abort` with `--strict`, which stops for more", only="abort"),
     Pair("keep_rejected", "strict", _is(True), "`--keep-rejected` with `--strict`, which stops at the first such line"),
     Pair("seed", "split", _is(None, ""), "`--seed` without `--split`", _SHARES),
@@ -248,6 +257,10 @@ def _refuse_together(options: Options) -> None:
         _refuse_unknown(options)
     _refuse_duplicates(options)
     _refuse_filters(options)
+    if options.replaces or options.redact is not None or options.redact_rules is not None or options.allow is not None:
+        from chatsquash.redact import asked  # not where none is given, which would take time
+
+        asked.refuse_wrong(options)
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):
         raise UsageError(f"unpaired_text {options.unpaired_text!r}: not a text")
 

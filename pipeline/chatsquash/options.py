@@ -5,6 +5,7 @@ from the declarations.  An option is added by a field of ``Options`` alone; its 
 stand in ``option_rules``.
 """
 
+import re
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from importlib import import_module
@@ -33,6 +34,8 @@ Enums = Literal["keep", "text"]
 Tools = Literal["first", "last", "used"]
 Unpaired = Literal["refuse", "cut", "close"]
 Media = Literal["refuse", "drop", "keep"]
+KINDS = ("secrets", "kingfisher", "phones", "ips", "paths", "names")
+"""What may be replaced beside e-mail addresses."""
 ERRORS = "errors"
 """What stands among codes of findings for every finding that is an error."""
 _USUAL_FLAGS: dict[str, Loss] = {
@@ -105,6 +108,7 @@ _session = partial(option, group="sessions")
 _shape = partial(option, group="shape")
 _supplied = partial(option, group="supplied", metavar="FILE", content=True)
 _sample = partial(option, group="sampling")
+_privacy = partial(option, group="privacy")
 _dataset = partial(option, group="dataset")
 _filter = partial(option, group="filters")
 _bound = partial(option, group="bounds", least=1)
@@ -234,6 +238,31 @@ class Options:
         secret=True,
     )
     """The key itself; ``None``: that of the key file, see ``redact.keys``."""
+    redact: str | None = _privacy(
+        None,
+        "What placeholders take the place of: secrets (or secrets+kingfisher, with a second opinion), phones, ips, "
+        "paths, names:FILE, emails; or none.",
+        metavar="KINDS",
+        usually="emails",
+    )
+    redact_names: bytes | None = _privacy(None, "The same as --redact names:FILE.", metavar="FILE", content=True)
+    redact_rules: bytes | None = _privacy(
+        None, "Rules of your own that find secrets, as TOML.", metavar="FILE", content=True
+    )
+    redact_pattern: tuple[str, ...] = _privacy(
+        (), "Also find what fits a pattern, in linear time.", metavar="NAME=REGEX"
+    )
+    redact_known: bytes | None = _privacy(
+        None, "Also find these values, or those with these hashes, wherever they stand.", metavar="FILE", content=True
+    )
+    allow: bytes | None = _privacy(None, "Values that stay: plain, re:... or sha256:....", metavar="FILE", content=True)
+    deny: bytes | None = _privacy(None, "Values that are secrets, in the same form.", metavar="FILE", content=True)
+    phone_region: str | None = _privacy(
+        None, "The country of phone numbers without a country code, as in DE.", metavar="REGION"
+    )
+    write_known: str | None = _privacy(
+        None, "Write the hashes of the secrets found, for --redact-known.", metavar="FILE"
+    )
     integrity_analysis: bool = option(True, "Check the records.", group="checks")
     check_arguments: bool = option(False, "Hold the arguments of calls to the definitions.", group="checks")
     group_by: GroupBy = option("date", "One file per what.", group="grouping", decides="output")
@@ -335,6 +364,23 @@ class Options:
     def shape(self) -> SampleShape:
         """How a sample of a reply says what is trained on."""
         return self.sample_shape or ("prompt-completion" if self.preset == "hf" else "messages")
+
+    @property
+    def redacts(self) -> tuple[str, ...]:
+        """The kinds that placeholders take the place of, e-mail addresses aside, in order."""
+        asked = {part.strip().partition(":")[0] for part in re.split("[,+]", self.redact or "")}
+        asked |= {"names"} if self.redact_names is not None else set()
+        return tuple(kind for kind in KINDS if kind in asked)
+
+    @property
+    def replaces(self) -> bool:
+        """Whether anything but e-mail addresses is replaced."""
+        return bool(self.redacts or self.redact_pattern or self.deny or self.redact_known)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether anything is replaced, for which a key is needed."""
+        return self.anonymize or self.replaces
 
     @property
     def flag(self) -> Loss:

@@ -185,6 +185,18 @@ class Ending(NamedTuple):
     last_user_evidence: str | None = None
 
 
+class Redaction(Struct, frozen=True, array_like=True):
+    """A private value that was found in a record, and is told by nobody."""
+
+    kind: str
+    rule: str
+    fingerprint: str
+    """As in its placeholder: keyed, so that a guess cannot be tested; empty where a run has no key."""
+    count: int
+    digest: str = ""
+    """Its SHA-256, where the hashes of values are asked for."""
+
+
 class Record(Struct, frozen=True, array_like=True):
     """A record as it is written, and what is known of it."""
 
@@ -230,6 +242,12 @@ class Record(Struct, frozen=True, array_like=True):
     """Where its line stands, on its way from another process."""
     digest: bytes = b""
     """The XXH3 of its line, 128 bits."""
+    secrets: int = 0
+    """Secrets found in it, repeated ones each time."""
+    replaced: int = 0
+    """Those of them that placeholders stand for."""
+    redactions: list[Redaction] = []
+    """The private values found in it, e-mail addresses aside."""
     alike: Likeness | None = None
     """``None`` where nobody compares records by more than their bytes."""
 
@@ -280,6 +298,17 @@ class Family(NamedTuple):
     """As in ``Outcome``."""
 
 
+class Named(Struct, frozen=True, array_like=True):
+    """How a log is called where something private stands in its paths."""
+
+    shown: str
+    name: str
+    pieces: list[str]
+    """Of each of its files, where it has several."""
+    digest: str = ""
+    """Tells its path from others, to whoever has the key."""
+
+
 class Outcome(Struct, frozen=True, array_like=True):
     """What became of one session; plain data, so that it can cross to another process."""
 
@@ -326,6 +355,10 @@ class Outcome(Struct, frozen=True, array_like=True):
     """That of the log, or the agent that wrote it."""
     tokens: Tokens = Tokens()
     """Those of all exchanges of the session as they are logged, each response counted once."""
+    kept: list[bytes] = []
+    """Its lines that could not be read, as they may be kept; where they are, and placeholders stand in them."""
+    named: Named | None = None
+    """How its log is called; ``None``: as it is."""
 
     def also(self, finding: Finding) -> Outcome:
         """The same with one finding more."""

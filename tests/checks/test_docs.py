@@ -9,7 +9,9 @@ from . import (
     test_coverage,
     test_dataset,
     test_definitions,
+    test_existing,
     test_files,
+    test_private,
     test_reading,
     test_results,
     test_schemas,
@@ -28,6 +30,7 @@ ROWS = (
     + test_tags.ROWS
 )
 LOG_ROWS = test_reading.ROWS + test_files.ROWS + test_shapes.ROWS + test_dataset.ROWS + test_coverage.ROWS
+LOG_ROWS += test_existing.ROWS + test_private.ROWS
 RECORD_CODES = sorted(code for code, rule in rules().items() if rule.kind not in ("log", "replies", "template"))
 LOG_CODES = sorted(code for code, rule in rules().items() if rule.kind in ("log", "replies"))
 # Every code, with every severity that it can have.
@@ -41,7 +44,7 @@ SEVERITIES = {
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null calls-without-tools
         tool-parameters tool-name unknown-role
-        empty-dataset eval-overlap no-sample joined-reply not-rendered""",
+        empty-dataset eval-overlap unsearched-line redaction-failed no-sample joined-reply not-rendered""",
     "error warning": "session-id-mismatch timestamp-order",
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
@@ -49,7 +52,7 @@ SEVERITIES = {
         number-changed mixed-formats missing-history missing-parent stream-cut not-held shape-dropped float-rounded split-leak
         empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
-        second-copy-differs equal-timestamps address-left flagged-phrase unrelated-requests replies-lost side-request-selected
+        second-copy-differs equal-timestamps address-left private-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost side-request-selected
         arguments-invalid loss-not-read divided-session context-not-held user-behind-result template-definition-lost""",
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools

@@ -229,10 +229,16 @@ def test_the_defaults_of_the_command_are_those_of_the_options(options):
     assert options("--workers", "1", "--no-anonymize") == Options(anonymize=False)
 
 
+ANOTHER = {"KINDS": "secrets", "NAME=REGEX": "ticket=T-[0-9]+", "REGION": "DE"}
+
+
 def another(option: Declared) -> tuple[object, list[str]]:
     """A value of an option that is not the default, and how it is typed."""
     if option.kind is bool:
         return not option.default, [option.flag.replace("--", "--no-") if option.default else option.flag]
+    if option.metavar in ANOTHER:
+        value = ANOTHER[option.metavar]
+        return (value,) if option.kind == tuple[str, ...] else value, [option.flag, value]
     if option.metavar == "SIZE":
         return 64_000, [option.flag, "64kB"]
     value = min(7, option.most or 7) if option.kind is int else "x" if option.metavar else option.choices[-1]

@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.redact import credentials
-from chatsquash.run import given as module
+from chatsquash.run import rejected as module
 from chatsquash.run.inspect import inspect
 from tests.conftest import log_line, tree, write_log
 

@@ -4,6 +4,7 @@ import doctest
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +16,8 @@ import chatsquash
 from chatsquash import Options, convert
 from chatsquash.errors import StoppedError, UsageError
 from chatsquash.run import convert as convert_module
-from chatsquash.run import given as given_module
 from chatsquash.run import in_memory, session, workers
+from chatsquash.run import rejected as rejected_module
 from chatsquash.sources.compression import stem
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, tree, write_log
@@ -124,6 +125,7 @@ def test_the_folder_holds_records_run_json_hidden_files_and_reports(here):
     reports = [
         "findings.jsonl",
         "integrity-report.txt",
+        "redactions.csv",
         "rejected.jsonl",
         "sessions.jsonl",
         "tool-usage.csv",
@@ -186,6 +188,8 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "cleanup_goose": True, "cleanup": [], "on_invalid": "skip", "json_tool_calls": False, "anonymize": True,
         "integrity_analysis": True, "group_by": "date", "tool_report": True, "keep_rejected": False, "strict": False,
         "follow_links": False, "since": "2026-01-01", "until": None, "limit": None,
+        "redact": None, "redact_names": None, "redact_rules": None, "redact_pattern": [], "redact_known": None,
+        "allow": None, "deny": None, "phone_region": None, "write_known": None,
         "from_format": None, "reasoning": "keep", "sessions_by": None, "preset": "chat", "system": "keep",
         "merge_consecutive": False, "split_parallel": False, "split_text_and_calls": False, "tool_ids": "keep",
         "drop_text_beside_calls": False, "bridge_results": "keep", "enums": "keep",
@@ -283,13 +287,19 @@ def test_rejected_lines_are_told_by_where_their_bytes_are(here):
 
 
 def test_rejected_lines_are_kept_on_request_byte_for_byte_and_for_their_owner_alone(here, monkeypatch):
-    monkeypatch.setattr(given_module, "_PIECE", 7)
+    monkeypatch.setattr(rejected_module, "_PIECE", 7)
     bad = [b"\xff\xfe\x00", b"{" * 50, b'{"a": 1}\r', BAD]
     write_log(here / "logs" / "a.jsonl", bad[0], log_line("x"), *bad[1:])
     write_log(here / "logs" / "b.jsonl", BAD + b" me@corp.de")
-    convert("logs", "out", Options(keep_rejected=True))
+    convert("logs", "out", Options(keep_rejected=True, anonymize=False))
     kept = here / "out" / "reports" / "rejected-lines.jsonl"
     assert kept.read_bytes() == b"".join(line + b"\n" for line in [*bad, BAD + b" me@corp.de"])
+    convert("logs", "out", Options(keep_rejected=True))
+    *same, last = kept.read_bytes().split(b"\n")[:-1]
+    assert same == bad
+    assert re.fullmatch(re.escape(BAD) + rb" [a-z0-9]{16}@[a-z0-9]{8}\.example", last), (
+        "addresses are replaced there, too"
+    )
     assert oct(kept.stat().st_mode & 0o777) == "0o600"
 
 
@@ -326,7 +336,7 @@ def test_tool_usage_names_the_group_in_its_own_column(here, group_by, date, scen
 def test_the_tool_report_can_be_left_out(here):
     write_log(here / "logs" / "a.jsonl")
     convert("logs", "out", Options(tool_report=False))
-    assert not list((here / "out").glob("reports/*.csv"))
+    assert not list((here / "out").glob("reports/to*.csv"))
 
 
 # What cannot be read

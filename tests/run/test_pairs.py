@@ -45,6 +45,7 @@ CASES = [
     ({"split_text_and_calls": True, "drop_text_beside_calls": True}, "split_text_and_calls=True has no effect with drop_text_beside_calls=True", "--split-text-and-calls --drop-text-beside-calls", "--split-text-and-calls has no effect with --drop-text-beside-calls"),
     ({"anonymize_key": KEY, "anonymize": False}, "anonymize_key has no effect with anonymize=False", "--anonymize-key-file k --no-anonymize", "--anonymize-key-file k has no effect with --no-anonymize"),
     ({"drop": ("bad-line", "no-messages"), "integrity_analysis": False}, "drop=('bad-line', 'no-messages') has no effect with integrity_analysis=False", "--drop no-messages --no-integrity-analysis", "--drop no-messages has no effect with --no-integrity-analysis"),
+    ({"phone_region": "DE"}, "phone_region='DE' has no effect without redact", "--phone-region DE", "--phone-region DE has no effect without --redact"),
     ({"on_invalid": "abort", "strict": True}, "on_invalid='abort' has no effect with strict=True", "--on-invalid abort --strict", "--on-invalid abort has no effect with --strict"),
     ({"keep_rejected": True, "strict": True}, "keep_rejected=True has no effect with strict=True", "--keep-rejected --strict", "--keep-rejected has no effect with --strict"),
     ({"seed": 1}, "seed=1 has no effect without split", "--seed 1", "--seed has no effect without --split"),

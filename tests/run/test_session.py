@@ -344,6 +344,11 @@ MADE_ELSEWHERE = {
     "bad-record",
     "empty-dataset",
     "address-left",
+    "private-found",
+    "unsearched-line",
+    "secret-found",  # tests/run/test_private.py has them
+    "placeholder-in-reply",
+    "redaction-failed",
     "eval-overlap",
     *OF_RUNS,
     *OF_DATASETS,

@@ -27,6 +27,23 @@ def address_left(count: int, at: int | None) -> Fact:
     return Fact(f"{counted(count, 'e-mail address', 'e-mail addresses')} left: convert --anonymize replaces them", at)
 
 
+@rule("warning")
+def private_found(kind: str, count: int, at: int | None) -> Fact:
+    """Reported by `chatsquash check --redact KINDS` for phone numbers, IP addresses, names and paths of users.
+
+    Once for each kind, at the first message with it; the value is never told. `secret-found` tells of secrets,
+    `address-left` of e-mail addresses.
+    """
+    named = kind.lower().replace("_", " ")
+    return Fact(f"private values found ({named}): {count:,}, which chatsquash redact replaces", at)
+
+
+@rule("error")
+def unsearched_line(reason: str) -> Fact:
+    """Reported by `chatsquash redact` when a line is no JSON, so that it cannot be searched: it is left out."""
+    return Fact(f"the line is left out, {escaped(reason)}: what cannot be searched is not written")
+
+
 @rule("error")
 def eval_overlap(place: str, words: int, messages: int, at: int) -> Fact:
     """Reported by `chatsquash check --against EVALSET` for records that share 13 words in a row with a row of that.

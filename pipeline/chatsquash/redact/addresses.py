@@ -5,6 +5,9 @@ the next sign, and the pattern for it gives back whole labels only, so no charac
 
 Finding must give the same again after addresses became pseudonyms (see ``_OURS``), which is why what follows a domain
 is never glued to the next address, and a domain never ends between two letters or digits.
+
+Where a sign is spelled as in URLs (``%40``), what stands around it is read so, too, and the text between two signs only
+once.  What stands before the host of a URL is no address (``userinfo``), though the user may be one.
 """
 
 from __future__ import annotations
@@ -13,6 +16,10 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
+
+from chatsquash.redact import percent, userinfo
+from chatsquash.redact.bots import is_nobody
+from chatsquash.redact.hits import Hit
 
 _LOCAL_MAX, _DOMAIN_MAX = 64, 255  # RFC 5321, 4.5.3.1
 _ESCAPE_MAX = 5  # u003c
@@ -55,7 +62,8 @@ _ASCII_RUN = "eaionrtslcdumhpgybfvkwjxzq.0123456789_-EAIONRTSLCDUMHPGYBFVKWJXZQ+
 # JSON, and source code, may spell the at sign as an escape, with two, four or eight backslashes inside more JSON.
 _SIGN = f"@(?<=[{_LOCAL}]@)"
 _ESCAPED_SIGN = rf"\\(?<=[{_LOCAL}]\\)\\{{0,7}}+u0040"
-_OUR_DOMAIN = rf"(?:@|\\{{1,8}}+u0040)[a-z0-9]{{8}}\.example(?![{_WORD}])"
+_ENCODED_SIGN = rf"%{percent.AGAIN}40"
+_OUR_DOMAIN = rf"(?:@|\\{{1,8}}+u0040|{_ENCODED_SIGN})[a-z0-9]{{8}}\.example(?![{_WORD}])"
 _DOMAIN = (
     rf"(?:[{_WORD}][{_WORD}-]{{0,62}}+(?<!-)\.){{1,127}}"
     rf"(?:[xX][nN]--[{_WORD}-]{{0,58}}[{_WORD}]|[{_LETTER}]{{2,63}}+)(?![{_WORD}])"
@@ -65,6 +73,10 @@ _DOMAIN = (
 
 _ADDRESS = f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_SOURCE = f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})"
+_ADDRESS_IN_URL = f"{_ADDRESS_IN_SOURCE}|(?P<encoded>{_ENCODED_SIGN})"
+_DOMAIN_IN_URL = rf"(?:[{_WORD}.-]++|%(?!{percent.AGAIN}40){percent.AGAIN}[0-9A-Fa-f]{{2}})*+"
+_OURS_MAX = 40
+"""Characters of a sign and the domain of a pseudonym, at most."""
 _LABEL = rb"[0-9A-Za-z\x80-\xff-]++"
 _LETTERS = rb"[A-Za-z\x80-\xff]{2}"
 _LIKE_AN_ADDRESS = re.compile(rb"@(?<! git@)%b(?:\.(?!%b)%b)*+\.%b" % (_LABEL, _LETTERS, _LABEL, _LETTERS))
@@ -72,6 +84,8 @@ _LIKE_AN_ADDRESS = re.compile(rb"@(?<! git@)%b(?:\.(?!%b)%b)*+\.%b" % (_LABEL, _
 
 A login for git, the most frequent thing that looks like one, names nobody.
 """
+_FEW = 100
+"""Characters that are looked at one by one."""
 _compiled = cache(re.compile)  # when first needed: their large classes take longer than converting a small log
 _ESCAPE = re.compile(r"u[0-9a-fA-F]{4}|[bfnrt]")
 _OURS = rf"[a-z0-9]{{16}}{_OUR_DOMAIN}"
@@ -91,41 +105,119 @@ class Address(NamedTuple):
     sign: int
     domain: int
     end: int
+    name: str
+    """The local part, decoded, in lower case; so is the host."""
+    host: str
 
 
 def may_have_address(text: str) -> bool:
     """Whether a text has an at sign, or the escape for one, at all."""
-    return "@" in text or _has_escape(text)
+    return "@" in text or _has_escape(text) or _has_encoded(text)
 
 
 def may_hold_address(written: bytes) -> bool:
     """Whether JSON whose letters are not escaped may hold an address; most that has a sign holds none."""
-    return b"u0040" in written or (b"@" in written and bool(_LIKE_AN_ADDRESS.search(written)))
+    if b"u0040" in written or may_be_encoded(written):
+        return True
+    if b"@" not in written:
+        return False
+    return bool(_LIKE_AN_ADDRESS.search(written)) or userinfo.may_hold_userinfo(written)
+
+
+def may_be_encoded(written: bytes) -> bool:
+    """Whether JSON may hold an address with its sign spelled as in URLs."""
+    at = written.find(b"%")
+    for _ in range(_FEW):  # which is ten times as fast as the search for more than one byte
+        if at < 0:
+            return False
+        if written.startswith((b"40", b"25"), at + 1):
+            break
+        at = written.find(b"%", at + 1)
+    return b"%40" in written or b"2540" in written
 
 
 def _has_escape(text: str) -> bool:
     return "\\" in text and r"\u0040" in text  # one character is found 50 times as fast as six
 
 
+def _has_encoded(text: str) -> bool:
+    return "%" in text and ("%40" in text or "2540" in text)
+
+
 def addresses(text: str) -> Iterator[Address]:
-    """All e-mail addresses in a text, from left to right, those aside that name nobody (``_is_person``).
+    """All e-mail addresses in a text, from left to right, those aside that name nobody (``_is_person``)."""
+    return (found for found in private(text) if isinstance(found, Address))
+
+
+def private(text: str) -> Iterator[Address | Hit]:
+    """All e-mail addresses in a text, and the secrets before the hosts of URLs, from left to right.
 
     No escape as in JSON is part of a local part or a domain, since any text may hold JSON; an escaped at sign counts.
     """
-    pattern = _compiled(_ADDRESS_IN_SOURCE if _has_escape(text) else _ADDRESS)
-    floor = 0  # behind the last domain: no address starts before it
-    while found := pattern.search(text, floor):
-        sign, end = found.span()
-        domain = found.end("sign")
-        if end - domain > _DOMAIN_MAX:
-            end = _shorter_end(text, domain)
+    pattern = _compiled(_pattern(text))
+    if not userinfo.may_have_userinfo(text):
+        return _between(text, pattern, 0, len(text))
+    return _around_userinfo(text, pattern)
+
+
+def _around_userinfo(text: str, pattern: re.Pattern[str]) -> Iterator[Address | Hit]:
+    floor = 0
+    for info in userinfo.userinfos(text):
+        yield from _between(text, pattern, floor, info.start)
+        yield from _between(text, pattern, info.start, info.user)
+        yield from info.secrets
+        floor = info.end
+    yield from _between(text, pattern, floor, len(text))
+
+
+def _between(text: str, pattern: re.Pattern[str], floor: int, limit: int) -> Iterator[Address]:
+    """The addresses in a part of a text; ``floor`` moves behind each domain, before which no other address starts."""
+    at = floor
+    while found := pattern.search(text, at, limit):
+        sign = found.start()
         if sign >= 16 and (ours := _compiled(_OURS).match(text, sign - 16)):
-            floor = ours.end()
+            at = floor = ours.end()
             continue
-        start = _local_start(text, floor, sign)
-        if start < sign and domain < end and _is_person(text[start:sign].lower(), text[domain:end].lower()):
-            yield Address(start, sign, domain, end)
-        floor = end
+        place = _encoded(text, floor, found) if found.lastgroup == "encoded" else _plain(text, floor, found)
+        if not place:
+            at = found.end()
+            continue
+        if place.start < sign and place.domain < place.end and _is_person(place.name, place.host):
+            yield place
+        at = floor = place.end
+
+
+def _pattern(text: str) -> str:
+    if _has_encoded(text):
+        return _ADDRESS_IN_URL
+    return _ADDRESS_IN_SOURCE if _has_escape(text) else _ADDRESS
+
+
+def _plain(text: str, floor: int, found: re.Match[str]) -> Address:
+    """An address as it is written, before whose sign or behind it nothing may be left."""
+    sign, end = found.span()
+    domain = found.end("sign")
+    if end - domain > _DOMAIN_MAX:
+        end = _shorter_end(text, domain)
+    start = _local_start(text, floor, sign)
+    return Address(start, sign, domain, end, text[start:sign].lower(), text[domain:end].lower())
+
+
+def _encoded(text: str, floor: int, found: re.Match[str]) -> Address | None:
+    """An address as in a URL; ``None`` if no domain is behind its sign."""
+    sign, domain = found.span()
+    run = _compiled(_DOMAIN_IN_URL).match(text, domain, domain + (_DOMAIN_MAX + 1) * percent.LONGEST)
+    behind = run.end() if run else domain
+    plain, places = percent.decoded(text, domain, behind)
+    host = _compiled(_DOMAIN).match(plain + text[behind : behind + _OURS_MAX])
+    if not host:
+        return None
+    end = host.end() if host.end() <= _DOMAIN_MAX else _shorter_end(plain, 0)
+    before, starts = percent.decoded(text, max(floor, sign - _WINDOW * percent.LONGEST), sign)
+    start = _local_start(before, 0, len(before))
+    if start == 0 and starts[0] == floor > 0:
+        start = len(before) - len(before.lstrip("._+-"))  # but a % would make an escape of what follows it
+    return Address(starts[start], sign, domain, places[end], before[start:].lower(), plain[:end].lower())
 
 
 def _shorter_end(text: str, start: int) -> int:
@@ -151,6 +243,8 @@ def _local_start(text: str, floor: int, sign: int) -> int:
 
 
 def _is_person(local: str, domain: str) -> bool:
-    """Whether an address may be somebody's: no login for git, no file or systemd unit, no reserved domain."""
+    """Whether an address may be somebody's: no login for git, no file or systemd unit, no reserved domain, no bot."""
     last_labels = domain.rsplit(".", 2)[-2:]
-    return local != "git" and last_labels[1] not in _NO_DOMAIN_ENDS_IN and ".".join(last_labels) not in _RESERVED_NAMES
+    if local == "git" or last_labels[1] in _NO_DOMAIN_ENDS_IN or ".".join(last_labels) in _RESERVED_NAMES:
+        return False
+    return not is_nobody(local, domain)

@@ -11,13 +11,26 @@ class Hit(NamedTuple):
 
     start: int
     end: int
-    """Offsets of the characters that a placeholder takes the place of; an encoded value is replaced as it is written."""
+    """Offsets of the characters that a placeholder takes the place of: of an encoded value those that encode it."""
     kind: str
     """The word of its placeholder, in upper case: ``AWS_ACCESS_KEY_ID``."""
     rule: str
     """The name of the rule that found it: ``aws-access-key-id``."""
     value: str
     """The value itself, decoded; the same value gets the same placeholder however it is written."""
+
+
+class Value(NamedTuple):
+    """A value that was found."""
+
+    kind: str
+    rule: str
+    value: str
+
+
+def value_of(hit: Hit) -> Value:
+    """The value of a hit."""
+    return Value(hit.kind, hit.rule, hit.value)
 
 
 Finder = Callable[[str], list[Hit]]

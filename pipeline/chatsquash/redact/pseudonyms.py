@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import hmac
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
 import orjson
+from msgspec import structs
 
 from chatsquash.model import Json, Message
-from chatsquash.redact.addresses import addresses, may_have_address, may_hold_address
+from chatsquash.options import Options
+from chatsquash.outcome import Record, Redaction
+from chatsquash.redact.addresses import Address, addresses, may_have_address, may_hold_address, private
+from chatsquash.redact.hits import Hit
+from chatsquash.redact.placeholders import Placeholders, redaction
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NAME_LENGTH, _LABEL_LENGTH = 16, 8
@@ -33,13 +39,20 @@ class Anonymizer:
     """Replaces e-mail addresses in strings, the same address always by the same pseudonym of one key.
 
     ``jane@corp.com`` becomes 16 characters from a-z0-9, the at sign as it was written, 8 more that all addresses of
-    ``corp.com`` share, and ``.example``.  Upper and lower case make no difference.
+    ``corp.com`` share, and ``.example``.  Upper and lower case make no difference, nor do the escapes of URLs.
+
+    In the place of the passwords of URLs it puts placeholders, unless ``passwords`` says that somebody else does;
+    ``hashes`` says whether those of their values are to be told.
     """
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, *, passwords: bool = True, hashes: bool = False) -> None:
         self.count = 0
         """Addresses replaced so far, repeated ones each time."""
-        self._key = key
+        self.passwords: list[Hit] = []
+        """Passwords and tokens of URLs replaced so far, until somebody takes them."""
+        self._key, self._hashes = key, hashes
+        self._found = private if passwords else addresses
+        self._placeholders = Placeholders(key)
         self._pseudonym = lru_cache(maxsize=_REMEMBERED)(self._make_pseudonym)
 
     def text(self, text: str) -> str:
@@ -48,19 +61,31 @@ class Anonymizer:
             return text
         pieces: list[str] = []
         done = 0
-        for start, sign, domain, end in addresses(text):
-            name, label = self._pseudonym(text[start:sign].lower(), text[domain:end].lower())
-            pieces += (text[done:start], name, text[sign:domain], label, ".example")
-            done = end
-            self.count += 1
+        for found in self._found(text):
+            pieces.append(text[done : found.start])
+            if isinstance(found, Address):
+                name, label = self._pseudonym(found.name, found.host)
+                pieces += (name, text[found.sign : found.domain], label, ".example")
+                self.count += 1
+            else:
+                pieces.append(self._placeholders.of(found))
+                self.passwords.append(found)
+            done = found.end
         return "".join((*pieces, text[done:])) if pieces else text
 
     def counted(self, value: Json) -> tuple[Json, int]:
-        """What ``value`` gives, and how many addresses it replaced, which are not added to ``count``."""
-        before = self.count
+        """What ``value`` gives, and how many addresses it replaced; neither these nor passwords are counted here."""
+        before, passwords = self.count, len(self.passwords)
         replaced = self.value(value)
         found, self.count = self.count - before, before
+        del self.passwords[passwords:]
         return replaced, found
+
+    def taken(self) -> list[Redaction]:
+        """The passwords and tokens that were replaced since this was called last, each value once."""
+        counts = Counter(hit._replace(start=0, end=0) for hit in self.passwords)
+        self.passwords.clear()
+        return [redaction(hit, count, self._placeholders, hashes=self._hashes) for hit, count in counts.items()]
 
     def value(self, value: Json) -> Json:
         """Replace all addresses in the strings of a JSON value, keys aside; what has none is the same object after."""
@@ -71,7 +96,9 @@ class Anonymizer:
         for number, (container, _, _) in enumerate(inside):  # which grows meanwhile, so that depth costs no recursion
             for place, member in _members(container):
                 if isinstance(member, str):
-                    if "@" not in member and "\\" not in member:  # as in most, which is found at once
+                    if (
+                        "@" not in member and "\\" not in member and "%" not in member
+                    ):  # as in most, which is found at once
                         continue
                     if (replaced := self.text(member)) is not member:
                         copies.setdefault(number, container.copy())[place] = replaced
@@ -117,6 +144,22 @@ class Anonymizer:
     def _make_pseudonym(self, local: str, domain: str) -> tuple[str, str]:
         address, host = _sign(self._key, f"{local}@{domain}"), _sign(self._key, _DOMAIN_PURPOSE + domain)
         return _base36(address, _NAME_LENGTH), _base36(host, _LABEL_LENGTH)
+
+
+def anonymizer(options: Options) -> Anonymizer | None:
+    """Replaces addresses where the options ask for that; passwords of URLs, too, where secrets are not looked for."""
+    if not options.anonymize:
+        return None
+    hashes = options.write_known is not None
+    return Anonymizer(options.anonymize_key or b"", passwords="secrets" not in options.redacts, hashes=hashes)
+
+
+def with_passwords(record: Record, anonymizer: Anonymizer | None) -> Record:
+    """A record that says which passwords of URLs were replaced in it."""
+    if anonymizer is None or not anonymizer.passwords:
+        return record
+    count = len(anonymizer.passwords)
+    return structs.replace(record, secrets=count, replaced=count, redactions=anonymizer.taken())
 
 
 def _with(copies: dict[int, Json], inside: list[Inside]) -> Json:

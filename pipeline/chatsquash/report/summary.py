@@ -63,6 +63,12 @@ class Summary:
     """Those that were written, by kind."""
     addresses: int = 0
     """E-mail addresses replaced."""
+    secrets: int = 0
+    """Secrets found in records, repeated ones each time."""
+    replaced: int = 0
+    """Those of them that placeholders stand for."""
+    with_secrets: int = 0
+    """Records in which they were found."""
     findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
     """Findings by severity and code, those of filtered sessions aside."""
     filtered_findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
@@ -113,6 +119,9 @@ class Summary:
             counted[finding.severity, finding.code] += 1
         self.pairs.update(pair.kind for pair in outcome.pairs if outcome.records)
         for record in outcome.records:
+            self.secrets += record.secrets
+            self.replaced += record.replaced
+            self.with_secrets += bool(record.secrets)
             if record.flags:
                 self.flags.update(record.flags)
             self.trained += record.trained
@@ -158,6 +167,7 @@ class Summary:
             "pairs": dict(sorted(self.pairs.items())),
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
+            "secrets": {"found": self.secrets, "records": self.with_secrets, "replaced": self.replaced},
             "findings": _by_severity(self.findings),
             "filtered_findings": _by_severity(self.filtered_findings),
             "other_files": dict(sorted(self.others.items())),
@@ -200,6 +210,8 @@ class Summary:
             yield f"cleaned: {cleaned}"
         if self.addresses:
             yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
+        if self.secrets:
+            yield f"secrets: {self.secrets:,} found in {counted(self.with_secrets, 'record')}, {self._replaced()}"
         if self.others:
             yield f"not read: {listed(self.others)}"
         if self.passed_over:
@@ -209,6 +221,13 @@ class Summary:
         yield from self._of_the_run()
         output = escaped(self.output)
         yield f"records: {output} ({counted(len(self.files), 'file')}); reports: {output}/reports"
+
+    def _replaced(self) -> str:
+        """How many of the secrets are replaced, and how the others would be."""
+        if self.replaced == self.secrets:
+            return f"all {self.replaced:,} replaced"
+        few = f"{self.replaced:,}" if self.replaced else "none"
+        return f"{few} replaced (--redact secrets)"
 
     def _divided(self) -> Iterator[str]:
         for name, (records, asked) in self.splits.items():

@@ -11,7 +11,7 @@ from chatsquash.model import Conversation, Message
 from chatsquash.options import Options
 from chatsquash.records.line import digest
 from chatsquash.records.reading import record
-from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.redact.pseudonyms import anonymizer
 from chatsquash.run.told import prefix
 from chatsquash.stages.compose import normalise
 from chatsquash.stages.plan import Plan, plan, through
@@ -46,4 +46,4 @@ def of_messages(messages: Iterable[Message], options: Options, *, loaded: bool) 
 @lru_cache(maxsize=1)
 def _plan(options: Options) -> Plan:
     """That of the run, with pseudonyms of its own, which are the same with one key."""
-    return plan(options, Anonymizer(options.anonymize_key or b"") if options.anonymize else None)
+    return plan(options, anonymizer(options))

@@ -5,18 +5,22 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from chatsquash import chat, jsonio
-from chatsquash.checks import examine, existing, reading, schemas, shapes
+from chatsquash.checks import examine, existing, private, reading, schemas, shapes
 from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
 from chatsquash.checks.tags import is_inlined, outlined
 from chatsquash.model import Conversation, Finding, Found, Json
 from chatsquash.options import FLAGGED
-from chatsquash.records.datasets import files, rows, session
+from chatsquash.records.datasets import PARQUET, Row, files, rows, session
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.redact.addresses import addresses, may_have_address
+from chatsquash.redact.redactor import Redactor, UnsearchedError
+from chatsquash.run.redact import tables
+from chatsquash.run.redact.record import hides, looked
 from chatsquash.stages.select import flatten
 from chatsquash.stages.session import finding
 from chatsquash.text import json_type
@@ -37,6 +41,8 @@ class Looks(NamedTuple):
     """What a record has of an evaluation set."""
     arguments: bool = False
     """Whether the arguments of calls are held to the definitions."""
+    private: Redactor | None = None
+    """Finds what is private."""
 
 
 _USUAL = Looks()
@@ -52,15 +58,39 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
         schemas.refuse_missing()
     for file in files(path):
         is_empty = True
-        for row in rows(str(file), _SESSION):
+        for row, whole in _rows(file, looks):
             is_empty = False
             data = row.data.removeprefix(BOM_UTF8)
             named: str | None = None
-            for found in _row(data, looks):
+            for found in (*_private(data, whole, looks.private), *_row(data, looks)):
                 named = named or _session(data) or row.session
                 yield finding(found, named, str(row.file), row.number)
         if is_empty:
             yield finding(existing.empty_dataset(), session(file), str(file))
+
+
+def _rows(file: Path, looks: Looks) -> Iterator[tuple[Row, Json]]:
+    """The rows of a file, with all that those of a Parquet file hold where that is looked at."""
+    found = rows(str(file), _SESSION)
+    if looks.private and file.suffix.lower() == PARQUET:
+        yield from zip(found, (row.value for row in tables.rows(file)), strict=True)
+    else:
+        yield from ((row, None) for row in found)
+
+
+def _private(data: bytes, whole: Json, redactor: Redactor | None) -> Iterator[Found]:
+    """What is private in a row, also in one that is no record."""
+    if redactor is None:
+        return
+    try:
+        value = parsed(data) if whole is None else whole
+        if whole is None and hides(data, value):  # so that its bytes tell more than it
+            value = [value, data.decode("utf-8", "surrogatepass")]
+        yield from looked(value, redactor)
+    except NotARecordError:
+        return  # which is reported as no record
+    except UnsearchedError as problem:
+        yield private.redaction_failed(str(problem))
 
 
 def _session(data: bytes) -> str | None:

@@ -12,6 +12,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
 from chatsquash.log import Log
@@ -19,9 +21,11 @@ from chatsquash.model import Finding, Found
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Place, counted_once
 from chatsquash.records import presets
+from chatsquash.redact.told import Told, hidden_path
 from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary, summary_of
+from chatsquash.run import hidden
 from chatsquash.run.described import asked, described
 from chatsquash.run.filters import Filters
 from chatsquash.run.given import Converting, Given
@@ -106,9 +110,13 @@ def _converted(found: Discovered, out: Output, options: Options, observer: Obser
     try:
         if same := incremental.unchanged(found):
             return replace(same, output=printable(out.shown), seconds=time.monotonic() - started)
+        if "kingfisher" in options.redacts:
+            from chatsquash.run import scanner_rules  # which few runs need
+
+            scanner_rules.make(options, out.path)
         old = None if options.replace else old_result(out)
         if old:
-            old.refuse_other_logs(found.logs)
+            old.refuse_other_logs(found.logs, Told(options).digest)
         run = Conversion(options, out, observer, summary, described(options))
         run.all(Converting(found.logs, options, incremental, out))
         summary.reused = incremental.journals.reused
@@ -116,6 +124,7 @@ def _converted(found: Discovered, out: Output, options: Options, observer: Obser
             old.refuse_nothing(summary)
         run.close(found, started)
         out.commit(incremental.memory(summary, found))
+        run.write_known()
         incremental.finished()
     except BaseException as problem:
         incremental.stopped(problem, summary.sessions)
@@ -175,7 +184,10 @@ class Conversion:
             from chatsquash.write.dataset import Dataset  # which takes time to import
 
             self._dataset = Dataset(options, out)
-        self._manifest = Manifest(out, told)
+        self._names = Told(options)
+        self._known: set[str] = set()
+        """The hashes of the values that were found, where they are asked for."""
+        self._manifest = Manifest(out, self._names.options(told))
         out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
         self._reports = Reports(out, options)
 
@@ -187,16 +199,30 @@ class Conversion:
 
             self._foresight = foreseen(self._ahead(given), self._filters, self._options, self._out.scratch)
         by_chain = self._options.sessions_by == "chain"
-        self._meetings = None if by_chain else Meetings(given.logs)
+        self._meetings = None if by_chain else Meetings(given.logs, lambda path: hidden_path(path, self._names.text))
         for log, outcome in islice(given.sessions(), self._options.limit):
-            self._take(log, outcome, given)
+            named, told = self._named(log, outcome)
+            self._take(log, named, told, given)
             if not self._foresight:
                 self._taken(log, outcome, given)
             if not by_chain:
-                self._manifest.add(log, outcome.digest)
+                self._manifest.add(named, outcome.digest, told.named.digest if told.named else "")
         for log, digest in given.inputs():
-            self._manifest.add(log, digest)
+            self._manifest.add(*self._input(log, digest))
         self._reports.render()
+
+    def _named(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
+        """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
+        if outcome.named is None and not outcome.lines and self._names.hides:
+            outcome = hidden.hidden(outcome, log, self._names.text, self._names.digest)
+        return hidden.renamed(log, outcome.named), outcome
+
+    def _input(self, log: Log, digest: str) -> tuple[Log, str, str]:
+        """A log that holds parts of sessions, as the manifest has it."""
+        shown = hidden_path(log.shown, self._names.text)
+        if shown == log.shown:
+            return log, digest, ""
+        return structs.replace(log, shown=shown), digest, self._names.digest(printable(log.shown))
 
     def _taken(self, log: Log, outcome: Outcome, given: Given) -> None:
         """Tell others of a session that was converted."""
@@ -209,14 +235,15 @@ class Conversion:
         for log, outcome in islice(given.ahead(), self._options.limit):
             stop_for(outcome, log.shown, self._options)
             self._taken(log, outcome, given)
-            yield log, outcome
+            yield self._named(log, outcome)
 
     def close(self, found: Discovered, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
         summary.others, summary.passed_over = found.others, found.passed_over
         for each in found.findings:
-            self._add(each)
+            file = hidden_path(each.file, self._names.text)
+            self._add(each._replace(file=file, text=self._names.text(each.text)))
         for what, count in sorted(found.others.items()):
             self._note(reading.file_not_read(what, count))
         if unaware := presets.unaware(self._options):
@@ -231,17 +258,24 @@ class Conversion:
             self._reports.close(self._dataset.final())
         summary.close()
         if self._dataset:
-            self._dataset.describe(summary.counts(), asked(self._options))
+            self._dataset.describe(summary.counts(), self._names.options(asked(self._options)))
         else:
             summary.files = [file.name for file in self._out.staged() if "/" not in file.name]
         summary.output = printable(self._out.shown)
         summary.seconds = time.monotonic() - started
         self._manifest.write(summary)
 
-    def _take(self, log: Log, outcome: Outcome, given: Given) -> None:
-        stop_for(outcome, log.shown, self._options)
+    def write_known(self) -> None:
+        """Write the hashes of the values that were found, where a file for them is named."""
+        if self._options.write_known is not None:
+            from chatsquash.run import known  # which few runs need
+
+            known.write(self._options.write_known, self._known)
+
+    def _take(self, found: Log, log: Log, outcome: Outcome, given: Given) -> None:
+        stop_for(outcome, found.shown, self._options)
         self._manifest.records_made.add(outcome.records)
-        if self._meetings and (met := self._meetings.take(log, outcome)):
+        if self._meetings and (met := self._meetings.take(found, outcome)):
             outcome = outcome.also(finding(met, outcome.session, log.shown))
         turns = outcome.records[0].usage.assistant_turns if outcome.records else None
         made = len(outcome.records)
@@ -251,13 +285,14 @@ class Conversion:
         if not made and outcome.left_out is None:  # none of its conversations was asked for
             filtered = (f"--conversations {self._options.conversations}",)
         if self._options.keep_rejected and outcome.rejected:
-            outcome = self._keep(log, outcome, given)
+            outcome = self._keep(found, log, outcome, given)
         group = ""
         if outcome.records:
             group = self._groups.file(self._label(outcome.day, stem(log) if self._by_name else ""))
         outcome, places = self._write(log, outcome, group)
         if self._dataset:
             self._dataset.add_pairs(outcome)
+        self._known.update(each.digest for record in outcome.records for each in record.redactions if each.digest)
         self._summary.add(log, outcome, filtered, duplicates, made)
         why = filtered[0] if filtered and not outcome.records else None
         self._reports.add(TakenSession(log, outcome, places, turns, why, group))
@@ -290,13 +325,13 @@ class Conversion:
         self._summary.findings[finding.severity, finding.code] += 1
         self._reports.note(finding)
 
-    def _keep(self, log: Log, outcome: Outcome, given: Given) -> Outcome:
-        """Copy lines that could not be read; private, since nothing but credentials was taken out of them.
+    def _keep(self, found: Log, log: Log, outcome: Outcome, given: Given) -> Outcome:
+        """Copy lines that could not be read; private, since what is broken may hide anything.
 
         The outcome has one finding more if the log is gone.
         """
         try:
-            for pieces in given.rejected(log, outcome):
+            for pieces in given.rejected(found, outcome):
                 self._out.append_private(_KEPT, pieces)
         except FileNotFoundError:  # it was there when the session was converted
             return vanished(log, outcome)

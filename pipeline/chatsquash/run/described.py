@@ -13,7 +13,7 @@ def described(options: Options) -> dict[str, object]:
     """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
     deciding = (each.name for each in declared(type(options)) if each.decides != "nothing" and not each.secret)
     chosen = {name: _described(getattr(options, name)) for name in deciding}
-    key = options.anonymize_key if options.anonymize else None
+    key = options.anonymize_key if options.has_key else None
     return {**chosen, "anonymize_key_fingerprint": fingerprint(key) if key else None}
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Held, Outcome
 from chatsquash.read.sessions import cleared
+from chatsquash.redact.told import Told
 from chatsquash.run.incremental import Incremental
+from chatsquash.run.rejected import rejected_lines
 from chatsquash.run.spool import Spool
 from chatsquash.run.workers import chained, outcomes
-from chatsquash.sources.joined import opened_log
 from chatsquash.sources.logs import Logs
 from chatsquash.write.store import Output
-
-_PIECE = 1 << 20
 
 
 class Given(Protocol):
@@ -48,8 +47,8 @@ class Given(Protocol):
     def descriptor(self, held: Held) -> int:
         """That of the open file in which a record's line stands."""
 
-    def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterator[bytes]]:
-        """Each line of a log that could not be read, in pieces, without credentials.
+    def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
+        """Each line of a log that could not be read, in pieces, without credentials and what is to be replaced.
 
         Raises ``FileNotFoundError`` where it is gone.
         """
@@ -64,6 +63,7 @@ class Converting:
         self._out, self._expanded = out, out.expanded
         self._found = chained(logs, options, out.expanded) if options.sessions_by == "chain" else None
         self._spool: Spool | None = None
+        self._names = Told(options)
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
         """As ``Given`` has it."""
@@ -108,23 +108,6 @@ class Converting:
         """As ``Given`` has it."""
         return self._journals.descriptor(held)
 
-    def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterator[bytes]]:
+    def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
         """As ``Given`` has it."""
-        return rejected_lines(log, outcome, self._options)
-
-
-def rejected_lines(log: Log, outcome: Outcome, options: Options) -> Iterator[Iterator[bytes]]:
-    """Each line of a log that could not be read, as ``Given.rejected`` has it; it is read before the next one is."""
-    from chatsquash.redact.credentials import without_credentials  # which few runs need
-
-    with opened_log(log, options) as file:
-        for rejected in outcome.rejected:
-            file.seek(rejected.offset)
-            yield without_credentials(_pieces(file, rejected.length))
-
-
-def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
-    """So many bytes of a file, a moderate number at a time."""
-    while length and (piece := file.read(min(length, _PIECE))):
-        length -= len(piece)
-        yield piece
+        return rejected_lines(log, outcome, self._options, self._names)

@@ -45,6 +45,13 @@ class Lengths:
             why = checks.not_rendered(str(problem))
             return why, [why]
 
+    def counted(self, record_line: bytes) -> int | None:
+        """How many tokens a record has; ``None`` for one that its template refuses."""
+        try:
+            return self._count(record(jsonio.loads(record_line)))
+        except RefusedError:
+            return None
+
     def _cut(self, made: Record, value: dict[str, Any], tokens: int) -> tuple[Record, list[Found]]:
         """A record without the exchanges at its end that do not fit; as it is where the first one does not."""
         ends = _ends(value, made.marks)

@@ -30,9 +30,11 @@ class Manifest:
         self._before: BinaryIO | None = None  # those before them, where there are many
         self.records_made = RecordsMade()
 
-    def add(self, log: Log, digest: str) -> None:
-        """Add an input."""
+    def add(self, log: Log, digest: str, path_digest: str = "") -> None:
+        """Add an input; ``path_digest`` tells its path where something private was replaced in that."""
         logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": digest}
+        if path_digest:
+            logged["path_digest"] = path_digest
         self._inputs += (b",\n    " if self._inputs or self._before else b"") + shown(logged)
         if len(self._inputs) > _HELD:
             self._before = self._before or self._out.scratch()

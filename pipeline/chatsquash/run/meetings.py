@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from chatsquash.checks import dataset
 from chatsquash.log import Log
@@ -12,10 +12,13 @@ from chatsquash.tree.index import Index
 
 
 class Meetings:
-    """Holds the sessions of a run to those that came before; of each it keeps three numbers."""
+    """Holds the sessions of a run to those that came before; of each it keeps three numbers.
 
-    def __init__(self, logs: Sequence[Log]) -> None:
-        self._logs = logs
+    ``shown`` says how a path is told in findings.
+    """
+
+    def __init__(self, logs: Sequence[Log], shown: Callable[[str], str]) -> None:
+        self._logs, self._shown_as = logs, shown
         self._file = -1
         self._shown = ""
         self._ids, self._begins, self._ends = Index(), Index(), Index()
@@ -38,4 +41,6 @@ class Meetings:
             return None
         found = (("has the session_id of", same), ("goes on from", before), ("goes on in", behind))
         others = ((how, file) for how, file in found if file is not None and file != here)
-        return next((dataset.divided_session(how, self._logs[file].shown) for how, file in others), None)
+        return next(
+            (dataset.divided_session(how, self._shown_as(self._logs[file].shown)) for how, file in others), None
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -27,6 +27,8 @@ class _Input(Struct):
     path: str
     size: int
     xxh3_128: str
+    path_digest: str = ""
+    """Tells its path, where something private was replaced in that."""
 
 
 class _OldWritten(Struct):
@@ -54,9 +56,15 @@ class OldResult(NamedTuple):
     logs: list[_Input]
     written: datetime
 
-    def refuse_other_logs(self, found: Iterable[Log]) -> None:
-        """Raise ``UsageError`` where none of its logs is among these, by path or by what they hold."""
-        paths = {os.path.abspath(each.path) for each in self.logs}  # noqa: PTH100 - of any text
+    def refuse_other_logs(self, found: Iterable[Log], digest: Callable[[str], str]) -> None:
+        """Raise ``UsageError`` where none of its logs is among these, by path or by what they hold.
+
+        ``digest`` tells paths apart in which something private was replaced.
+        """
+        hidden = {each.path_digest for each in self.logs} - {""}
+        if hidden and any(digest(printable(log.shown)) in hidden for log in found):
+            return
+        paths = {os.path.abspath(each.path) for each in self.logs if not each.path_digest}  # noqa: PTH100 - of any text
         if any(os.path.abspath(printable(log.shown)) in paths for log in found):  # noqa: PTH100
             return
         hashes = {(each.size, each.xxh3_128) for each in self.logs}

@@ -128,6 +128,10 @@ def _serve(connection: Connection, copied: list[Connection], options: Options, w
     platform.end_with_parent()
     for each in copied:
         each.close()
+    if writer and "kingfisher" in options.redacts:
+        from chatsquash.run import scanner_rules  # which few runs need
+
+        scanner_rules.take(options, writer.folder.path.parents[1])
     converter = Converter(options)
     with suppress(EOFError, ConnectionError):
         while True:

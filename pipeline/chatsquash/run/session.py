@@ -20,11 +20,13 @@ from chatsquash.outcome import Chosen, Facts, Outcome, PreferencePair, Record, R
 from chatsquash.read.origins import line_of
 from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.sessions import MixedSessionsError
+from chatsquash.redact.asked import with_kinds
 from chatsquash.redact.keys import load_key
-from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.redact.pseudonyms import anonymizer, with_passwords
 from chatsquash.run import beginnings
 from chatsquash.run.covered import Covered, accounts, lost_of
 from chatsquash.run.plain import PlainLogs
+from chatsquash.run.private import Privacy
 from chatsquash.run.told import (
     cleaned,
     digest_of,
@@ -66,7 +68,8 @@ def with_key(options: Options) -> Options:
         from chatsquash.templates.source import unpacked
 
         unpacked(options.template)
-    if not options.anonymize or options.anonymize_key:
+    options = with_kinds(options)
+    if not options.has_key or options.anonymize_key:
         return options
     return replace(options, anonymize_key=load_key())
 
@@ -96,7 +99,7 @@ class Converter:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._anonymizer = Anonymizer(options.anonymize_key or b"") if options.anonymize else None
+        self._anonymizer = anonymizer(options)
         self._plan = plan(options, self._anonymizer)
         self._tells_facts = options.folder or bool(options.only_model)
         self._divides = options.sessions_by is None
@@ -105,6 +108,7 @@ class Converter:
         self._plain = PlainLogs(options, self._plan, self._anonymizer)
         self._template: Template | None = None
         self._lengths = _lengths(options)
+        self._privacy = Privacy(options, self._lengths)
         self.hashed = Hashed()
         """What was read last."""
 
@@ -161,6 +165,9 @@ class Converter:
 
         It raises that for lines that are to be put in order, too.
         """
+        return self._privacy.outcome(self._read(file, log, observer), log, file)
+
+    def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome:
         told = self._plain.read(file, log) if observer is None else None
         if told is None:
             read, session = self._generally(file, log, observer)
@@ -354,6 +361,8 @@ class Converter:
     ) -> tuple[Record | Refused, list[Found]]:
         source, version = (seen.format, seen.version) if seen else (None, None)
         before = self._anonymizer.count if self._anonymizer else 0
+        if self._anonymizer:
+            self._anonymizer.passwords.clear()  # those of what became no record
         loaded = session.loaded
         made, found = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
         if isinstance(made, Refused):
@@ -361,6 +370,7 @@ class Converter:
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
+        made = with_passwords(made, self._anonymizer)
         if self._options.keep != "none" and self._options.samples == "session":
             from chatsquash.run.logprobs import with_logprobs  # which few runs ask for
 

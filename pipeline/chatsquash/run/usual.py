@@ -25,7 +25,8 @@ from chatsquash.read.lines import fill, make_room
 from chatsquash.read.reading import PLAIN_LOG
 from chatsquash.read.tokens import of_raw
 from chatsquash.records import presets
-from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.redact.addresses import may_be_encoded
+from chatsquash.redact.pseudonyms import Anonymizer, with_passwords
 from chatsquash.run.told import met, told_of_cleaning
 from chatsquash.sources.days import path_day
 from chatsquash.sources.identity import Hashed
@@ -140,9 +141,13 @@ class CompiledWay:
         view = View(conversation, told=(columns, written.messages, written.message))
         facts = [found for check in self._plan.checks for found in check(conversation, view)]
         parts, count = [written.json], self._anonymizer.count if self._anonymizer else 0
+        if self._anonymizer:
+            self._anonymizer.passwords.clear()
         asked, _ = through(self._plan.conversation, conversation)
         if self._anonymizer:
-            parts = self._anonymizer.written(written.json, map(written.place, written.told.signs))
+            # What is compiled tells the messages with at signs, not those with signs that are spelled as in URLs.
+            signs = range(len(written.told.ends)) if may_be_encoded(written.json) else written.told.signs
+            parts = self._anonymizer.written(written.json, map(written.place, signs))
             count = self._anonymizer.count - count
         line = self._plan.record(Conversation([], asked.tools, written=parts))
         facts += line.findings
@@ -150,7 +155,8 @@ class CompiledWay:
             return None
         usage, digest = self._plan.measure(view, {}), xxh3_128_digest(line.data)
         ended = ending(view, Reply(finish_reason=written.told.finish_reason))
-        return Record(line.data, usage, addresses=count, digest=digest, ending=ended), facts
+        made = Record(line.data, usage, addresses=count, digest=digest, ending=ended)
+        return with_passwords(made, self._anonymizer), facts
 
 
 class Written:

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import groupby, islice
-from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 import orjson
-from xxhash import xxh3_128
 
 from chatsquash.errors import UsageError
 from chatsquash.folder import Folder
-from chatsquash.log import Log
 from chatsquash.model import OURS, Json
-from chatsquash.options import Options
-from chatsquash.read.lines import lines
-from chatsquash.read.sessions import SPAN
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.replies import REPLIES
 from chatsquash.report.session_table import SESSIONS
-from chatsquash.run.parts import parts
-from chatsquash.sources.open import opened, raw
+from chatsquash.run.verify_logs import Known, compare
 from chatsquash.write.claim import inside
 from chatsquash.write.commit import PLAN, RUN
 from chatsquash.write.store import StagedFile
 
 _PIECE = 1 << 20
-_ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
 _PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
 """Files whose lines, or rows, cannot be counted by their line feeds."""
 _DUPLICATE = "duplicate-record"
-_BOUNDS = ("max_line", "max_expansion", "max_expanded", "sessions_by")
-"""The options that say how far logs were read, and what was a session."""
 _RECORDS = re.compile(r"data/.*|[^/]*\.jsonl")
 
 
@@ -83,14 +70,15 @@ class Place(NamedTuple):
         return str(self.shown)
 
 
-def verify(out: Path | str, *, logs: bool = False) -> Verified:
+def verify(out: Path | str, *, logs: bool = False, known: Known | None = None) -> Verified:
     """Compare an output folder with its ``run.json``: hashes, counts and sums; with ``logs`` the inputs, too.
 
-    A text is the URL of one in a store.  Raises ``UsageError`` for one without a ``run.json`` that can be read.
+    A text is the URL of one in a store.  ``known`` gives the paths of logs that ``run.json`` does not tell.  Raises
+    ``UsageError`` for one without a ``run.json`` that can be read, and for another key than that of the run.
     """
     place = place_at(out)
     with closing(place.folder):
-        return _verified(place, logs=logs)
+        return _verified(place, logs=logs, known=known)
 
 
 def place_at(out: Path | str) -> Place:
@@ -103,7 +91,7 @@ def place_at(out: Path | str) -> Place:
     return Place(bucket, bucket.shown)
 
 
-def _verified(out: Place, *, logs: bool) -> Verified:
+def _verified(out: Place, *, logs: bool, known: Known | None) -> Verified:
     done = Verified()
     run = manifest(out)
     try:
@@ -113,14 +101,10 @@ def _verified(out: Place, *, logs: bool) -> Verified:
             done.files += 1
             done.problems += differences(out, told)
         done.problems += _counts(out, run)
-        left = len(run["inputs"])
-        for path, inputs in groupby(run["inputs"], itemgetter("path")) if logs else ():
-            told = list(inputs)
-            left -= len(told)
-            done.logs += 1
-            bounds = Options(**{name: run["options"][name] for name in _BOUNDS})
-            is_cut = not left and run["options"].get("limit") == len(run["inputs"])
-            done.problems += _log(path, told, bounds, len(told) if is_cut else None)
+        if logs:
+            paths = known.paths(run["options"]["anonymize_key_fingerprint"]) if known else {}
+            done.logs, problems = compare(run, out / RUN, paths)
+            done.problems += problems
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         raise UsageError(f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {problem})") from None
     return done
@@ -251,36 +235,3 @@ def _findings(out: Place, counts: dict[str, Json]) -> Iterator[tuple[str, int, i
     }
     for what, severity in sorted({*there, *told}):
         yield f"{what.replace('_', ' ')} {severity}", there[what, severity], told.get((what, severity), 0)
-
-
-def _log(path: str, told: list[dict[str, Json]], options: Options, taken: int | None) -> Iterator[str]:
-    """How a log differs from what is told of it, as one session or several; of these maybe only the first ones."""
-    log = Log(_spelled(path), path, Path(path).name, 0)
-    digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
-    try:
-        with raw(log.path) as file:
-            whole = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
-            if set(digests) != whole and sorted(digests) != sorted(islice(_parts(log, options), taken)):
-                yield f"{path}: is not what it was when it was converted"
-    except OSError as problem:
-        if digests:
-            yield f"{path}: cannot be read ({problem.strerror})"
-
-
-def _spelled(path: str) -> str:
-    """A path as the system has it: bytes that are no text stand escaped in ``run.json``."""
-    if os.path.lexists(path):
-        return path
-    return _ESCAPED.sub(lambda found: chr(0xDC00 + int(found[1], 16)), path)
-
-
-def _parts(log: Log, options: Options) -> Iterator[str]:
-    """The hashes of the sessions that a file holds."""
-    with opened(log.path, options) as file:
-        digests = [(xxh3_128(), part.spans or ()) for part in parts(log, options)]
-        owners = {number: digest for digest, spans in digests for number in spans[::SPAN]}
-        file.seek(0)
-        for line in lines(file, options.max_line):  # once, since in a compressed log going back is to begin again
-            if owner := owners.get(line.number):  # none: the log grows
-                owner.update(line.buffer[line.start : line.stop])
-    return (digest.hexdigest() for digest, _ in digests)

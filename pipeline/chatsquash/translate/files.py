@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.options import Options
 from chatsquash.redact.keys import load_key
 from chatsquash.text import counted, escaped
 from chatsquash.translate import conversations, sendable
@@ -43,12 +44,22 @@ class Translation:
     anonymize: bool = False
     """Replace e-mail addresses by pseudonyms."""
     anonymize_key_file: str | None = None
+    private: Options | None = None
+    """What else is replaced, addresses too where they say so, with the key."""
     workers: int = 1
 
     @property
     def is_jsonl(self) -> bool:
         """Whether a line is written for each conversation."""
         return self.jsonl or (is_lines(self.output) and not Path(self.output).is_dir())
+
+    def replaced(self) -> Options | None:
+        """What is replaced, with the key; ``None`` where that is nothing."""
+        asked = self.private or Options(anonymize=False)
+        asked = replace(asked, anonymize=asked.anonymize or self.anonymize)
+        if asked.has_key and asked.anonymize_key is None:
+            asked = replace(asked, anonymize_key=load_key(self.anonymize_key_file))
+        return asked if asked.has_key else None
 
 
 @dataclass(slots=True)
@@ -70,8 +81,10 @@ class Translated:
     """The options of requests, which are no part of a conversation, by their names."""
     unlinked: Counter[str] = field(default_factory=Counter)
     """Calls without results and results without calls, in words; they are written as they are."""
+    replaced: Counter[str] = field(default_factory=Counter)
+    """What placeholders take the place of, by kind; e-mail addresses aside."""
     bad_lines: list[str] = field(default_factory=list)
-    """The lines that cannot be read: where, and what is wrong."""
+    """The lines that cannot be read, and the conversations that cannot be searched: where, and what is wrong."""
     complete: bool = True
     """Whether every line and every file could be read."""
     anonymized: bool = False
@@ -79,7 +92,7 @@ class Translated:
     def take(self, done: Done) -> None:
         """Add what came of a piece."""
         self.written += len(done.documents)
-        for name in ("lost", "kept", "fitted", "passed_over", "options", "unlinked"):
+        for name in ("lost", "kept", "fitted", "passed_over", "options", "unlinked", "replaced"):
             getattr(self, name).update(getattr(done, name))
         self.bad_lines += done.bad_lines
         self.complete = self.complete and not (done.cut or done.bad_lines)
@@ -98,6 +111,7 @@ class Translated:
             "not read": self.passed_over,
             "request option": self.options,
             "not linked": self.unlinked,
+            "replaced": self.replaced,
         }
         for what, counts in said.items():
             for kind, count in sorted(counts.items()):
@@ -131,11 +145,12 @@ def write_all(
     sources = Sources(wanted.from_format, out)
     size = _size(inputs)
     workers = min(wanted.workers, size // _WORTH_A_PROCESS + 1) if STREAM not in inputs else wanted.workers
-    whole = Translated(wanted.to, passed_over=sources.passed_over, anonymized=wanted.anonymize)
+    asked = wanted.replaced()
+    whole = Translated(wanted.to, passed_over=sources.passed_over, anonymized=bool(asked and asked.anonymize))
     with output(wanted.output, stdout, jsonl=wanted.is_jsonl, force=wanted.force) as writer:
         named = _Named(writer)
         failures = _Failures()
-        for done in translated(sources.pieces(inputs, stdin), _work(wanted), workers):
+        for done in translated(sources.pieces(inputs, stdin), _work(wanted, asked), workers):
             if done.refused:
                 raise LossError(f"{done.refused}; without --lossless the rest is written")
             failures.take(done)
@@ -160,7 +175,7 @@ def _refuse_wrong(wanted: Translation) -> None:
         raise UsageError(f"{wanted.to} is sent to no service: leave --sendable out")
 
 
-def _work(wanted: Translation) -> Wanted:
+def _work(wanted: Translation, asked: Options | None) -> Wanted:
     return Wanted(
         wanted.to,
         wanted.from_format,
@@ -169,7 +184,7 @@ def _work(wanted: Translation) -> Wanted:
         wanted.sendable,
         wanted.foreign_reasoning or "drop",
         indented=not wanted.is_jsonl and wanted.output == STREAM,
-        key=load_key(wanted.anonymize_key_file) if wanted.anonymize else None,
+        private=asked,
     )
 
 

@@ -48,9 +48,9 @@ def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> 
         raise UsageError(f"{place!r}: names no file and no folder; choose another with --output")
     if jsonl:
         _refuse(path, force=force)
-        packer = _packer(path)
+        packer = packer_of(path)
     is_inside = not jsonl and os.path.lexists(path)
-    staged = _Staged(path if is_inside else path.parent, force=force)
+    staged = Staged(path if is_inside else path.parent, force=force)
     try:
         staged.begin()
         yield _File(path, staged, packer) if jsonl else _Folder(path, staged, is_new=not is_inside)
@@ -112,7 +112,7 @@ def is_lines(place: str) -> bool:
     return Path(uncompressed(place)).suffix.lower() in (".jsonl", ".ndjson")
 
 
-def _packer(path: Path) -> Packer:
+def packer_of(path: Path) -> Packer:
     """What compresses a file of lines, as its name says."""
     suffix = path.suffix.lower() if path.suffix.lower() in KINDS else ""
     if f"jsonl{suffix}" not in PACKERS:
@@ -120,7 +120,7 @@ def _packer(path: Path) -> Packer:
     return PACKERS[f"jsonl{suffix}"]()
 
 
-class _Staged:
+class Staged:
     """A folder of this run beside the places that its files will take; other runs neither read nor touch it."""
 
     def __init__(self, place: Path, *, force: bool) -> None:
@@ -195,7 +195,7 @@ class _Staged:
 class _File:
     """One file of lines, compressed if its name says so."""
 
-    def __init__(self, path: Path, staged: _Staged, packer: Packer) -> None:
+    def __init__(self, path: Path, staged: Staged, packer: Packer) -> None:
         self._name, self._staged, self._packer = path.name, staged, packer
         self._file = staged.open(path.name)
 
@@ -212,7 +212,7 @@ class _File:
 class _Folder:
     """A folder with a file for each document; a new one takes its place as a whole."""
 
-    def __init__(self, path: Path, staged: _Staged, *, is_new: bool) -> None:
+    def __init__(self, path: Path, staged: Staged, *, is_new: bool) -> None:
         self._path, self._staged, self._is_new = path, staged, is_new
         self._files = staged.new
         if is_new:

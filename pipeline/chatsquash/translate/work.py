@@ -11,11 +11,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chatsquash import footprint, jsonio, platform
+from chatsquash.checks import private
 from chatsquash.errors import ChatsquashError, UsageError
 from chatsquash.model import Json
-from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.options import Options
+from chatsquash.redact.redactor import UnsearchedError
 from chatsquash.text import shown
 from chatsquash.translate import conversations, links, logs, losses
+from chatsquash.translate.private import Private
 from chatsquash.translate.reading import Reader, Source
 from chatsquash.translate.sendable import ForeignReasoning, NothingToSendError
 from chatsquash.translate.sources import Piece
@@ -35,8 +38,8 @@ class Wanted(Struct, frozen=True):
     foreign_reasoning: ForeignReasoning = "drop"
     indented: bool = False
     """Whether documents are spelled for people."""
-    key: bytes | None = None
-    """That of pseudonyms for addresses."""
+    private: Options | None = None
+    """What is replaced, with the key."""
 
 
 class Done(Struct):
@@ -51,6 +54,7 @@ class Done(Struct):
     passed_over: Counter[str] = field(default_factory=Counter)
     options: Counter[str] = field(default_factory=Counter)
     unlinked: Counter[str] = field(default_factory=Counter)
+    replaced: Counter[str] = field(default_factory=Counter)
     bad_lines: list[str] = field(default_factory=list)
     cut: int = 0
     empty: str = ""
@@ -69,7 +73,7 @@ class Translator:
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
         self._together = conversations.holds_branches(wanted.to)
-        self._anonymizer = Anonymizer(wanted.key) if wanted.key else None
+        self._private = Private(wanted.private) if wanted.private else None
 
     def __call__(self, piece: Piece) -> Done:
         """What comes of a piece; never raises for what is wrong with it."""
@@ -85,7 +89,7 @@ class Translator:
         done.cut = reader.cut
         if self._wanted.lossless and not done.refused and (done.passed_over or done.empty):
             done.refused = done.empty or f"{piece.name}: not read: {next(iter(done.passed_over))}"
-        return done
+        return self._private.told(done, is_whole=piece.lines is None) if self._private else done
 
     def _grouped(self, sources: Iterable[Source]) -> Iterator[list[Source]]:
         """Conversations one by one, the branches of a history together where one document holds them."""
@@ -117,10 +121,22 @@ class Translator:
         for source, lost in zip(sources, measure(told, document, to), strict=True):
             self._refuse(source, lost, done)
             _count(source, lost, done)
-        if self._anonymizer:
-            document = self._anonymizer.value(document)
+        name = sources[0].name
+        if self._private:
+            try:
+                document, name = self._private.document(document, name, done.replaced)
+            except UnsearchedError as problem:
+                self._leave_out(name or done.piece.name, problem, done)
+                return
         spelled = shown(document) if self._wanted.indented else jsonio.dumps(document)
-        done.documents.append((sources[0].name, spelled + b"\n"))
+        done.documents.append((name, spelled + b"\n"))
+
+    def _leave_out(self, name: str, problem: UnsearchedError, done: Done) -> None:
+        """Note that a conversation is not written, since it cannot be searched."""
+        why = private.redaction_failed(str(problem))
+        done.bad_lines.append(f"{name}: {why.text} [{why.code}]")
+        if self._wanted.lossless:
+            done.refused = done.refused or f"{name}: {why.text}"
 
     def _refuse(self, source: Source, lost: losses.Losses, done: Done) -> None:
         """Note why nothing is written, where something is lost that must not be."""

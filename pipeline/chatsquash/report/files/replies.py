@@ -59,6 +59,7 @@ def _row(taken: TakenSession, reply: LoggedReply) -> tuple[str, int, bytes]:
             "loss": reply.loss,
             "conversation": reply.conversation,
             "parent": reply.parent,
+            **({"redacted": True} if reply.redacted else {}),
         }
     )
     return file, line or 0, row

@@ -72,7 +72,7 @@ class Unmerged:
 def convert(logs: Sequence[str], output: str, options: Options, where: Where, watch: Watch) -> Done:
     """As ``Engine`` has it; what an earlier run of the same logs and options converted is not converted anew."""
     started = time.monotonic()
-    if options.anonymize and options.anonymize_key is None:
+    if options.has_key and options.anonymize_key is None:
         hint = "name the one key that all nodes use with --anonymize-key-file"
         raise UsageError(f"--engine ray: e-mail addresses are replaced, so it needs a key; {hint}")
     _cluster.refuse_missing()
@@ -85,7 +85,7 @@ def convert(logs: Sequence[str], output: str, options: Options, where: Where, wa
         tasks.all()
     if where.merge:
         watch.begin()
-        return merge(out, watch.observer, started)
+        return merge(out, watch.observer, started, run.key)
     made = tasks.made.as_json()
     seconds = time.monotonic() - started
     return Unmerged(printable(output), run.shards, tasks.complete, made, divided.size, seconds)
@@ -102,7 +102,7 @@ def _run(out: Path | str, divided: Divided, options: Options) -> Run:
         samples = _node.seen(listing, [job.pieces[0][0] if job.pieces else job.path for job in found])
     finally:
         place.close()
-    key = options.anonymize_key if options.anonymize else None
+    key = options.anonymize_key if options.has_key else None
     return Run(
         secrets.token_hex(8), out, divided.shards, listing.digest, samples, options.full, key, _node.ray_version()
     )

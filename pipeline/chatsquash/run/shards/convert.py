@@ -18,11 +18,12 @@ from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.read.sessions import cleared, expanded_copy
 from chatsquash.redact.pseudonyms import fingerprint
+from chatsquash.redact.told import Told
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import summary_of
 from chatsquash.run.convert import forget_documents, stop_for, vanished
-from chatsquash.run.given import rejected_lines
 from chatsquash.run.manifest import RecordsMade
+from chatsquash.run.rejected import rejected_lines
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards import marker as markers
 from chatsquash.run.shards.listing import Job, Listing
@@ -108,8 +109,8 @@ def _asked(listing: Listing, shard: Shard, given: Options) -> tuple[Options, Mar
     if shard.count != listing.shards:
         raise UsageError(f"--shard {shard}: the listing is of {counted(listing.shards, 'shard')}")
     chosen = listing.chosen()
-    key = given.anonymize_key if chosen.anonymize else None
-    if chosen.anonymize and key is None:
+    key = given.anonymize_key if chosen.has_key else None
+    if chosen.has_key and key is None:
         hint = "name the one key that all shards have with --anonymize-key-file"
         raise UsageError(f"--shard {shard}: e-mail addresses are replaced, so it needs a key; {hint}")
     own = fingerprint(key) if key else None
@@ -185,6 +186,7 @@ class _Shard:
 
     def __init__(self, place: Place, options: Options, processes: int | None) -> None:
         self._place, self._options, self._processes = place, options, processes
+        self._names = Told(options)
 
     def convert(self, given: _Logs, expected: Marker, observer: Observer | None) -> tuple[Marker, int]:
         """The marker of a shard with these logs, and their bytes."""
@@ -233,7 +235,7 @@ class _Shard:
             writer.add(job, log, outcome, iter(()))
             return outcome
         try:
-            writer.add(job, log, outcome, rejected_lines(log, outcome, self._options))
+            writer.add(job, log, outcome, rejected_lines(log, outcome, self._options, self._names))
         except FileNotFoundError:
             outcome = vanished(log, outcome)
             writer.add(job, log, outcome, iter(()))

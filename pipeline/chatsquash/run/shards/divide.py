@@ -16,6 +16,7 @@ from chatsquash.log import Log
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.redact.pseudonyms import fingerprint
+from chatsquash.redact.told import Told
 from chatsquash.run.convert import find, old_result
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.listing import Listing
@@ -108,7 +109,7 @@ def _divided(found: Discovered, output: str | PathLike[str], options: Options, c
     out = output_in(where, force=options.force)
     try:
         if not options.replace and (old := old_result(out)):
-            old.refuse_other_logs(found.logs)
+            old.refuse_other_logs(found.logs, Told(options).digest)
         place = place_in(where)
         try:
             return _written(place, found, options, count, out.result())
@@ -136,7 +137,7 @@ def _written(
         name = Shard(number + 1, count).logs
         files[name] = listings.write_lines(place, name, (listings.job(jobs[each], each) for each in held))
     files[ORDER] = listings.write_order(place, shards)
-    key = options.anonymize_key if options.anonymize else None
+    key = options.anonymize_key if options.has_key else None
     listing = Listing(
         listings.described(options),
         count,
@@ -151,7 +152,7 @@ def _written(
         result=xxh3_128_hexdigest(result[0]) if result else None,
     )
     listings.take(place, listing)
-    return Divided(escaped(place.out), count, len(found.logs), found.logs.size, max(sizes), options.anonymize)
+    return Divided(escaped(place.out), count, len(found.logs), found.logs.size, max(sizes), options.has_key)
 
 
 def _is_relative(log: Log) -> bool:

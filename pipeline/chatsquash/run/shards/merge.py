@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from xxhash import xxh3_64, xxh3_128_digest, xxh3_128_hexdigest
 
@@ -15,6 +17,7 @@ from chatsquash.errors import UsageError
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Held, Outcome
+from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary, summary_of
 from chatsquash.run import payload
@@ -33,27 +36,53 @@ from chatsquash.write.outputs import output_in
 from chatsquash.write.store import Output
 
 _PIECE = 1 << 20
+_NO_KEY = "--anonymize-key-file has no effect here: nothing is replaced by these shards"
 _NAMED = 20
 """Shards that are missing, in an error."""
 
 
-def merge(out: Path | str, observer: Observer | None = None, started: float | None = None) -> Summary:
+class _Key(NamedTuple):
+    """A key, and whether it was named for the shards."""
+
+    key: bytes | None
+    is_named: bool
+
+    def fitting(self, told: str | None) -> bytes | None:
+        """The key, if it is that of the shards; raises ``UsageError`` where it is another one and was named."""
+        if self.key is None or fingerprint(self.key) == told:
+            return self.key
+        if self.is_named:
+            raise UsageError(f"the key is not that of the shards, {told}; name that one" if told else _NO_KEY)
+        return None
+
+
+def merge(
+    out: Path | str,
+    observer: Observer | None = None,
+    started: float | None = None,
+    key: bytes | None = None,
+    *,
+    is_named: bool = True,
+) -> Summary:
     """Write the dataset of all shards into their output folder; what they gave is removed then.
 
-    ``started`` is when the whole conversion began, by the monotonic clock.  Raises ``UsageError`` for shards that are
-    missing, differ in what they must have alike, or are damaged, and as ``convert``.
+    ``started`` is when the whole conversion began, by the monotonic clock.  ``key`` is that of the shards; it is needed
+    where an option, or the path of a log that nobody could read, holds what is to be replaced.  Another key is passed
+    over unless ``is_named`` says that it was named for this.  Raises ``UsageError``
+    for shards that are missing, differ in what they must have alike, or are damaged, and as ``convert``.
     """
     started = time.monotonic() if started is None else started
     with closing(place_in(out)) as place:
-        return _merged(place, out, observer, started)
+        return _merged(place, out, observer, started, _Key(key, is_named))
 
 
-def _merged(place: Place, out: Path | str, observer: Observer | None, started: float) -> Summary:
+def _merged(place: Place, out: Path | str, observer: Observer | None, started: float, key: _Key) -> Summary:
     listing = listings.read(place)
     options = listing.chosen()
     output = output_in(out, force=options.force)
     try:
         found = _markers(place, listing)
+        options = replace(options, anonymize_key=key.fitting(found[0].key_fingerprint))
         summary = summary_of(options)
         old = None if options.replace else old_result(output)
         if old and not _is_known(output, listing, found):
@@ -66,6 +95,7 @@ def _merged(place: Place, out: Path | str, observer: Observer | None, started: f
             old.refuse_nothing(summary)
         run.close(listing.found(), started)
         output.commit()
+        run.write_known()
         place.clear()
         output.clear(output.journal)
     finally:
@@ -184,7 +214,7 @@ class Merging:
         """As ``Given`` has it."""
         return self._place.descriptor(self._part(held))
 
-    def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterator[bytes]]:
+    def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
         """As ``Given`` has it; they are those of the session that was given last."""
         del log, outcome
         name, places = self._rejected

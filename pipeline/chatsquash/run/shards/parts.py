@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from xxhash import xxh3_64, xxh3_64_digest, xxh3_128
 
 from chatsquash import jsonio
@@ -69,12 +69,12 @@ class PartWriter:
         self._files: dict[str, tuple[BinaryIO, Any]] = {}
         self._ends: dict[str, int] = {}
 
-    def add(self, job: int, log: Log, outcome: Outcome, rejected: Iterator[Iterator[bytes]]) -> None:
+    def add(self, job: int, log: Log, outcome: Outcome, rejected: Iterator[Iterable[bytes]]) -> None:
         """Add what became of a session."""
         lines = payload.lines(outcome)
         pieces = [(each.shown, each.line, each.offset, each.size) for each in log.pieces]
         places = [self._rejected(each) for each in rejected]
-        bare = payload.without(outcome)
+        bare = structs.replace(payload.without(outcome), kept=[])
         told = _packed(_Told(bare, log.shown, log.name, log.size, log.part, log.whole, pieces, places))
         sizes = len(told), sum(map(len, lines))
         self._write("part", _FRAME.pack(job, *sizes, xxh3_64_digest(told)), told, *lines)
@@ -90,7 +90,7 @@ class PartWriter:
         while self._files:
             self._files.popitem()[1][0].close()
 
-    def _rejected(self, pieces: Iterator[bytes]) -> Kept:
+    def _rejected(self, pieces: Iterable[bytes]) -> Kept:
         """Where a line stands then."""
         start, digest = self._ends.get("rejected", 0), xxh3_64()
         for piece in pieces:

@@ -1,0 +1,54 @@
+"""The redaction as it is used: all that the bench knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from chatsquash.options import Options
+from chatsquash.redact import asked
+from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.redact.redactor import UnsearchedError
+
+KEY = b"a key for the bench"
+
+Redact = Callable[[bytes], bytes | None]
+"""A record as it is written; ``None`` where it is left out."""
+
+
+def redacts(kinds: str) -> Redact:
+    """Replaces these kinds in records, each a session of its own."""
+    addresses = Anonymizer(KEY) if "emails" in kinds.split(",") else None
+    redactor = asked.redactor(Options(redact=kinds), KEY)
+
+    def redacted(line: bytes) -> bytes | None:
+        record: Any = orjson.loads(line)
+        try:
+            if redactor:
+                redactor.replace([record])
+        except UnsearchedError:
+            return None
+        return orjson.dumps(addresses.value(record) if addresses else record)
+
+    return redacted
+
+
+def looks(kinds: str = "") -> Callable[[bytes], int]:
+    """Says how much is found in a record, -1 where it cannot be searched.
+
+    Without kinds it does so as every run that replaces no secrets.
+    """
+    looker = asked.redactor(Options(redact=kinds)) if kinds else asked.looker(Options())
+    assert looker
+
+    def looked(line: bytes) -> int:
+        if not looker.may_hold(line):
+            return 0
+        try:
+            return sum(looker.look([orjson.loads(line)]).values())
+        except UnsearchedError:
+            return -1
+
+    return looked

@@ -1,0 +1,32 @@
+"""What is found of secrets and of other values that placeholders take the place of."""
+
+from __future__ import annotations
+
+from chatsquash.checks.registry import Fact, rule
+from chatsquash.text import counted
+
+
+@rule("warning")
+def secret_found(kind: str, count: int, at: int | None, option: str = "--redact secrets replaces") -> Fact:
+    """Reported when a secret stands in a record: a key, a token or a password, once for each kind.
+
+    The value is never told; its line is that of the entry which the record is made from. `--redact secrets` replaces
+    it.
+    """
+    named = kind.lower().replace("_", " ")
+    return Fact(f"{counted(count, 'secret')} found ({named}): {option} {'it' if count == 1 else 'them'}", at)
+
+
+@rule("warning")
+def placeholder_in_reply(count: int, at: int | None, hint: str = ": --loss has these not trained on") -> Fact:
+    """Reported when a placeholder stands for a secret in replies, and nothing in the record says not to train on these.
+
+    With `--loss` such a reply is not trained on.
+    """
+    return Fact(f"{counted(count, 'reply', 'replies')} with a placeholder for a secret{hint}", at)
+
+
+@rule("error")
+def redaction_failed(why: str, what: str = "session") -> Fact:
+    """Reported when a text cannot be searched for what is to be replaced: nothing of its session is written."""
+    return Fact(f"a text cannot be searched for private data ({why}): nothing of the {what} is written")

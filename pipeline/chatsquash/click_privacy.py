@@ -1,0 +1,103 @@
+"""The options on what is private, for commands that find or replace nothing of it unless they are told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from chatsquash.click_options import is_typed, option, options
+
+if TYPE_CHECKING:
+    from chatsquash.options import Options
+
+_Run = TypeVar("_Run", bound="Callable[..., Any]")
+_FINDING = ("redact_names", "redact_rules", "redact_pattern", "redact_known", "allow", "deny", "phone_region")
+_KINDS = (
+    "secrets (or secrets+kingfisher, with a second opinion), phones, ips, paths, names:FILE, emails; or none.  "
+    "[default: none]"
+)
+_FOUND = frozenset(("secret-found", "private-found"))
+_FILES = ("redact_names", "redact_rules", "redact_known", "allow", "deny")
+_NEEDS = {"redact_rules": "secrets", "phone_region": "phones"}
+"""Options that have no effect without a kind."""
+
+
+def finding(run: _Run) -> _Run:
+    """The options of a command that reports what is private."""
+    kinds = option("--redact", metavar="KINDS", help=f"Also report {_KINDS}")
+    return kinds(options(*_FINDING)(run))
+
+
+def replacing(run: _Run) -> _Run:
+    """The options of a command that replaces what is private."""
+    kinds = option("--redact", metavar="KINDS", help=f"What placeholders take the place of: {_KINDS}")
+    key = option("--anonymize-key-file", metavar="PATH", help="The key of pseudonyms and placeholders.")
+    return kinds(options(*_FINDING)(key(run)))
+
+
+def gates(given: dict[str, Any]) -> frozenset[str]:
+    """The codes of findings that ``--redact`` asks for, so that each of them is an error there."""
+    from chatsquash.redact.asked import parts
+
+    kinds, _ = parts(given["redact"] or None)
+    return _FOUND | ({"address-left"} if "emails" in (kinds or "").split(",") else set())
+
+
+def private_of(given: dict[str, Any], *, needs_key: bool = True) -> Options:
+    """What is to be found or replaced; its options are taken out of those that are given.
+
+    ``anonymize`` among these means e-mail addresses, as the kind ``emails`` does.  A key is loaded where one is needed.
+    """
+    from dataclasses import replace
+
+    from chatsquash.options import Options
+    from chatsquash.redact.asked import content, parts, with_kinds
+    from chatsquash.redact.keys import load_key
+
+    asked: dict[str, Any] = {name: given.pop(name) or None for name in ("redact", *_FINDING)}
+    key_file = given.pop("anonymize_key_file", None) or None
+    kinds, _ = parts(asked["redact"])
+    anonymizes = _anonymizes((kinds or "").split(","), is_asked=given.pop("anonymize", False))
+    if anonymizes and kinds == "none":
+        asked["redact"] = None  # of a variable, which an option that is typed wins over
+    asked |= {name: content(asked[name]) for name in _FILES if asked[name]}
+    asked["redact_pattern"] = asked["redact_pattern"] or ()
+    found = with_kinds(Options(**asked, anonymize=anonymizes, write_known=given.pop("write_known", None) or None))
+    found = _without_idle(found)
+    if needs_key and found.has_key:
+        return replace(found, anonymize_key=load_key(key_file))
+    if is_typed("anonymize_key_file"):
+        raise click.UsageError("--anonymize-key-file has no effect, since nothing is replaced: add --redact.")
+    return found
+
+
+def _anonymizes(kinds: list[str], *, is_asked: bool) -> bool:
+    """Whether e-mail addresses are meant; raises where two options that are typed say otherwise."""
+    is_named = "emails" in kinds
+    if is_typed("anonymize") and is_typed("redact"):
+        if is_asked and "none" in kinds:
+            raise click.UsageError("--redact none has no effect with --anonymize: leave one of them out.")
+        if is_named and not is_asked:
+            raise click.UsageError("--redact emails has no effect with --no-anonymize: leave one of them out.")
+    if is_typed("redact") or is_typed("anonymize"):
+        return is_named if not is_typed("anonymize") else is_asked
+    return is_asked or is_named
+
+
+def _without_idle(found: Options) -> Options:
+    """Options without those that a variable sets and that have no effect; raises for one that is typed."""
+    from dataclasses import replace
+
+    idle = {
+        name: kind for name, kind in _NEEDS.items() if getattr(found, name) is not None and kind not in found.redacts
+    }
+    if found.allow is not None and not found.replaces:
+        idle["allow"] = "KINDS"
+    for name, kind in idle.items():
+        if is_typed(name):
+            flag = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{flag} has no effect without --redact {kind}: add that, or leave it out.")
+    without: dict[str, Any] = dict.fromkeys(idle)
+    return replace(found, **without)

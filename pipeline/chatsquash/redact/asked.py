@@ -1,0 +1,137 @@
+"""What the options of a run ask to be found and replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chatsquash.errors import UsageError
+from chatsquash.options import Options
+from chatsquash.redact import userinfo
+from chatsquash.redact.hits import Finder
+from chatsquash.redact.placeholders import Placeholders
+from chatsquash.redact.redactor import Redactor
+from chatsquash.text import counted
+
+if TYPE_CHECKING:
+    from chatsquash.redact.secrets import Secrets
+
+_NAMES = "names:"
+_ASKED = ("secrets", "secrets+kingfisher", "phones", "ips", "paths", "names:FILE", "emails", "none")
+_LARGEST = 64 << 20
+"""Bytes that a list of values may have."""
+
+
+def parts(redact: str | None) -> tuple[str | None, str | None]:
+    """The kinds that are asked for, and the file of names among them; raises ``UsageError`` for an unknown one."""
+    if redact is None:
+        return None, None
+    names, kinds = None, []
+    for kind in filter(None, (part.strip() for part in redact.split(","))):
+        if kind.startswith(_NAMES):
+            names = kind.removeprefix(_NAMES)
+            kinds.append("names")
+        elif kind in (*_ASKED, "names"):
+            kinds.append(kind)
+        else:
+            raise UsageError(f"--redact {kind}: not known; known are {', '.join(_ASKED)}")
+    if not kinds or ("none" in kinds and len(kinds) > 1):
+        what = "none with other kinds" if kinds else "nothing"
+        raise UsageError(f"--redact: names {what}; write a list as in secrets,phones, or none")
+    return ",".join(kinds), names
+
+
+def content(path: str) -> bytes:
+    """The bytes of a list of values; raises ``UsageError``."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as problem:
+        raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
+    if len(data) > _LARGEST:
+        raise UsageError(f"{path}: has more than {counted(_LARGEST >> 20, 'MiB', 'MiB')}; divide it")
+    return data
+
+
+def with_kinds(options: Options) -> Options:
+    """Options that name kinds only, with what the file of names holds, and with addresses as the kinds say."""
+    kinds, names = parts(options.redact)
+    if names is not None:
+        options = replace(options, redact=kinds, redact_names=content(names))
+    if kinds == "none" and options.anonymize:
+        options = replace(options, anonymize=False)
+    if kinds and "names" in kinds.split(",") and options.redact_names is None:
+        raise UsageError("--redact names: needs the file of names; write --redact names:FILE")
+    return options
+
+
+def refuse_wrong(options: Options) -> None:
+    """Raise ``UsageError`` for what options on private values say wrongly, before a run begins."""
+    parts(options.redact)
+    if options.replaces:
+        redactor(options)
+    if options.redact_rules is not None or options.allow is not None:
+        looker(options)
+
+
+def redactor(options: Options, key: bytes | None = None) -> Redactor | None:
+    """Replaces what the options ask for, or finds it where there is no key; ``None`` for e-mail addresses alone."""
+    if not options.replaces:
+        return None
+    from chatsquash.redact import lists
+
+    told = lists.Lists(allow=options.allow, deny=options.deny, known=options.redact_known)
+    placeholders = None if key is None else Placeholders(key)
+    return Redactor([*_finders(options), told.found], placeholders, told.allows, lists.values)
+
+
+def looker(options: Options) -> Redactor:
+    """Finds secrets, to say that they are there."""
+    secrets = _secrets(options)
+    if options.allow is None:
+        return Redactor([secrets.found], may_hold=secrets.may_hold)
+    from chatsquash.redact import lists
+
+    return Redactor([secrets.found], None, lists.Lists(allow=options.allow).allows, may_hold=secrets.may_hold)
+
+
+def _finders(options: Options) -> Iterator[Finder]:
+    for kind in options.redacts:
+        if kind == "secrets":
+            yield _secrets(options).found
+            yield userinfo.passwords
+        elif kind == "kingfisher":
+            from chatsquash.redact.scanner import scanner
+
+            yield scanner()
+        elif kind == "phones":
+            from chatsquash.redact.phones import phones
+
+            yield phones(options.phone_region)
+        elif kind == "ips":
+            from chatsquash.redact.ips import ips
+
+            yield ips
+        elif kind == "paths":
+            from chatsquash.redact.paths import paths
+
+            yield paths
+        else:
+            from chatsquash.redact.names import names
+
+            yield names(options.redact_names or b"")
+    for given in options.redact_pattern:
+        from chatsquash.redact.patterns import pattern
+
+        name, _, regex = given.partition("=")
+        yield pattern(name, regex)
+
+
+def _secrets(options: Options) -> Secrets:
+    from chatsquash.redact.rules import builtin, parsed
+    from chatsquash.redact.secrets import Secrets
+
+    if options.redact_rules is None:
+        return Secrets()
+    return Secrets([*builtin(), *parsed(options.redact_rules, "--redact-rules")])

@@ -1,0 +1,178 @@
+"""Secrets that are known by what stands before them: what is a value there, and where it ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from chatsquash.redact import lookalikes, names_of_secrets
+from chatsquash.redact.hits import Hit
+from chatsquash.redact.places import Bytes
+from chatsquash.redact.rules import Check, Rule
+from chatsquash.redact.shapes import kind_of, value_of
+
+_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_LONGEST_NAME = 64
+_WHOLE_NAME = re.compile(r"[\w.-]{1,80}+")
+_GOES_ON = re.compile(
+    rb"[a-z0-9_.-]{1,80}+(?:\\{0,16}+[\"'`\])]{1,2}+|:?\\{0,16}+[\"'])?+(?:\s|\\{1,16}+[nrt]){0,30}+"
+    rb"(?:(?<=\t)|(?<=\\t)|[=:,>|(?&{<'.\[\\-]|(?:for |changed |set )?(?:is|to|was|or)[ :]|for [^\n]{1,80}|[\"'`v]|"
+    rb"[a-z]{2,20}=[^<>\n]{0,60}>|(?<= )(?=[^\s0-9]{0,64}+[0-9])\S{6})"
+)
+"""What may stand between a word and its value, as far as one look tells."""
+_LONGEST_FLAG = 24
+_REST_OF_ESCAPE = re.compile(r"(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}")
+_WORDS_BEFORE = re.compile(r"(?:[A-Za-z]{2,12} ){1,2}\Z")
+_LINE_START = re.compile(r"(?:\A|\n|\\n|\0)[ \t]*\Z")
+_INDENT, _TWO_WORDS = 16, 32
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+_ENDS = re.compile(r"[,;|]|&(?=[\w.-]{1,40}=|amp;|quot;|lt;)|[)\]}]")
+_AFTER = re.compile(r"[ \t]{0,40}+(?:\\{0,16}[rn]|[\r\n#\0]|\Z|//|\\{0,16}[\"'`])")
+_BREAK = re.compile(r"\n[ \t]*[+>-]?[ \t]*")
+_ASSIGNED = re.compile(r"[\w.-]{1,40}(?=[=:])")
+_BREAKS = re.compile(r"\\++[nr]|[\r\n]")
+_ESCAPED = re.compile(r"\\(.)")
+
+
+def hits(rule: Rule, text: str, at: int) -> list[Hit]:
+    """What fits a rule whose literal stands at a place."""
+    starts = [at]
+    if rule.before:
+        low = max(0, at - rule.before)
+        starts = [text.rfind(each, low, at + len(each)) for each in rule.begins]
+    end = min(len(text), at + rule.reach)
+    matches = [rule.pattern.match(text, start, end) for start in starts if start >= 0]
+    return [hit for found in matches if found for hit in _hit(rule, text, found)]
+
+
+def may_be_named(data: Bytes, at: int) -> bool:
+    """Whether a value may follow a name that the word at a place is part of, as one look tells."""
+    if _GOES_ON.match(data.lower, at):
+        return True
+    low = max(0, at - _LONGEST_FLAG)
+    return data.lower.rfind(b" -", low, at) >= 0 or data.lower.rfind(b'"-', low, at) >= 0
+
+
+def named(rule: Rule, text: str, at: int, done: set[int]) -> Iterable[Hit]:
+    """What has a name that the word at a place is part of; ``done`` says which names were looked at already."""
+    start = _name_start(text, at)
+    if start in done or not (name := _WHOLE_NAME.match(text, start)):
+        return ()
+    done.add(start)
+    if not names_of_secrets.level(_said(text, start, name[0])):
+        return ()
+    found = rule.pattern.match(text, start, min(len(text), start + rule.reach))
+    return _hit(rule, text, found) if found else ()
+
+
+def _said(text: str, start: int, name: str) -> str:
+    """A name with the words before it that belong to it: ``API key``."""
+    if text[start - 1 : start] != " " or name.lower() not in ("key", "token"):
+        return name
+    before = _WORDS_BEFORE.search(text, max(0, start - _TWO_WORDS), start)
+    return f"{before[0]}{name}" if before else name
+
+
+def _is_told(found: re.Match[str], text: str, end: int, value: str) -> bool:
+    """Whether somebody says what a secret is, or a list or settings do with nothing but spaces."""
+    if not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
+        return False
+    if not found["said"].isspace() or lookalikes.looks_random(value):
+        return True
+    begins_line = _LINE_START.search(text, max(0, found.start() - _INDENT), found.start())
+    return bool(begins_line and _AFTER.match(text, end)) or lookalikes.is_strong(value)
+
+
+def _with_real_breaks(block: str) -> str:
+    """A block of a key as a file has it, however it was escaped or indented."""
+    lines = (line.strip(" \t\"'+|>#,") for line in _BREAKS.split(block))
+    return "\n".join(line for line in lines if line)
+
+
+def login(text: str) -> list[Hit]:
+    """A name with a random password, as basic authorization encodes it, which nothing else may tell of."""
+    value = lookalikes.password_of_login(text)
+    return [Hit(0, 0, kind_of(value), "basic-authorization", value)] if value else []
+
+
+def before_run(rule: Rule, text: str, start: int, end: int) -> Iterator[Hit]:
+    """What fits a rule whose value is a run, or begins with it or in it."""
+    for found in rule.pattern.finditer(text, max(0, start - 100), min(len(text), end + rule.reach)):
+        if found.start() > end:
+            return
+        yield from _hit(rule, text, found)
+
+
+def _name_start(text: str, at: int) -> int:
+    window = text[max(0, at - _LONGEST_NAME) : at]
+    start = at - len(window) + len(window.rstrip(_NAME))
+    rest = _REST_OF_ESCAPE.match(text, start, at)
+    return rest.end() if rest else start
+
+
+def _hit(rule: Rule, text: str, found: re.Match[str]) -> Iterator[Hit]:
+    groups = found.groupdict()
+    check = _check(rule, text, found)
+    start, end, value = value_of(found)
+    if check and groups.get("bare") is not None:
+        end = start + (0 if _is_assigned(value) else _length(value))
+        value = text[start:end]
+        if rule.named and not _is_bare(found, text, end, value):
+            return
+    if not check or not value or (groups.get("said") and not groups["env"] and not _is_told(found, text, end, value)):
+        return
+    value = _as_it_is(value, check)
+    if lookalikes.CHECKS[check](value, rule.entropy):
+        yield Hit(start, end, kind_of(value), rule.name, value)
+
+
+def _check(rule: Rule, text: str, found: re.Match[str]) -> Check | None:
+    """What tells whether the value of a match is a secret; ``None`` where the name says that it is none."""
+    name = found.groupdict().get("name")
+    if not name:
+        return rule.value
+    start = found.start("name")
+    if not rule.named:
+        return rule.value if names_of_secrets.level(name) else None
+    is_urn = text[start - 1 : start] == ":" == text[found.end("name") : found.end("name") + 1]
+    if name.startswith(".") or (is_urn and text[found.end("name") + 1 : found.end("name") + 2] not in " :"):
+        return None  # as in arn:aws:secretsmanager:...:secret:name
+    return names_of_secrets.level(_said(text, start, name)) or None
+
+
+def _is_assigned(value: str) -> bool:
+    """Whether a value begins with the name of a secret, whose value is looked at by itself."""
+    inner = _ASSIGNED.match(value)
+    return bool(inner and names_of_secrets.level(inner[0]))
+
+
+def _as_it_is(value: str, check: Check) -> str:
+    """A value without what only its place adds: breaks of lines, escapes, base64."""
+    if "PRIVATE KEY" in value or "Private-Lines" in value:
+        return _with_real_breaks(value)
+    if "\n" in value and check == "password":
+        value = _BREAK.sub("", value)
+    elif "\\" in value:
+        value = _ESCAPED.sub(r"\1", value)
+    return lookalikes.decoded(value) if check in ("token", "password") else value
+
+
+def _length(value: str) -> int:
+    """The length of a value without quotes, whose end is told by what it cannot hold."""
+    for found in _ENDS.finditer(value):
+        opening = _CLOSING.get(found[0])
+        if not opening or value.count(opening, 0, found.start()) < value.count(found[0], 0, found.end()):
+            value = value[: found.start()]
+            break
+    return len(value.rstrip(".,:;"))
+
+
+def _is_bare(found: re.Match[str], text: str, end: int, value: str) -> bool:
+    """Whether a value without quotes may be one, and no name of a variable or a type."""
+    if (found["wrapped"] or "").startswith("$"):
+        return True
+    if found["wrapped"] or value.startswith(("(", "[", "{", "*", "&", "|", "!")):
+        return False
+    if _AFTER.match(text, end) or (found["flag"] and text[end] == " "):
+        return not (text[found.start("bare") - 1] in " \t" and lookalikes.is_code_word(value))
+    return not lookalikes.is_code_word(value) and (text[end] != "(")

@@ -1,0 +1,88 @@
+"""Many values searched for at once, in time linear in the text however many they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+_FEW = 64
+"""Values that are looked for one after the other, which is fastest for a few."""
+_CHARACTERS_EACH = 50
+"""Of a text for each value, from which on making one automaton of all of them pays."""
+_BEGINNING = 6
+"""Characters by which it is first told which values a text may hold at all."""
+
+
+class Needles:
+    """Values that texts are searched for."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._values = sorted({printed(value) for value in values if value})
+        self._known = frozenset(self._values)
+        self._lengths = sorted({len(value) for value in self._values})
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where values stand, in order; of those that begin at one place the longest; they may meet each other."""
+        longest: dict[int, int] = dict(self.all_places(text))
+        return [*longest.items()]
+
+    def all_places(self, text: str) -> list[tuple[int, int]]:
+        """Where values stand, in order, shorter ones first."""
+        if not self._values:
+            return []
+        text = printed(text)
+        likely = self._values
+        if len(likely) > _FEW and len(text) < _CHARACTERS_EACH * len(likely):
+            likely = self._begun(text)
+        if len(likely) <= _FEW:
+            return sorted(place for value in likely for place in _each(value, text))
+        return [(at, end) for at in _starts(likely, text) for end in self._ends(text, at)]
+
+    @cached_property
+    def _beginning(self) -> int:
+        return min(_BEGINNING, self._lengths[0])
+
+    @cached_property
+    def _by_beginning(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for value in self._values:
+            found.setdefault(value[: self._beginning], []).append(value)
+        return found
+
+    def _begun(self, text: str) -> list[str]:
+        """The values whose first characters stand in a text."""
+        grams = map("".join, zip(*(text[at:] for at in range(self._beginning)), strict=False))
+        return [value for gram in self._by_beginning.keys() & set(grams) for value in self._by_beginning[gram]]
+
+    def _ends(self, text: str, at: int) -> list[int]:
+        return [at + length for length in self._lengths if text[at : at + length] in self._known]
+
+
+def printed(text: str) -> str:
+    """A text without lone surrogates, which no UTF-8 has; every character keeps its place."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _each(value: str, text: str) -> Iterator[tuple[int, int]]:
+    at = text.find(value)
+    while at >= 0:
+        yield at, at + len(value)
+        at = text.find(value, at + 1)
+
+
+def _starts(values: list[str], text: str) -> list[int]:
+    """Where any of the values begins."""
+    import polars as pl  # which takes long to import
+
+    found = pl.select(pl.lit(text).str.find_many(values, overlapping=True).list.unique().list.sort()).item()
+    return [*found] if text.isascii() else _characters(text.encode(), found)
+
+
+def _characters(data: bytes, offsets: Iterable[int]) -> list[int]:
+    """Offsets of characters for those of bytes, in order."""
+    found, done, count = [], 0, 0
+    for at in offsets:
+        count += len(data[done:at].decode())
+        done = at
+        found.append(count)
+    return found

@@ -1,0 +1,122 @@
+"""The names of users in the paths of their home directories, and in what tells of such a user beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from chatsquash.redact.addresses import FILE_ENDINGS
+from chatsquash.redact.encodings import Reading
+from chatsquash.redact.forms import unescaped
+from chatsquash.redact.hits import Hit
+
+KEPT = frozenset(
+    (
+        *("user", "users", "username", "yourname", "your-name", "your_name", "yourusername", "you", "me", "name", "x"),
+        *("shared", "public", "default", "all", "guest", "nobody", "home", "project", "projects", "workspace", "work"),
+        *("root", "admin", "administrator", "ubuntu", "debian", "centos", "fedora", "ec2-user", "opc", "pi", "vagrant"),
+        *("runner", "runneradmin", "circleci", "jenkins", "travis", "gitlab-runner", "builder", "build", "azureuser"),
+        *("vscode", "codespace", "coder", "gitpod", "node", "app", "jovyan", "sandbox", "agent", "linuxbrew", "git"),
+        *("www-data", "nginx", "postgres", "mysql", "redis", "daemon", "service", "deploy", "deployer", "steam"),
+        *("example", "foo", "bar", "baz", "test", "testuser", "someone", "somebody", "johndoe", "index", "page"),
+        *("appuser", "devuser", "nonroot", "containeruser", "containeradministrator", "cloudshell-user", "library"),
+        *("buildkite-agent", "defaultuser0", "defaultapppool", "allusers"),
+    )
+)
+"""Names of accounts that are nobody's, in lower case."""
+_SLASH = r"(?:/|\\{1,16}+/?+)"
+_WORD = r"[\w.+-]{1,64}+"
+_WORDS = r"[^\\/:*?\"'<>|${}%\s]{1,64}+(?: [^\\/:*?\"'<>|${}%\s]{1,64}+){1,4}+"
+_HOME = re.compile(rf"(?:home|[Uu]sers|USERS|Documents and Settings)(?:{_SLASH}|(?P<dash>-))")
+_USER = re.compile(_WORD)
+_SPACED_USER = re.compile(rf"{_WORDS}(?={_SLASH})")
+_WINDOW = 160
+"""Characters before the folder of all homes that tell whether it is one."""
+_ABOVE = r"(?:(?:var|export|usr|data|nfs|net|srv|host|rootfs|mnt|System/Volumes/Data|Volumes/[\w.-]{1,40}+)/)"
+_UNIX = re.compile(
+    rf"(?:(?:\A|[^\w.~/\\-]|(?:\A|[\s\"'=(,])-[A-Za-z])(?:/{{1,3}}|\\{{1,16}}/?){_ABOVE}?"
+    r"|(?:sftp|ssh|scp|file|nfs|smb|rsync|vscode-remote)://[\w.@:%+-]{1,80}/"
+    rf"|(?i:wsl(?:\$|\.localhost)){_SLASH}[\w.-]{{1,40}}{_SLASH})\Z"
+)
+_WINDOWS = re.compile(
+    rf"(?:(?:\A|[^A-Za-z])[A-Za-z]:{_SLASH}|(?:\A|[^\w.])/(?:mnt/|cygdrive/|host/)?[a-z]/"
+    r"|(?:\A|[^\w\\])\\{2,32}[\w.$-]{1,60}\\{1,16})\Z"
+)
+_PROJECTS = re.compile(rf"projects{_SLASH}(?:(?:-mnt-[a-z])?-|[A-Z]--)\Z")
+"""Where clients keep the logs of a project, in a folder named after its path: ``projects/-home-ana-x``."""
+_TILDE = re.compile(r"~(?<![\w~.]~)(?P<user>[a-z_][\w.-]{1,31}+)(?=/)")
+_DASHED = re.compile(r"-(?:home|Users)-(?P<user>[A-Za-z0-9-]{1,80}+)")
+_PROMPT = re.compile(r"@[\w.-]{1,64}+:[~/]")
+_BEFORE_PROMPT = re.compile(r"(?:\A|[^\w.-])(?P<user>[\w.-]{1,32})\Z")
+_LISTED = re.compile(r"[rwx-]{3}[.+@]? {1,4}[0-9]{1,5} {1,4}(?P<user>[\w.-]{1,32}+)(?: {1,4}(?P<group>[\w.-]{1,32}+))?")
+
+
+def paths(text: str) -> list[Hit]:
+    """The users of home directories in a text, in order; only the name is replaced.
+
+    A user of such a path is also found in the name of a client's folder, in the prompt of a shell and in the columns of
+    ``ls -l`` of the same text; elsewhere a name is a word like any other, which a list of names has to tell.
+    """
+    return unescaped(text, _found)
+
+
+def _found(reading: Reading) -> Iterator[Hit]:
+    text = reading.text
+    spans = [*_homes(text)]
+    users = {text[start:end] for start, end in spans}
+    if users:
+        spans += _beside(text, users)
+    for start, end in sorted(set(spans)):
+        yield Hit(*reading.span(start, end), "USER", "home-directory", text[start:end])
+
+
+def _homes(text: str) -> Iterator[tuple[int, int]]:
+    """Where the names of users stand in paths."""
+    for found in _HOME.finditer(text):
+        before = text[max(0, found.start() - _WINDOW) : found.start()]
+        is_windows = not found["dash"] and bool(_WINDOWS.search(before))
+        if found["dash"]:
+            is_home = bool(_PROJECTS.search(before))
+        else:
+            is_home = is_windows or (found[0].startswith(("home", "Users")) and bool(_UNIX.search(before)))
+        if is_home and (user := _user(text, found.end(), may_have_spaces=is_windows, is_dashed=bool(found["dash"]))):
+            yield user
+    for found in _TILDE.finditer(text):
+        if _is_somebody(found["user"]):
+            yield found.span("user")
+
+
+def _user(text: str, start: int, *, may_have_spaces: bool, is_dashed: bool) -> tuple[int, int] | None:
+    """Where the name of a user ends that begins at a place."""
+    found = (_SPACED_USER.match(text, start) if may_have_spaces else None) or _USER.match(text, start)
+    if not found:
+        return None
+    name = found[0].partition("-")[0] if is_dashed else found[0].rstrip(".")
+    is_file = text[start + len(name) : start + len(name) + 1] not in ("/", "\\") and _is_file(name)
+    return None if is_file or not _is_somebody(name) else (start, start + len(name))
+
+
+def _is_file(name: str) -> bool:
+    """Whether a name is one of a page, as in ``/home/index.html``."""
+    return name.rpartition(".")[2].lower() in FILE_ENDINGS and "." in name
+
+
+def _is_somebody(name: str) -> bool:
+    return bool(name) and name.lower() not in KEPT and not name.isdigit() and any(map(str.isalnum, name))
+
+
+def _beside(text: str, users: set[str]) -> Iterator[tuple[int, int]]:
+    """Where users of homes stand in names of folders, in prompts and in listings."""
+    dashed = {re.sub(r"[^A-Za-z0-9]", "-", user): user for user in users}
+    for found in _DASHED.finditer(text):
+        words = found["user"].split("-")
+        names = ("-".join(words[:count]) for count in range(min(len(words), 4), 0, -1))
+        if name := next((name for name in names if name in dashed), None):
+            yield found.start("user"), found.start("user") + len(name)
+    for found in _PROMPT.finditer(text):
+        start = max(0, found.start() - 33)
+        before = _BEFORE_PROMPT.search(text[start : found.start()])
+        if before and before["user"] in users:
+            yield start + before.start("user"), found.start()
+    for found in _LISTED.finditer(text):
+        yield from (found.span(name) for name in ("user", "group") if found[name] in users)

@@ -1,0 +1,80 @@
+"""What stands in the place of a value: typed, keyed, and the same for the same value."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from functools import lru_cache
+
+from chatsquash.outcome import Redaction
+from chatsquash.redact.hits import Hit, Value
+
+_TAG = 10
+"""Hexadecimal digits of a placeholder that tell values apart."""
+SHORTEST = 6
+"""Characters of a value whose hash is written, since a shorter one is guessed."""
+_PERSONAL = frozenset(("USER", "NAME", "PHONE", "IP_ADDRESS"))
+_REMEMBERED = 8192
+_BARE = {"USER": "user-", "NAME": "name_"}
+"""Kinds that stand within paths and identifiers, where angle brackets would break them."""
+_VALUE_PURPOSE, _DIGITS_PURPOSE = "value:", "digits:"
+PLACEHOLDER = re.compile(r"<[A-Z][A-Z0-9_]{0,63}_[0-9a-f]{10}>|(?<![0-9a-z])(?:user-|name_)[0-9a-f]{10}(?![0-9a-z])")
+
+
+def is_secret(kind: str) -> bool:
+    """Whether what has a kind of placeholder is a secret: neither somebody's name nor where somebody is."""
+    return kind not in _PERSONAL
+
+
+class Placeholders:
+    """Makes placeholders with a key; nobody without it can test a guess."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self.tag = lru_cache(maxsize=_REMEMBERED)(self._make_tag)
+
+    def of(self, hit: Hit) -> str:
+        """The placeholder of a value: ``<API_KEY_7f3a9c01d2>``, or ``user-7f3a9c01d2`` within a path."""
+        tag = self.tag(hit.value)
+        return f"{_BARE[hit.kind]}{tag}" if hit.kind in _BARE else f"<{hit.kind}_{tag}>"
+
+    def number(self, number: str, *, is_listed: bool = False) -> str:
+        """A number of the same length with other digits; signs and points stay where they are.
+
+        All digits but the first two follow from these, so that they are known once more: digits of this form stay as
+        they are, unless they stand on a list of values.
+        """
+        mantissa, mark, exponent = number.partition("e")
+        digits = "".join(filter(str.isdigit, mantissa))
+        if digits == self._completed(digits[:2], len(digits)) and not is_listed:
+            return number
+        first = int.from_bytes(self._sign(_DIGITS_PURPOSE + digits), "big") % 90
+        made = self._completed(str(10 + first), len(digits))
+        if made == digits:
+            made = self._completed(str(10 + (first + 1) % 90), len(digits))
+        left = iter(made)
+        return "".join(next(left) if each.isdigit() else each for each in mantissa) + mark + exponent
+
+    def _completed(self, first: str, length: int) -> str:
+        number = int.from_bytes(self._sign(f"{_DIGITS_PURPOSE}{first} of {length}"), "big")
+        return (first + str(number))[:length].ljust(length, "0")
+
+    def _make_tag(self, value: str) -> str:
+        return self._sign(_VALUE_PURPOSE + value).hex()[:_TAG]
+
+    def _sign(self, text: str) -> bytes:
+        return hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), "sha256")
+
+
+def redaction(found: Hit | Value, count: int, placeholders: Placeholders | None, *, hashes: bool) -> Redaction:
+    """What is told of a value that was found so often; its hash only where that is asked for."""
+    tag = placeholders.tag(found.value) if placeholders else ""
+    is_told = hashes and is_secret(found.kind) and len(found.value) >= SHORTEST
+    hashed = hashlib.sha256(found.value.encode("utf-8", "surrogatepass")).hexdigest() if is_told else ""
+    return Redaction(found.kind, found.rule, tag, count, hashed)
+
+
+def blanked(text: str) -> str:
+    """A text with NULs in the place of the placeholders of an earlier run, which are nothing to be found."""
+    return PLACEHOLDER.sub(lambda found: "\0" * len(found[0]), text)

@@ -1,0 +1,192 @@
+"""Replaces what finders find in the texts of JSON values, or only says what they find."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from chatsquash import jsonio
+from chatsquash.model import Json
+from chatsquash.redact.hits import Finder, Hit, Value, value_of
+from chatsquash.redact.placeholders import Placeholders, blanked
+from chatsquash.redact.texts import Texts, put, text_at
+
+_PIECE, _OVERLAP = 1 << 14, 1 << 12
+"""Characters of a text on which a search fails that are searched at a time, and those that two of them share."""
+_CALL = re.compile(r"(?<=<tool_call>)[^<]*+(?:<(?!/tool_call>)[^<]*+)*+(?=</tool_call>)")
+_LISTED = ("deny", "known")
+"""Rules that find what stands on a list."""
+_SHORTEST, _PLAIN_SHORTEST = 6, 12
+"""Characters of a value that is looked for in all of its session; with letters of one case only it has more."""
+
+
+class UnsearchedError(Exception):
+    """A text on which a search fails."""
+
+
+class Redactor:
+    """Finds values in texts, and replaces them where it has placeholders."""
+
+    def __init__(
+        self,
+        finders: Sequence[Finder],
+        placeholders: Placeholders | None = None,
+        allows: Callable[[str], bool] = lambda value: False,  # noqa: ARG005
+        known: Callable[[Mapping[str, tuple[str, str]]], Finder] | None = None,
+        may_hold: Callable[[bytes], bool] = lambda written: True,  # noqa: ARG005
+    ) -> None:
+        self._finders = finders
+        self._placeholders = placeholders
+        self._allows = allows
+        self._known = known
+        self.may_hold = may_hold
+        """Whether JSON may hold anything at all, which is told far faster than what it is."""
+
+    def hits(self, text: str, finders: Sequence[Finder] | None = None) -> list[Hit]:
+        """What is found in a text, also one within another.  Raises ``UnsearchedError``."""
+        wanted = finders or self._finders
+        found = [hit for finder in wanted for hit in _searched(finder, text)]
+        if found and (blank := blanked(text)) != text:
+            found = [hit for finder in wanted for hit in _searched(finder, blank)]
+        return [hit for hit in found if not self._allows(hit.value)]
+
+    def remembered(self, found: Iterable[Hit | Value]) -> Finder | None:
+        """Finds values that were found wherever else they stand, as far as they tell enough."""
+        values = {each.value: (each.kind, each.rule) for each in found if _tells(each)}
+        return self._known(values) if self._known and values else None
+
+    def look(self, values: Sequence[Json]) -> Counter[tuple[int, Value]]:
+        """How often what is found in which of the values."""
+        texts = Texts(values)
+        counts: Counter[tuple[int, Value]] = Counter()
+        for at, _, hits in texts.by_place(merged(self.hits(texts.joined))):
+            counts.update((at, value_of(hit)) for hit in hits)
+        return counts
+
+    def replace(self, values: Sequence[Json]) -> Counter[tuple[int, Value]]:
+        """Replace what is found in values, in their place, wherever it stands in any of them; how often what was where.
+
+        Raises ``UnsearchedError``, and has then changed nothing.
+        """
+        texts = Texts(values, every=True)
+        counts: Counter[tuple[int, Value]] = Counter()
+        spelled = []
+        for at, place, hits in texts.by_place(merged(self._everywhere(texts.joined))):
+            counts.update((at, value_of(hit)) for hit in hits)
+            spelled.append((place, self._spelled(text_at(place), hits, place.what)))
+        put(spelled)
+        return counts
+
+    def text(self, text: str, also: Finder | None = None) -> str:
+        """A text with its values replaced, those as well that ``also`` finds.  Raises ``UnsearchedError``."""
+        found = self._everywhere(text) + (self.hits(text, [also]) if also else [])
+        return self._put(text, merged(found)) if found else text
+
+    def _everywhere(self, text: str) -> list[Hit]:
+        """What is found in a text, and wherever else it stands there."""
+        found = self.hits(text)
+        known = self.remembered(found)
+        return found + self.hits(text, [known]) if known else found
+
+    def _spelled(self, text: str, hits: list[Hit], what: str) -> str:
+        assert self._placeholders
+        if what == "number":
+            return self._placeholders.number(text, is_listed=any(hit.rule in _LISTED for hit in hits))
+        pieces, done = [], 0
+        for start, end in _json_spans(text):
+            if any(hit.start < edge < hit.end for hit in hits for edge in (start, end)):
+                continue
+            inside = [hit for hit in hits if start <= hit.start and hit.end <= end]
+            if not inside:
+                continue
+            before = [hit for hit in hits if done <= hit.start and hit.end <= start]
+            pieces += [
+                self._put(text[done:start], _moved(before, done)),
+                self._json(text[start:end], _moved(inside, start)),
+            ]
+            done = end
+        rest = [hit for hit in hits if hit.start >= done]
+        return "".join([*pieces, self._put(text[done:], _moved(rest, done))])
+
+    def _json(self, text: str, hits: list[Hit]) -> str:
+        """JSON with its values replaced, which stays JSON of the same types."""
+        before, spelled = jsonio.value(text), self._put(text, hits)
+        if before is None or _same_types(before, jsonio.value(spelled)):
+            return spelled
+        values = {hit.value: (hit.kind, hit.rule) for hit in hits}
+        finders = [*self._finders, *([self._known(values)] if self._known else [])]
+        Redactor(finders, self._placeholders, self._allows, self._known).replace([before])
+        spaced = (", ", ": ") if '": ' in text else (",", ":")
+        core = text.strip()
+        start = text.index(core)
+        return text[:start] + json.dumps(before, ensure_ascii=False, separators=spaced) + text[start + len(core) :]
+
+    def _put(self, text: str, hits: list[Hit]) -> str:
+        assert self._placeholders
+        pieces, done = [], 0
+        for hit in hits:
+            pieces += [text[done : hit.start], self._placeholders.of(hit)]
+            done = hit.end
+        return "".join([*pieces, text[done:]]) if pieces else text
+
+
+def merged(hits: Iterable[Hit]) -> list[Hit]:
+    """Hits in order that leave nothing of each other: of those that meet the first one, as long as all of them."""
+    found: list[Hit] = []
+    for hit in sorted(hits, key=lambda each: (each.start, -each.end)):
+        if found and hit.start < found[-1].end:
+            found[-1] = found[-1]._replace(end=max(found[-1].end, hit.end))
+        else:
+            found.append(hit)
+    return found
+
+
+def _searched(finder: Finder, text: str) -> list[Hit]:
+    """What a finder finds, piece by piece where it fails on the whole."""
+    try:
+        return finder(text)
+    except Exception:  # noqa: BLE001 - what is not searched is not written, whatever the reason
+        return [*_in_pieces(finder, text)]
+
+
+def _in_pieces(finder: Finder, text: str) -> Iterator[Hit]:
+    for start in range(0, len(text), _PIECE):
+        try:
+            found = finder(text[start : start + _PIECE + _OVERLAP])
+        except Exception as problem:  # noqa: BLE001
+            raise UnsearchedError(type(problem).__name__) from None
+        yield from (hit._replace(start=hit.start + start, end=hit.end + start) for hit in found)
+
+
+def _tells(hit: Hit | Value) -> bool:
+    value = hit.value
+    is_plain = value.isalpha() and value in (value.lower(), value.upper())
+    return hit.kind != "USER" and len(value) >= (_PLAIN_SHORTEST if is_plain else _SHORTEST)
+
+
+def _json_spans(text: str) -> list[tuple[int, int]]:
+    """Where JSON stands in a text: all of it, or its inlined calls."""
+    if text.lstrip()[:1] in ("{", "["):
+        return [(0, len(text))]
+    return [found.span() for found in _CALL.finditer(text)] if "<tool_call>" in text else []
+
+
+def _moved(hits: Iterable[Hit], by: int) -> list[Hit]:
+    return [hit._replace(start=hit.start - by, end=hit.end - by) for hit in hits]
+
+
+def _same_types(before: Json, after: Json) -> bool:
+    """Whether two values have the same types at the same places."""
+    pairs = [(before, after)]
+    while pairs:
+        one, other = pairs.pop()
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, (dict, list)):
+            if len(one) != len(other):
+                return False
+            members = (one.values(), other.values()) if isinstance(one, dict) else (one, other)
+            pairs += zip(*members, strict=True)
+    return True

@@ -1,0 +1,181 @@
+"""The rules by which secrets are found, as TOML: what has to be near, the shape, and where that is documented."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+from msgspec import Struct
+
+from chatsquash.errors import UsageError
+from chatsquash.text import quoted
+
+FOLDER = Path(__file__).with_name("rules")
+Check = Literal["shape", "password", "token", "basic", "blob"]
+"""What tells a value from what only looks like one; ``redact.lookalikes`` has a function for each."""
+_REACH, _FARTHEST = 600, 20_000
+_MEMBERS = frozenset(("name", "kind", "literals", "shape", "entropy", "value", "reach", "source"))
+_OURS = frozenset(("anywhere", "named", "run", "before", "begins", "verbose"))
+_KIND, _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,47}"), re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtfv])|(?<=\\u00[0-9a-f][0-9a-f])|(?<=%[0-9A-F][0-9A-F])|(?<=[0-9;\[][mK]))"
+"""What a shape begins behind: no letter or digit, unless that is the end of an escape of a text or a terminal."""
+_END = r"(?![A-Za-z0-9_])"
+_QUOTE = r"""(?:\\{0,16}+["'`]|&quot;)"""
+_SPACE = r"(?:\s|\\{1,16}+[nrt])"
+_VALUE = (
+    r"""(?:\\{0,16}+"(?P<secret>(?:[^"\\\n\0]|\\[^nrtu\n\0"']){1,4096}+)(?=[\\"])|"""
+    r"""\\{0,16}+'(?P<secret_b>[^'\\\n\0]{1,4096}+)(?=[\\'])|"""
+    r"""(?:`|&quot;)(?P<secret_c>[^`&\n\0]{4,400}+)(?=[`&])|"""
+    r"""\\{0,16}+"(?P<secret_d>[^"\\\s\0]{4,200}+\n[ \t]{0,40}+[+>-]?[ \t]{0,8}+[^"\\\s\0]{2,200}+)(?=")|"""
+    r"""\\{0,16}+'(?P<secret_e>[^'\\\s\0]{4,200}+\n[ \t]{0,40}+[+>-]?[ \t]{0,8}+[^'\\\s\0]{2,200}+)(?=')|"""
+    r"""(?P<bare>[^\s"'`\\\0<>]{4,400}+))"""
+)
+
+
+class Rule(Struct, frozen=True):
+    """How one kind of secret is found."""
+
+    name: str
+    kind: str
+    """The word of its placeholder, where its shape alone tells what a value is."""
+    literals: tuple[str, ...]
+    """One of them is near; a shape of the pack begins with one, unless it may be ``anywhere``."""
+    shape: str
+    """A pattern; its first group whose name begins with ``secret``, or ``bare``, is the value, else all of it."""
+    entropy: float = 0.0
+    """Bits a character that the value has at least."""
+    value: Check = "shape"
+    reach: int = _REACH
+    """Characters from the literal on in which the shape is looked for."""
+    before: int = 0
+    """Characters before the literal in which the shape begins; else it begins with the literal."""
+    begins: tuple[str, ...] = ()
+    """What the shape begins with that stands ``before`` the literal."""
+    anywhere: bool = False
+    """Whether the literal stands within the shape, or before it."""
+    named: bool = False
+    """Whether the shape begins with the name that the literal is part of."""
+    verbose: bool = False
+    """Whether spaces and lines of the shape are none of it, so that it can be read."""
+    run: bool = False
+    """Whether the shape is looked for where a run that looks random follows the literal, and nowhere else."""
+    source: str = ""
+    """Where the shape is documented."""
+    group: str = ""
+    """The file of the pack that it stands in."""
+    is_own: bool = False
+    """Whether a user wrote it."""
+
+    @property
+    def spelled(self) -> str:
+        """The shape with what has to stand around it; that of a context says so by itself."""
+        if self.is_own:
+            return self.shape
+        if self.value == "shape":
+            return f"{_START}(?:{self.shape}){_END}"
+        spelled = self.shape.replace("{value}", _VALUE).replace("{quote}", _QUOTE).replace("{space}", _SPACE)
+        return f"(?x:{spelled})" if self.verbose else spelled
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The same, compiled when first needed."""
+        return _compiled.get(self.name) or _compiled.setdefault(self.name, re.compile(self.spelled))
+
+
+_compiled: dict[str, re.Pattern[str]] = {}
+
+
+class Documented(NamedTuple):
+    """What is told of a rule in the documentation."""
+
+    group: str
+    name: str
+    kind: str
+    source: str
+
+
+@cache
+def builtin() -> tuple[Rule, ...]:
+    """The rules of the pack, group by group."""
+    files = sorted(FOLDER.glob("*.toml"))
+    return tuple(rule for path in files for rule in _rules(path.read_bytes(), path.name, path.stem))
+
+
+def documented() -> list[Documented]:
+    """Every rule of the pack, with its group, the kind of its placeholder and where its shape is documented."""
+    return [Documented(rule.group, rule.name, rule.kind, rule.source) for rule in builtin()]
+
+
+@cache
+def parsed(data: bytes, place: str) -> tuple[Rule, ...]:
+    """A user's own rules; raises ``UsageError`` that says where what is wrong."""
+    rules = tuple(_rules(data, place, ""))
+    for rule in rules:
+        from chatsquash.redact.patterns import refuse_pattern
+
+        refuse_pattern(rule.shape, f"{place} ({rule.name})")
+    return rules
+
+
+def _rules(data: bytes, place: str, group: str) -> Iterator[Rule]:
+    try:
+        told = tomllib.loads(data.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise UsageError(f"{place}: is no TOML ({problem})") from None
+    if set(told) != {"rule"} or not isinstance(told["rule"], list):
+        raise UsageError(f"{place}: holds tables [[rule]] and nothing else")
+    for at, each in enumerate(told["rule"], 1):
+        yield _rule(each, f"{place}: rule {at}", group)
+
+
+def _rule(told: Any, place: str, group: str) -> Rule:
+    if not isinstance(told, dict):
+        raise UsageError(f"{place}: is no table")
+    known = _MEMBERS | _OURS if group else _MEMBERS
+    if unknown := sorted(set(told) - known):
+        raise UsageError(f"{place}: {quoted(unknown[0])} is not known; known are {', '.join(sorted(known))}")
+    name = told.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise UsageError(f"{place}: name is missing, or not of small letters, digits and hyphens")
+    _refuse(told, f"{place} ({name})")
+    value = told.get("value", "shape")
+    return Rule(
+        name=name,
+        kind=told.get("kind", name.upper().replace("-", "_") if value == "shape" else "SECRET"),
+        literals=tuple(told["literals"]),
+        shape=told["shape"],
+        entropy=float(told.get("entropy", 0)),
+        value=value,
+        reach=told.get("reach", _REACH),
+        before=told.get("before", 0),
+        begins=tuple(told.get("begins", ())),
+        anywhere=told.get("anywhere", False),
+        named=told.get("named", False),
+        run=told.get("run", False),
+        verbose=told.get("verbose", False),
+        source=str(told.get("source", "")),
+        group=group,
+        is_own=not group,
+    )
+
+
+def _refuse(told: dict[str, Any], place: str) -> None:
+    """Raise ``UsageError`` for a rule whose members are not what they have to be."""
+    literals, shape, reach, least = (told.get(each) for each in ("literals", "shape", "reach", "entropy"))
+    kind = told.get("kind", "SECRET")
+    if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+        raise UsageError(f"{place}: kind is not of capital letters, digits and underscores")
+    if not isinstance(literals, list) or not literals or not all(isinstance(each, str) and each for each in literals):
+        raise UsageError(f"{place}: literals is no list of texts of which one has to be near")
+    if not isinstance(shape, str) or not shape:
+        raise UsageError(f"{place}: shape is missing")
+    if told.get("value", "shape") not in get_args(Check):
+        raise UsageError(f"{place}: value is none of {', '.join(get_args(Check))}")
+    if reach is not None and not (type(reach) is int and 1 <= reach <= _FARTHEST):
+        raise UsageError(f"{place}: reach is no number of characters up to {_FARTHEST:,}")
+    if least is not None and not isinstance(least, (int, float)):
+        raise UsageError(f"{place}: entropy is no number of bits a character")

@@ -1,0 +1,171 @@
+"""Finds secrets in texts: those known by their shape where runs look random, those known by context behind words.
+
+All that is looked at is looked at as it stands, without escapes, without breaks of lines, and decoded from base64.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from chatsquash.redact import contexts, layers, lookalikes
+from chatsquash.redact.hits import Hit
+from chatsquash.redact.places import Bytes, Words
+from chatsquash.redact.rules import Rule, builtin
+from chatsquash.redact.shapes import Shapes, kind_of
+
+__all__ = ["Secrets", "kind_of"]
+_DEEPEST = 3
+"""Times that a text within a text is looked at."""
+_BEFORE_RUN = 48
+"""Characters before a run in which a word tells what it is."""
+_USERINFO = 300
+"""Characters of a URL before the sign that ends what is said of its user."""
+_REST = 8
+"""Characters on the next line that are worth to be told from the beginning of another text."""
+_LEAST = 12
+"""Bytes of a record that may hold a secret."""
+
+
+class Secrets:
+    """Finds what fits rules."""
+
+    def __init__(self, rules: Sequence[Rule] | None = None) -> None:
+        rules = builtin() if rules is None else rules
+        ours = [rule for rule in rules if not rule.is_own]
+        self._shapes = Shapes([rule for rule in ours if rule.value == "shape"])
+        self._by_word: dict[str, list[Rule]] = {}
+        self._names: dict[str, Rule] = {}
+        before_runs: dict[str, list[Rule]] = {}
+        for rule in ours:
+            if rule.value != "shape" or rule.before:
+                for literal in rule.literals:
+                    if rule.named:
+                        self._names[literal] = rule
+                    else:
+                        (before_runs if rule.run else self._by_word).setdefault(literal, []).append(rule)
+        self._words = Words({*self._by_word, *self._names})
+        self._before_runs = {
+            literal: list(
+                {rule.name: rule for each in before_runs if each in literal for rule in before_runs[each]}.values()
+            )
+            for literal in before_runs
+        }
+        self._telling = re.compile(
+            ("|".join(map(re.escape, sorted(self._before_runs, reverse=True))) or "(?!)").encode()
+        )
+        self._own = Own([rule for rule in rules if rule.is_own])
+
+    def found(self, text: str) -> list[Hit]:
+        """What is found in a text, in order, none within another."""
+        return apart([*self._search(text, _DEEPEST), *self._own.found(text)])
+
+    def may_hold(self, written: bytes) -> bool:
+        """Whether JSON may hold a secret in any of its texts: only what is searched tells that of a longer one."""
+        return len(written) >= _LEAST
+
+    def _search(self, text: str, deep: int) -> list[Hit]:
+        data = Bytes(text)
+        hits: list[Hit] = []
+        done: set[int] = set()
+        for at, word in self._words.places(data):
+            if word == "@" and data.lower.rfind(b"://", max(0, at - _USERINFO), at) < 0:
+                continue  # most signs stand in no URL
+            if word in self._names and contexts.may_be_named(data, at):
+                hits += contexts.named(self._names[word], text, at, done)
+            for rule in self._by_word.get(word, ()):
+                hits += contexts.hits(rule, text, at)
+        joined = 0
+        for start, end in data.runs():
+            kind = layers.kind_of_run(text, start, end)
+            if kind == "checksum":
+                continue
+            found = [] if kind == "digest" else self._shapes.around(text, start, end)
+            hits += found or self._before(text, data, start, end)
+            if deep and kind == "any" and not found:
+                hits += self._decoded(text, data, start, end, deep)
+            if deep and kind == "any" and start >= joined and (layer := layers.joined(text, start, end)):
+                joined = layer.theirs[-1][1]
+                hits += _broken(layer, self._of_joined(layer, deep), {hit.start for hit in hits})
+        for start, end in layers.zones(data.lower) if deep else ():
+            hits = self._placed(layers.unescaped(text, start, end), deep) + hits
+        return hits
+
+    def _before(self, text: str, data: Bytes, start: int, end: int) -> list[Hit]:
+        """What a word before a run makes a secret."""
+        low = max(0, start - _BEFORE_RUN)
+        words = {found[0].decode() for found in self._telling.finditer(data.lower, low, start + 1)}
+        rules = (rule for word in words for rule in self._before_runs[word])
+        return [hit for rule in rules for hit in contexts.before_run(rule, text, start, end)]
+
+    def _decoded(self, text: str, data: Bytes, start: int, end: int, deep: int) -> list[Hit]:
+        """What is encoded in a run."""
+        found: list[Hit] = []
+        for first, told in layers.decoded(data.plain, start, end):
+            hits = self._search(told, deep - 1) or contexts.login(told)
+            found += (hit._replace(start=first, end=_with_padding(text, end)) for hit in apart(hits)[:1])
+        return found
+
+    def _of_joined(self, layer: layers.Layer, deep: int) -> list[Hit]:
+        """What is found in a token once it is joined, where it begins as a shape does, is encoded, or a word tells."""
+        plain, lower = layer.text, Bytes(layer.text).lower
+        is_told = self._words.any_in(lower) or self._telling.search(lower)
+        if is_told or layers.is_encoded(plain) or self._shapes.may_begin(plain, layer.told):
+            return self._placed(layer, deep)
+        return []
+
+    def _placed(self, layer: layers.Layer, deep: int) -> list[Hit]:
+        hits = ((layer.span(hit.start, hit.end), hit) for hit in self._search(layer.text, deep - 1))
+        return [hit._replace(start=start, end=end) for (start, end), hit in hits]
+
+
+class Own:
+    """Finds what fits a user's own rules, by an engine that takes linear time, whatever the pattern is."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+
+    def found(self, text: str) -> Iterator[Hit]:
+        """What fits in a text, near a literal."""
+        from chatsquash.redact.lookalikes import CHECKS
+        from chatsquash.redact.patterns import spans
+
+        lower = text.lower() if self._rules else ""
+        for rule in self._rules:
+            if not any(literal.lower() in lower for literal in rule.literals):
+                continue
+            for start, end in spans(rule.shape, text):
+                near = lower[max(0, start - rule.reach) : end + rule.reach]
+                value = text[start:end]
+                if any(each.lower() in near for each in rule.literals) and CHECKS[rule.value](value, rule.entropy):
+                    yield Hit(start, end, rule.kind, rule.name, value)
+
+
+def apart(hits: Iterable[Hit]) -> list[Hit]:
+    """Hits in order; of those that meet the first, and of those the longest, as long as all of them.
+
+    Where a value that its shape tells begins with another one, and nearly all of that is its own, it is the value.
+    """
+    found: list[Hit] = []
+    for hit in sorted(hits, key=lambda each: (each.start, -each.end)):
+        last = found[-1] if found else None
+        if not last or hit.start >= last.end:
+            found.append(hit)
+        elif hit.start == last.start and last.kind == "SECRET" != hit.kind and last.end - hit.end < _REST:
+            found[-1] = hit
+        elif hit.end > last.end:
+            found[-1] = last._replace(end=hit.end)
+    return found
+
+
+def _broken(layer: layers.Layer, hits: list[Hit], whole: set[int]) -> Iterator[Hit]:
+    """Of what is found in a joined token what is not whole already before a line that is another one's."""
+    for hit in hits:
+        end = next((end for _, end in layer.theirs if end > hit.start), hit.end)
+        rest = layer.read(end, hit.end)
+        if hit.start not in whole or (len(rest) >= _REST and lookalikes.looks_random(rest)):
+            yield hit
+
+
+def _with_padding(text: str, end: int) -> int:
+    return end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))

@@ -1,0 +1,193 @@
+"""The texts of JSON values, joined so that they are searched in one go, and put back with what was replaced."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from chatsquash import jsonio
+from chatsquash.model import Json
+from chatsquash.redact.hits import Hit
+
+_BETWEEN = "\n\0\n"
+"""Stands between two texts, so that each begins and ends with a line; what is found across it is none."""
+_STRUCTURE = frozenset(
+    (
+        *("messages", "conversations", "prompt", "completion", "chosen", "rejected", "text", "content", "value"),
+        *("role", "from", "name", "type", "function", "arguments", "tools", "description", "parameters", "properties"),
+        *("reasoning_content", "reasoning", "thinking", "tool_calls", "required", "enum", "input", "evidence"),
+    )
+)
+"""Keys of records, which tell nothing of what stands under them."""
+_GIVEN = frozenset(("arguments", "args", "input", "parameters", "input_schema", "inputSchema"))
+"""Keys below which everything is the model's or the user's, ids too."""
+_IDS = frozenset(
+    (
+        *("id", "tool_call_id", "call_id", "item_id", "response_id", "tool_use_id", "previous_response_id"),
+        *("toolCallId", "toolUseId", "callId", "responseId", "messageId"),
+    )
+)
+"""Ids of the protocol, by which results find their calls."""
+_IDENTIFIED = frozenset(("type", "role", "function", "name", "toolName", "object", "parts", "toolCallId"))
+"""Members beside an ``id`` that is one of the protocol: of a call, a message or a response."""
+_CALLED = frozenset(("name", "toolName", "toolCallId", "toolUseId"))
+"""Members beside an ``input`` that is a call's."""
+_SEALED = frozenset(
+    (
+        *("signature", "thinking_signature", "thinkingSignature", "thought_signature", "thoughtSignature"),
+        *("thoughtSignatures", "encrypted_content", "encrypted", "redacted", "redactedData", "redactedContent"),
+    )
+)
+"""What only the service that made it can read, and refuses when it was changed."""
+_SEALED_TYPES = ("redacted_thinking", "reasoning.encrypted")
+"""Of blocks whose ``data`` is sealed so."""
+_MEDIA = frozenset(("data", "file_data", "image", "b64_json"))
+"""Members whose text is an image, a sound or a file, where something beside them says so."""
+_MEDIA_BESIDE = frozenset(("format", "mimeType", "mime_type", "media_type", "mediaType", "filename"))
+_MEDIA_URL = re.compile(
+    r"data:(?:image|audio|video|font|application)/[\w.+-]{1,80}+(?:;(?!base64,)[\w=.+-]{1,80}+){0,4}+;base64,"
+)
+_SPECIAL = _IDS | _SEALED | _MEDIA
+_LARGE, _SMALL = 100_000, 100
+"""Numbers from which on one may be a secret or somebody's, and one may stand on a list."""
+
+
+class Place(NamedTuple):
+    """Where a text stands in its value."""
+
+    container: Any
+    key: Any
+    what: str = "text"
+    """``key`` for the key itself, ``number`` for a number in digits."""
+
+
+class Texts:
+    """The texts of some JSON values: keys, strings and long integers, at any depth.
+
+    Left out are media, what is sealed by a service, and the ids of the protocol; ``passed_over`` counts them.  With
+    ``every`` fractions and shorter numbers are there, too, which only a list tells to be private.
+    """
+
+    def __init__(self, values: Iterable[Json], *, every: bool = False) -> None:
+        self.passed_over = 0
+        self._least = _SMALL if every else _LARGE
+        self._every = every
+        self._places: list[tuple[Any, Any, str]] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._pieces: list[str] = []
+        self._length = 0
+        self._values: list[int] = []
+        for value in values:
+            self._values.append(self._length)
+            self._walk(value)
+        self.joined = "".join(self._pieces)
+
+    def _walk(self, value: Json) -> None:
+        inside: list[tuple[Any, bool]] = [(value, False)]
+        while inside:  # in no order that matters, and so that depth costs no recursion
+            container, is_given = inside.pop()
+            is_object = isinstance(container, dict)
+            members: Iterable[tuple[Any, Json]] = container.items() if is_object else enumerate(container)
+            for key, member in members:
+                tells = is_object and key not in _STRUCTURE
+                if tells:
+                    self._add((container, key, "key"), key)
+                kind = type(member)
+                if kind is str:
+                    is_special = key in _SPECIAL or member.startswith("data:")
+                    if is_special and _is_passed_over(container, key, member, is_given=is_given):
+                        self.passed_over += 1
+                    elif tells:
+                        self._add((container, key, "text"), member, f'"{key}": "', '"')
+                    else:
+                        self._add((container, key, "text"), member)
+                elif kind is dict or kind is list:
+                    inside.append((member, is_given or _is_given(container, key)))
+                elif (kind is int and abs(member) >= self._least) or (self._every and kind is float):
+                    self._add((container, key, "number"), _digits(member), f'"{key}": ' if tells else "")
+
+    def _add(self, place: tuple[Any, Any, str], text: str, before: str = "", after: str = "") -> None:
+        start = self._length + len(before)
+        end = start + len(text)
+        self._places.append(place)
+        self._starts.append(start)
+        self._ends.append(end)
+        if before:
+            self._pieces.append(before)
+        self._pieces += (text, after + _BETWEEN)
+        self._length = end + len(after) + len(_BETWEEN)
+
+    def by_place(self, hits: Iterable[Hit]) -> Iterator[tuple[int, Place, list[Hit]]]:
+        """Hits in what is joined, as hits in the texts that they stand in, with the index of the value of each text.
+
+        Those across several texts are left out.
+        """
+        found: dict[int, list[Hit]] = {}
+        for hit in hits:
+            at = bisect_right(self._starts, hit.start) - 1
+            if at >= 0 and hit.end <= self._ends[at]:
+                start = self._starts[at]
+                found.setdefault(at, []).append(hit._replace(start=hit.start - start, end=hit.end - start))
+        for at in sorted(found):
+            yield bisect_right(self._values, self._starts[at]) - 1, Place(*self._places[at]), found[at]
+
+
+def text_at(place: Place) -> str:
+    """The text at a place."""
+    if place.what == "key":
+        return str(place.key)
+    value = place.container[place.key]
+    return _digits(value) if place.what == "number" else str(value)
+
+
+def _digits(number: float) -> str:
+    """A number without its sign, as JSON has it."""
+    return jsonio.dumps(abs(number)).decode()
+
+
+def put(replaced: Iterable[tuple[Place, str]]) -> None:
+    """Put other texts in their places; keys last, since they lead to the others."""
+    keys: dict[int, tuple[dict[str, Any], dict[str, str]]] = {}
+    for place, text in replaced:
+        if place.what == "key":
+            keys.setdefault(id(place.container), (place.container, {}))[1][place.key] = text
+        elif place.what == "number":
+            before = place.container[place.key]
+            place.container[place.key] = type(before)(text) * (-1 if before < 0 else 1)
+        else:
+            place.container[place.key] = text
+    for container, names in keys.values():
+        members: dict[str, Any] = {}
+        for key, member in container.items():
+            members[_unused(names.get(key, key), members, container)] = member
+        container.clear()
+        container.update(members)
+
+
+def _unused(name: str, members: dict[str, Any], before: dict[str, Any]) -> str:
+    """A name for a member that no other has: two forms of one value have the same placeholder."""
+    number, found = 1, name
+    while found in members or (found != name and found in before):
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def _is_given(container: Any, key: Any) -> bool:
+    """Whether all below a member is the model's or the user's; the input of a request is none of a call."""
+    return key in _GIVEN and (key != "input" or bool(_CALLED & container.keys()))
+
+
+def _is_passed_over(container: Any, key: Any, text: str, *, is_given: bool) -> bool:
+    if text.startswith("data:") and _MEDIA_URL.match(text):
+        return True
+    if key in _SEALED:
+        return not is_given
+    if key in _IDS and not is_given:
+        return key != "id" or bool(_IDENTIFIED & container.keys())
+    if key not in _MEDIA or is_given:
+        return False
+    return container.get("type") in _SEALED_TYPES or bool(_MEDIA_BESIDE & container.keys())

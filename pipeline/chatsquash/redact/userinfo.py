@@ -1,0 +1,195 @@
+r"""What stands before the host in URLs: users, and their passwords, which are replaced while the host stays.
+
+It ends at the last at sign before the path (RFC 3986, 3.2.1).  Within JSON slashes and signs may be escaped, as in
+``https:\/\/me:word\u0040host``; a URL within another one has its marks as escapes: ``https%3A%2F%2Fme%3Aword%40host``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import AnyStr, NamedTuple
+from urllib.parse import unquote
+
+from chatsquash.redact import percent
+from chatsquash.redact.hits import Hit
+
+RULE = "url-userinfo"
+_FEW, _NEAR = 1000, 256
+"""Signs that are looked at one by one, and the characters before each."""
+_SHORTEST = 20
+"""Characters of a user that may be a token."""
+
+_SLASH = r"(?:/|\\{1,8}+(?:/|u002[fF]))"
+_NAMED = r"<[^\s<>@/\\\"']{1,80}+>"
+_ESCAPED = (  # in JSON: what prints, those aside that end a URL, and what stands for something in angle brackets
+    r"\\{1,8}+u00(?:2[14-689a-eA-E]|3[0-9abdABD]|4[1-9a-fA-F]|5[0-9abdefABDEF]|6[1-9a-fA-F]|7[0-9a-eA-E])"
+    r"|\\{1,8}+u003[cC][^\s<>@/\\\"']{1,80}+\\{1,8}+u003[eE]"
+)
+_PLAIN = r"[^\s\x00-\x1f@/?#\\\"'`<>%s]++"
+_WRITTEN = rf":{_SLASH}{_SLASH}(?P<info>(?:(?:{_PLAIN % ''}|{_NAMED}|{_ESCAPED})*+(?P<sign>@|\\{{1,8}}+u0040))++)"
+_WITHIN = (
+    rf"%(?P<again>{percent.AGAIN})3[aA](?:/|%(?P=again)2[fF]){{2}}"
+    rf"(?P<inner>(?:(?:{_PLAIN % '%'}|{_NAMED}|%(?P=again)(?![01]|2[0237fF]|3[cCeEfF]|40|5[cC])[0-9a-fA-F]{{2}})*+"
+    r"(?P<mark>%(?P=again)40))++)"
+)
+_USERINFO = f"{_WRITTEN}|{_WITHIN}"
+_IN_JSON = re.compile(rb":(?:\\*+/\\*+/|\\++u002[fF]\\++u002[fF])(?:[^\s/@\"u]|u(?!002[fF]))*+@")
+"""In JSON: two slashes and a sign, with nothing between them that ends what is before a host."""
+_JSON_ESCAPE = re.compile(r"\\{1,8}+u00([0-9a-fA-F]{2})")
+_PORT = re.compile(r"[0-9]{1,5}+[^\w.~!$*%+-]", re.ASCII)
+_PUBLIC_KEY, _PROJECT = re.compile(r"[0-9a-f]{32}"), re.compile(r"[A-Za-z0-9.-]{1,255}+(?::[0-9]{1,5}+)?/[0-9]++(?!\w)")
+"""Of Sentry, where programs send what went wrong; whoever has it can do nothing else."""
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_TOKEN = re.compile(r"[A-Za-z0-9_~-]{20,255}={0,2}")
+_PART = re.compile(r"[A-Za-z0-9]{12,}+")
+
+_REFERENCE = (
+    r"\$\{[^{}]{1,200}\}|\$\([^()]{1,200}\)|\$(?:[A-Z_][A-Z0-9_]*+|[A-Za-z_]++)|\{{1,3}[^{}]{1,200}\}{1,3}"
+    r"|%\([^()]{1,80}\)s|%[sdrv@]|%[A-Za-z_][A-Za-z0-9_]*+%|<[^<>]{1,80}>|\[[A-Za-z_-]++\]"
+)
+_MASK = r"[*•…]++|[xX]{3,}+|\.{2,}+|-{2,}+|_{2,}+|#{2,}+"
+_EXAMPLE = (
+    r"(?i:(?:your|my|the|some|an?|example|sample|dummy|fake|db|user|test)?[-_]?"
+    r"(?:password|passwd|passphrase|pass|pwd|secret|token|key|credentials?|(?:api|access|auth)[-_]?(?:key|token))"
+    r"(?:[-_]?(?:goes[-_]?)?here)?"
+    r"|change[-_]?(?:me|it)|redacted|hidden|removed|filtered|masked|omitted|example|placeholder|x-oauth-basic"
+    r"|postgres|root|admin|administrator|guest|user|username|test|mysql|minioadmin)"
+)
+_compiled = cache(re.compile)  # when first needed
+_SPARED = f"(?:(?:{_REFERENCE})[-_.]?){{1,8}}|{_MASK}|{_EXAMPLE}"
+
+
+class Userinfo(NamedTuple):
+    """What stands before the host of a URL."""
+
+    start: int
+    user: int
+    """Where the user ends, which may be an address; its start where a secret is the user."""
+    end: int
+    """Behind the at sign."""
+    secrets: tuple[Hit, ...]
+
+
+def may_hold_userinfo(written: bytes) -> bool:
+    """Whether JSON whose letters are not escaped may hold what is before a host, with an at sign as it is."""
+    return _may_follow(written, b"@", (b"://", b"\\/", b"u002")) and bool(_IN_JSON.search(written))
+
+
+def may_have_userinfo(text: str) -> bool:
+    """Whether a text may have any, which most that have an at sign have not."""
+    is_escaped = ("\\" in text and "u0040" in text) or ("%" in text and ("3A" in text or "3a" in text))
+    return is_escaped or _may_follow(text, "@", ("://", "\\/", "u002"))
+
+
+def userinfos(text: str) -> Iterator[Userinfo]:
+    """All in a text that is surely none of an address: a user with a password, or a token in the place of both."""
+    for found in _compiled(_USERINFO).finditer(text):
+        parts = _plain_parts(found) if found["info"] else _inner_parts(found)
+        if told := _told(text, *parts):
+            yield told
+
+
+def _may_follow(text: AnyStr, sign: AnyStr, slashes: tuple[AnyStr, ...]) -> bool:
+    """Whether slashes stand before a sign without white space between, which is found sooner than all slashes."""
+    floor, at = 0, text.find(sign)
+    for _ in range(_FEW):
+        if at < 0:
+            return False
+        near = text[max(floor, at - _NEAR) : at]
+        if near and not near[-1:].isspace() and _may_end(near.rsplit(None, 1)[-1], slashes):
+            return True
+        floor, at = at, text.find(sign, at + 1)
+    return True
+
+
+def _may_end(word: AnyStr, slashes: tuple[AnyStr, ...]) -> bool:
+    return len(word) == _NEAR or slashes[0] in word or slashes[1] in word or slashes[2] in word
+
+
+def passwords(text: str) -> list[Hit]:
+    """The passwords and tokens before the hosts of URLs; a ``Finder``."""
+    infos = userinfos(text) if may_have_userinfo(text) else ()
+    return [secret for info in infos for secret in info.secrets]
+
+
+class _Part(NamedTuple):
+    """A user or a password: where it stands, and what it is, decoded."""
+
+    start: int
+    end: int
+    value: str
+
+
+def _plain_parts(found: re.Match[str]) -> tuple[_Part, _Part | None, int]:
+    """The user, the password if there is one, and the end of the sign."""
+    start, sign = found.start("info"), found.start("sign")
+    text = found.string
+    colon = text.find(":", start, sign)
+    user = _Part(start, sign if colon < 0 else colon, _value(text[start : sign if colon < 0 else colon]))
+    return user, None if colon < 0 else _Part(colon + 1, sign, _value(text[colon + 1 : sign])), found.end()
+
+
+def _inner_parts(found: re.Match[str]) -> tuple[_Part, _Part | None, int]:
+    """Those of a URL within another one."""
+    start, sign, again = found.start("inner"), found.start("mark"), found["again"]
+    text, times = found.string, 2 + len(again) // 2
+    colon = _compiled(f":|%{again}3[aA]").search(text, start, sign)
+    end = colon.start() if colon else sign
+    user = _Part(start, end, _value(text[start:end], times))
+    return user, _Part(colon.end(), sign, _value(text[colon.end() : sign], times)) if colon else None, found.end()
+
+
+def _told(text: str, user: _Part, password: _Part | None, end: int) -> Userinfo | None:
+    """What is known of it; ``None`` where it may be an address, or anything else."""
+    is_token = _is_token(user.value) and not (password is None and _is_public(text, user, end))
+    if password is None:
+        if not is_token and not _is_public(text, user, end):
+            return None
+    elif "." in user.value and _PORT.match(password.value):
+        return None  # https://corp.com:80,jane@corp.com
+    secret = [user] if is_token else []
+    if password and password.value and not _is_spared(password.value):
+        secret.append(password)
+    hits = tuple(Hit(part.start, part.end, _kind(part.value), RULE, part.value) for part in secret)
+    return Userinfo(user.start, user.start if is_token else user.end, end, hits)
+
+
+def _value(written: str, times: int = 1) -> str:
+    """What is meant where it is escaped for JSON, and for a URL, that many times."""
+    if "\\" in written:
+        written = _JSON_ESCAPE.sub(lambda found: chr(int(found[1], 16)), written)
+    for _ in range(times if "%" in written else 0):
+        written = unquote(written, errors="surrogateescape")
+    return written
+
+
+def _is_spared(value: str) -> bool:
+    """Whether a password is none: what takes the place of one, a mask, or a word of examples and of every default."""
+    return "***" in value or bool(_compiled(_SPARED).fullmatch(value))
+
+
+def _is_token(value: str) -> bool:
+    """Whether a user is a secret: of a known shape, or with a long part of letters and digits as in no name."""
+    if len(value) < _SHORTEST:
+        return False
+    if _kind(value) != "SECRET" or _UUID.fullmatch(value):
+        return True
+    return bool(_TOKEN.fullmatch(value)) and any(_is_mixed(found[0]) for found in _PART.finditer(value))
+
+
+def _is_mixed(part: str) -> bool:
+    return not part.isalpha() and not part.isdigit() and len(set(part)) > 6
+
+
+def _is_public(text: str, user: _Part, end: int) -> bool:
+    """Whether a user is a key that is sent to everybody: of 32 digits, before a host and the number of a project."""
+    return bool(_PUBLIC_KEY.fullmatch(user.value) and _PROJECT.match(text, end))
+
+
+def _kind(value: str) -> str:
+    """The kind of a secret, which follows from its value alone."""
+    from chatsquash.redact.secrets import kind_of  # whose rules few texts need
+
+    return kind_of(value)

@@ -1,0 +1,114 @@
+"""The texts of an outcome that come from its log, and the paths of that log: what may be private beside records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import structs
+
+from chatsquash.log import Log
+from chatsquash.model import Finding
+from chatsquash.outcome import Chosen, Ending, Facts, Named, Outcome, Record, Relative, ToolUse
+from chatsquash.redact.told import hidden_path
+from chatsquash.text import printable
+
+Hide = Callable[[str], str]
+"""Gives a text with nothing private in it."""
+_ENDING = ("finish", "exit_evidence", "reward_evidence", "finish_evidence", "truncated_evidence", "last_user_evidence")
+_GONE = Relative(b"", b"")
+"""Stands for a file whose path is not told; it is never the same, so that its session is converted again."""
+
+
+def texts(outcome: Outcome, log: Log) -> list[str]:
+    """All texts that come from a log, each once; the lines of records aside."""
+    found: dict[str, None] = {}
+
+    def note(text: str) -> str:
+        found[text] = None
+        return text
+
+    hidden(outcome, log, note)
+    found.pop("", None)
+    return list(found)
+
+
+def hidden(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcome:
+    """An outcome whose texts are hidden, and which says how its log is called where something was private there.
+
+    ``digest`` tells the path of such a log from others.
+    """
+    paths = {path: hidden_path(path, hide) for path in (log.shown, *(each.shown for each in log.pieces))}
+    chosen, family = outcome.chosen, outcome.family
+    return structs.replace(
+        outcome,
+        session=hide(outcome.session),
+        records=[_record(record, hide) for record in outcome.records],
+        findings=[_finding(each, paths, hide) for each in outcome.findings],
+        rejected=[each._replace(reason=hide(each.reason)) for each in outcome.rejected],
+        trace=hide(outcome.trace),
+        chosen=_chosen(chosen, hide) if chosen else None,
+        family=family and family._replace(session=hide(family.session), log=hide(family.log)),
+        relatives=[_relative(each, hide) for each in outcome.relatives],
+        named=_named(log, paths, hide, digest),
+    )
+
+
+def renamed(log: Log, named: Named | None) -> Log:
+    """A log as reports call it."""
+    if named is None:
+        return log
+    shown = zip(log.pieces, named.pieces, strict=True)
+    pieces = tuple(structs.replace(piece, shown=path) for piece, path in shown)
+    return structs.replace(log, shown=named.shown, name=named.name, pieces=pieces)
+
+
+def _named(log: Log, paths: dict[str, str], hide: Hide, digest: Hide) -> Named | None:
+    named = Named(paths[log.shown], hidden_path(log.name, hide), [paths[each.shown] for each in log.pieces])
+    return None if renamed(log, named) == log else structs.replace(named, digest=digest(printable(log.shown)))
+
+
+def _record(record: Record, hide: Hide) -> Record:
+    usage, facts, chosen = record.usage, record.facts, record.chosen
+    tools = tuple(_tool(each, hide) for each in usage.tools)
+    shared = tuple(each._replace(tools=tuple(_tool(tool, hide) for tool in each.tools)) for each in usage.shared)
+    usage = usage._replace(tool_names=tuple(map(hide, usage.tool_names)), tools=tools, shared=shared)
+    return structs.replace(
+        record,
+        usage=usage,
+        facts=_facts(facts, hide) if facts else None,
+        ending=_ending(record.ending, hide),
+        chosen=_chosen(chosen, hide) if chosen else None,
+    )
+
+
+def _facts(facts: Facts, hide: Hide) -> Facts:
+    told = facts._replace(session=hide(facts.session), source=hidden_path(facts.source, hide))
+    return told._replace(model=hide(facts.model)) if facts.model else told
+
+
+def _chosen(chosen: Chosen, hide: Hide) -> Chosen:
+    return chosen._replace(model=hide(chosen.model)) if chosen.model else chosen
+
+
+def _ending(ending: Ending, hide: Hide) -> Ending:
+    told: dict[str, Any] = ending._asdict()
+    hidden = {name: hide(told[name]) for name in _ENDING if told[name]}
+    return Ending(**{**told, **hidden}) if hidden else ending
+
+
+def _tool(tool: ToolUse, hide: Hide) -> ToolUse:
+    return tool._replace(name=hide(tool.name))
+
+
+def _finding(found: Finding, paths: dict[str, str], hide: Hide) -> Finding:
+    text = hide(found.text)
+    for path, shown in paths.items():
+        text = text.replace(path, shown) if path else text
+    file = paths.get(found.file) or hidden_path(found.file, hide)
+    return found._replace(session=hide(found.session), file=file, text=text)
+
+
+def _relative(relative: Relative, hide: Hide) -> Relative:
+    pattern = relative.pattern.decode("utf-8", "surrogateescape")
+    return relative if hidden_path(pattern, hide) == pattern else _GONE

@@ -1,0 +1,260 @@
+"""What is private in the outcome of a session: said, or replaced in all that is written of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from msgspec.structs import replace
+from xxhash import xxh3_128_digest
+
+from chatsquash import jsonio, marks
+from chatsquash.checks import private as checks
+from chatsquash.log import Log
+from chatsquash.logged import LoggedReply
+from chatsquash.model import Found, Json, Rejected
+from chatsquash.options import Options
+from chatsquash.outcome import Facts, Outcome, PreferencePair, Record
+from chatsquash.records.line import digest
+from chatsquash.redact import asked
+from chatsquash.redact.hits import Finder, Value
+from chatsquash.redact.placeholders import Placeholders, is_secret, redaction
+from chatsquash.redact.pseudonyms import anonymizer
+from chatsquash.redact.redactor import Redactor, UnsearchedError
+from chatsquash.redact.told import Told
+from chatsquash.run import beginnings, hidden
+from chatsquash.run.pieces import Pieces
+from chatsquash.run.rejected import kept_line
+from chatsquash.stages.session import finding
+
+if TYPE_CHECKING:
+    from chatsquash.run.lengths import Lengths
+
+REDACTED = "redacted"
+"""Why a message is not trained on in which a placeholder stands for a secret."""
+_Counts = Counter[tuple[int, Value]]
+
+
+class _Replaced(NamedTuple):
+    """What stands in the place of records and pairs."""
+
+    records: list[Record]
+    pairs: list[PreferencePair]
+    hidden: dict[str, str]
+    """What stands in the place of texts beside them."""
+    masked: list[list[int]]
+    """Of each record its replies in which a placeholder stands for a secret, by their indices."""
+    known: Finder | None
+    """Finds what was found wherever else it stands."""
+
+
+class Privacy:
+    """Looks for what is private by the options of a run."""
+
+    def __init__(self, options: Options, lengths: Lengths | None = None) -> None:
+        self._options, self._lengths = options, lengths
+        key = options.anonymize_key or b""
+        self._placeholders = Placeholders(key) if key else None
+        self._anonymizer = anonymizer(options)
+        self._redactor = asked.redactor(options, key)
+        self._names = Told(options)
+        looks = options.integrity_analysis and "secrets" not in options.redacts
+        self._looker = asked.looker(options) if looks else None
+
+    def outcome(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
+        """An outcome that says what is private in its records, or holds placeholders in the place of it.
+
+        ``file`` is the open log.
+        """
+        try:
+            told = self._replaced(outcome, log, file) if self._redactor else self.told(outcome, log)
+            return self._looked(told, hidden.renamed(log, told.named), self._looker) if self._looker else told
+        except UnsearchedError as problem:
+            return self.told(_left_out(outcome, log, checks.redaction_failed(str(problem))), log)
+
+    def told(self, outcome: Outcome, log: Log) -> Outcome:
+        """An outcome without records, or whose records are replaced already, that tells nothing private beside."""
+        texts = hidden.texts(outcome, log)
+        before = dict(zip(texts, texts, strict=True))
+        try:
+            if self._redactor:
+                self._redactor.replace([texts])
+        except UnsearchedError:
+            texts = ["" for _ in texts]
+        return self._hidden(outcome, log, dict(zip(before, texts, strict=True)))
+
+    def _hidden(self, outcome: Outcome, log: Log, names: dict[str, str]) -> Outcome:
+        if self._anonymizer:
+            names = {before: self._anonymizer.counted(after)[0] for before, after in names.items()}
+        if all(before == after for before, after in names.items()):
+            return outcome
+        return hidden.hidden(outcome, log, lambda text: names.get(text, text), self._names.digest)
+
+    # Looking
+
+    def _looked(self, outcome: Outcome, log: Log, looker: Redactor) -> Outcome:
+        records, findings = list(outcome.records), []
+        for at, record in enumerate(outcome.records):
+            if not looker.may_hold(record.line):
+                continue
+            pieces = Pieces(jsonio.loads(record.line))
+            counts = looker.look(pieces.values)
+            if counts:
+                records[at] = self._counted(record, counts, are_replaced=False)
+                line = _line(outcome, record)
+                facts = [each._replace(conversation=record.conversation) for each in _found(counts, pieces)]
+                findings += [finding(each, outcome.session, log.shown, line) for each in facts]
+        return replace(outcome, records=records, findings=[*outcome.findings, *findings]) if findings else outcome
+
+    def _counted(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
+        """A record that says what was found in it."""
+        values: Counter[Value] = Counter()
+        for (_, value), count in counts.items():
+            values[value] += count
+        secrets = sum(count for value, count in values.items() if is_secret(value.kind))
+        replaced = record.replaced + (secrets if are_replaced else 0)
+        hashes = self._options.write_known is not None
+        found = [redaction(value, count, self._placeholders, hashes=hashes) for value, count in values.items()]
+        told = [*record.redactions, *found]
+        return replace(record, secrets=record.secrets + secrets, replaced=replaced, redactions=told)
+
+    # Replacing
+
+    def _replaced(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
+        assert self._redactor
+        names = hidden.texts(outcome, log)
+        made = self._spelled(outcome, names, self._redactor)
+        if outcome.rejected and self._options.keep_rejected:
+            kept = [self._kept(file, each, made.known) for each in outcome.rejected]
+            outcome = replace(outcome, kept=kept)
+        findings = [*outcome.findings]
+        flags = self._options.flag != "none"
+        for record, masked in zip(made.records, made.masked, strict=True):
+            if masked and not flags:
+                fact = checks.placeholder_in_reply(len(masked), masked[0])._replace(conversation=record.conversation)
+                findings.append(finding(fact, outcome.session, log.shown, _line(outcome, record)))
+        places = {(at, place) for at, masked in enumerate(made.masked) for place in masked}
+        replies = [_reply(each, places) for each in outcome.replies] if flags and places else outcome.replies
+        outcome = replace(outcome, records=made.records, pairs=made.pairs, findings=findings, replies=replies)
+        return self._hidden(outcome, log, made.hidden)
+
+    def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replaced:
+        """All that is told of a session, searched in one go, so that what is found once is replaced everywhere."""
+        records = [Pieces(jsonio.loads(record.line)) for record in outcome.records]
+        pairs = [Pieces(jsonio.loads(pair.line)) for pair in outcome.pairs]
+        after = list(names)
+        counts = redactor.replace([*(value for each in (*records, *pairs) for value in each.values), after])
+        made, masked = [], []
+        for record, pieces, own in zip(outcome.records, records, _divided(counts, records), strict=True):
+            held = pieces.replies({at for at, value in own if is_secret(value.kind)})
+            made.append(self._record(record, pieces, own, held) if own else record)
+            masked.append(held)
+        lines = [jsonio.dumps(pieces.whole()) for pieces in pairs]
+        written = [pair._replace(line=line) for pair, line in zip(outcome.pairs, lines, strict=True)]
+        known = redactor.remembered(value for _, value in counts)
+        return _Replaced(made, written, dict(zip(names, after, strict=True)), masked, known)
+
+    def _kept(self, file: BinaryIO, rejected: Rejected, known: Finder | None) -> bytes:
+        """A line that could not be read, with placeholders also for what is found elsewhere in its session."""
+        return b"".join(kept_line(file, rejected, self._names, known))
+
+    def _record(self, record: Record, pieces: Pieces, counts: _Counts, masked: list[int]) -> Record:
+        """A record with placeholders; replies in which they stand for secrets are not trained on."""
+        value = pieces.whole()
+        flags, trained = self._unflag(value, masked, record)
+        line = jsonio.dumps(value)
+        unflagged = digest(jsonio.dumps(_without_flags(value, self._options.flag))) if record.unflagged else b""
+        made = self._counted(record, counts, are_replaced=True)
+        return replace(
+            made,
+            line=line,
+            digest=xxh3_128_digest(line),
+            unflagged=unflagged,
+            flags=flags,
+            trained=trained,
+            facts=_facts(record.facts, line),
+            tokens=self._lengths.counted(line) if self._lengths else record.tokens,
+        )
+
+    def _unflag(self, value: dict[str, Any], masked: list[int], record: Record) -> tuple[dict[str, int], int]:
+        """Have replies say that they are not trained on: how many are and why not the others, and those of a sample."""
+        flag = self._options.flag
+        said = value.get("messages", value.get("conversations"))
+        if flag == "none" or not isinstance(said, list):
+            return record.flags, record.trained
+        unwanted, wanted = marks.FLAGS[flag]
+        trained = [said[at] for at in masked if said[at].get(flag) == wanted]
+        for turn in trained:
+            turn[flag] = unwanted
+        counts = Counter(record.flags) + Counter({REDACTED: len(trained)})
+        counts[""] -= len(trained)
+        flags = {why: count for why, count in sorted(counts.items()) if count}
+        return flags, record.trained - len(trained) if record.sample else record.trained
+
+
+def _divided(counts: _Counts, records: list[Pieces]) -> list[_Counts]:
+    """What was found in each of several records, whose pieces were searched one behind the other."""
+    starts = [*accumulate((len(each.values) for each in records), initial=0)]
+    divided: list[_Counts] = [Counter() for _ in records]
+    for (at, value), count in counts.items():
+        number = bisect_right(starts, at) - 1
+        if number < len(records):  # else it is beside all records
+            divided[number][at - starts[number], value] = count
+    return divided
+
+
+def _line(outcome: Outcome, record: Record) -> int | None:
+    """The line of the entry that a record is made from."""
+    chosen = record.chosen or outcome.chosen
+    return chosen.line if chosen else None
+
+
+def _found(counts: _Counts, pieces: Pieces) -> Iterable[Found]:
+    """A fact for each kind of secret in a record."""
+    kinds: Counter[str] = Counter()
+    places: dict[str, int | None] = {}
+    for (at, value), count in counts.items():
+        kinds[value.kind] += count
+        places.setdefault(value.kind, pieces.place(at))
+    return [checks.secret_found(kind, count, places[kind]) for kind, count in sorted(kinds.items())]
+
+
+def _facts(facts: Facts | None, line: bytes) -> Facts | None:
+    if facts is None or not facts.prefix:
+        return facts
+    return facts._replace(prefix=beginnings.of_line(line))
+
+
+def _without_flags(value: dict[str, Any], flag: str) -> dict[str, Json]:
+    name = "messages" if "messages" in value else "conversations"
+    said = [{key: each for key, each in turn.items() if key != flag} for turn in value.get(name, [])]
+    return {**value, name: said}
+
+
+def _reply(reply: LoggedReply, masked: set[tuple[int, int]]) -> LoggedReply:
+    """A reply that is not trained on where a placeholder stands in it for a secret."""
+    others = tuple(each._replace(loss=0) if (each.record, each.message) in masked else each for each in reply.others)
+    is_masked = (reply.record, reply.message) in masked
+    if not is_masked and others == reply.others:
+        return reply
+    return replace(reply, loss=0 if is_masked else reply.loss, redacted=is_masked, others=others)
+
+
+def _left_out(outcome: Outcome, log: Log, why: Found) -> Outcome:
+    """The outcome of a session of which nothing may be written."""
+    return replace(
+        outcome,
+        records=[],
+        left_out=why.code,
+        findings=[*outcome.findings, finding(why, outcome.session, log.shown)],
+        account=outcome.account.unwritten(),
+        sizes=outcome.sizes.unwritten(),
+        coverage=outcome.coverage.gone("refused"),
+        replies=[reply.gone("refused") for reply in outcome.replies],
+        pairs=[],
+        cleaned={},
+        addresses=0,
+    )

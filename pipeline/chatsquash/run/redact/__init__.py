@@ -1,0 +1,1 @@
+"""Datasets that exist already, with placeholders in the place of what is private in them."""

@@ -1,0 +1,194 @@
+"""Datasets that exist, written once more with placeholders in the place of what is private in them."""
+
+from __future__ import annotations
+
+import os
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from chatsquash import jsonio, platform
+from chatsquash.checks import existing, private, reading
+from chatsquash.errors import UsageError
+from chatsquash.model import Finding, Found
+from chatsquash.options import Options
+from chatsquash.records.datasets import PARQUET, rows_whole, session
+from chatsquash.records.reading import NotARecordError, parsed
+from chatsquash.redact.placeholders import Placeholders
+from chatsquash.redact.redactor import UnsearchedError
+from chatsquash.redact.told import Told, hidden_path
+from chatsquash.report.files.redactions import REDACTIONS
+from chatsquash.run import known
+from chatsquash.run.redact.known import Known
+from chatsquash.run.redact.places import Placed, Places, places, refuse_taken, renamed
+from chatsquash.run.redact.record import Records, Replaced, hides
+from chatsquash.run.redact.tables import Cells, Row, Table
+from chatsquash.run.redact.told import Redacted
+from chatsquash.stages.session import finding
+from chatsquash.text import printable
+from chatsquash.translate.output import Staged, packer_of
+
+
+class Watch(NamedTuple):
+    """What is told of a run while it goes on."""
+
+    say: Callable[[Finding], None]
+    """Told what is wrong with records."""
+    observe: Callable[[int, int], None] | None = None
+    """Told the bytes of each file that is done, and those of all."""
+
+
+def redact(inputs: Iterable[str], output: str, options: Options, watch: Watch, *, force: bool = False) -> Redacted:
+    """Write datasets to a folder, or one to a file, without what the options name.
+
+    All files appear at the end, or none.  Raises ``UsageError`` for what cannot be read or written.
+    """
+    if not (options.replaces or options.anonymize):
+        raise UsageError("nothing is to be replaced: say what, as in --redact secrets,emails")
+    records = Records(options)
+    names = Told(options)
+    where = places(list(inputs), output, names.text)
+    for each in where.files:
+        if each.source.suffix.lower() != PARQUET:
+            packer_of(Path(each.name))
+    with _staged(where, force=force) as staged:
+        run = _Run(records, options, where, names, watch)
+        run.write(staged)
+        put = run.settled(staged)
+        if not force:
+            refuse_taken(where.folder, put)
+        staged.put(put)
+    if options.write_known:
+        known.write(options.write_known, run.done.hashes)
+    return run.done
+
+
+@contextmanager
+def _staged(where: Places, *, force: bool) -> Iterator[Staged]:
+    """The folder beside the output; what is not put in its place goes."""
+    if not force:
+        refuse_taken(where.folder, [*(each.name for each in where.files), *([] if where.is_file else [REDACTIONS])])
+    staged = Staged(where.folder, force=force)
+    try:
+        staged.begin()
+        yield staged
+    except OSError as problem:
+        raise UsageError(f"{where.folder}: cannot be written ({problem.strerror})") from None
+    finally:
+        with platform.uninterrupted():
+            staged.discard()
+
+
+class _Run:
+    """Writes the files of a run, one after the other."""
+
+    def __init__(self, records: Records, options: Options, where: Places, names: Told, watch: Watch) -> None:
+        self._records, self._where, self._watch = records, where, watch
+        self._names, self._hide = names, names.text
+        self._shown = cache(self._told)
+        self._placeholders = Placeholders(options.anonymize_key or b"")
+        shown = str(where.folder / where.files[0].name) if where.is_file else str(where.folder)
+        self.done = Redacted(shown, "secrets" in options.redacts, files=len(where.files), others=where.others)
+        sources = [each.source for each in where.files]
+        self._known = Known(records.redactor, options.anonymize_key or b"", sources) if records.redactor else None
+
+    def write(self, staged: Staged) -> None:
+        """Write all files."""
+        sizes = [each.source.stat().st_size for each in self._where.files]
+        for each, size in zip(self._where.files, sizes, strict=True):
+            with os.fdopen(staged.new.create(each.name), "wb") as file:
+                self._file(each, file, staged.new.path)
+                file.flush()
+                platform.sync(file.fileno())
+            if self._watch.observe:
+                self._watch.observe(size, sum(sizes))
+
+    def settled(self, staged: Staged) -> list[str]:
+        """The names of all files; those that hold what was found in records are changed once more."""
+        also = self.done.known(self._records.redactor)
+
+        def hide(text: str) -> str:
+            return self._names.text(text, also)
+
+        if self._where.is_file:
+            return [each.name for each in self._where.files]
+        files = renamed(self._where.files, hide)
+        for before, after in zip(self._where.files, files, strict=True):
+            if before.name != after.name:
+                staged.new.move(before.name, staged.new, after.name)
+        with os.fdopen(staged.new.create(REDACTIONS), "wb") as file:
+            file.write(self.done.report(hide))
+        return [*(each.name for each in files), REDACTIONS]
+
+    def _file(self, placed: Placed, file: BinaryIO, beside: Path) -> None:
+        if placed.source.suffix.lower() == PARQUET:
+            table = Table(placed.source, self._hide)
+            table.write(file, beside, lambda row: self._row(placed.source, table, row))
+            return
+        packer = packer_of(Path(placed.name))
+        for row in rows_whole(str(placed.source)):
+            line = self._line(row.file, row.number, row.data.removeprefix(BOM_UTF8))
+            file.write(packer.compress(line + b"\n") if line is not None else b"")
+        file.write(packer.flush())
+
+    def _line(self, source: Path, number: int, data: bytes) -> bytes | None:
+        """A line without what is private; ``None`` for one that cannot be searched."""
+        try:
+            value = parsed(data)
+        except NotARecordError as problem:
+            self._leave_out(source, number, existing.unsearched_line(str(problem)))
+            return None
+        is_hiding = hides(data, value)
+        done = self._replaced(source, number, value)
+        if done is None:
+            return None
+        self._take(source, number, done)
+        if not (done.is_changed or is_hiding):
+            return data
+        line, rounded = jsonio.encode(done.value)
+        if rounded:
+            self._tell(source, number, reading.number_changed(rounded, len(rounded)))
+        return line
+
+    def _row(self, source: Path, table: Table, row: Row) -> Cells | None:
+        """The cells of a row without what is private; ``None`` for one that cannot be searched or held."""
+        done = self._replaced(source, row.number, row.value)
+        if done is None:
+            return None
+        cells = row.cells
+        if done.is_changed or not row.is_same:
+            changed = table.cells(row, done.value)
+            if changed is None:
+                self._leave_out(
+                    source, row.number, private.redaction_failed("a column has no place for what replaces", "record")
+                )
+                return None
+            cells = changed
+        self._take(source, row.number, done)
+        return cells
+
+    def _replaced(self, source: Path, number: int, value: Any) -> Replaced | None:
+        try:
+            return self._records.replaced(value, self._known.of(value) if self._known else None)
+        except UnsearchedError as problem:
+            self._leave_out(source, number, private.redaction_failed(str(problem), "record"))
+            return None
+
+    def _take(self, source: Path, number: int, done: Replaced) -> None:
+        self.done.take(done, self._placeholders, f"{self._shown(source)[1]}:{number}")
+        if done.unflagged:
+            self._tell(source, number, private.placeholder_in_reply(len(done.unflagged), done.unflagged[0], ""))
+
+    def _told(self, source: Path) -> tuple[str, str]:
+        """What stands for a session in findings on a file, and its path."""
+        return self._hide(session(source)), hidden_path(printable(str(source)), self._hide)
+
+    def _leave_out(self, source: Path, number: int, why: Found) -> None:
+        self.done.left_out += 1
+        self._tell(source, number, why)
+
+    def _tell(self, source: Path, number: int, found: Found) -> None:
+        self._watch.say(finding(found, *self._shown(source), number))

@@ -1,0 +1,256 @@
+"""Parquet files as rows to search, and written with what became of these."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from chatsquash import jsonio
+from chatsquash.errors import UsageError
+from chatsquash.model import Json
+from chatsquash.run.redact.places import Hide
+from chatsquash.run.redact.record import hides
+from chatsquash.write import arrow
+from chatsquash.write.parquet import rows_per_group
+
+_FIRST, _MOST = 64, 8192
+"""Rows that are held at once: at first, and at most."""
+_BATCH = 32 << 20
+"""Bytes, about, that are held at once."""
+Cells = dict[str, Any]
+
+
+class Row(NamedTuple):
+    """A row of a table."""
+
+    number: int
+    """From 1."""
+    cells: Cells
+    """As they stand."""
+    value: Cells
+    """The same, where a list of texts that are JSON objects is one of objects.  Bytes and times stay what they are."""
+    texts: dict[str, list[str]]
+    """Those lists as texts, without members that have the name of a later one."""
+    is_same: bool
+    """Whether those texts are the ones that stand there."""
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """All rows with all that they hold, some at a time; raises ``UsageError`` for what cannot be read."""
+    for first, frame in _frames(path):
+        for number, cells in enumerate(frame.iter_rows(named=True), first):
+            yield _row(number, cells)
+
+
+def column(path: Path, name: str) -> list[Any]:
+    """The cells of a column, if there is one; raises as ``rows``."""
+    import polars as pl
+
+    try:
+        frame = pl.scan_parquet(path, glob=False)
+        return frame.select(name).collect().to_series().to_list() if name in frame.collect_schema() else []
+    except (pl.exceptions.PolarsError, OSError) as problem:
+        raise _unreadable(path, problem) from None
+
+
+class Table:
+    """Writes the rows of a file anew, of which only some are held at a time.
+
+    Columns keep their names and types, as far as nothing private is in a name, and but for those that may hold some
+    texts only, which become columns of any text.  Raises ``UsageError`` for what cannot be read.
+    """
+
+    def __init__(self, path: Path, hide: Hide) -> None:
+        self._path, self._hide = path, hide
+        self._schema = _schema(path)
+        self._types = {name: _plain(dtype, hide) for name, dtype in self._schema.items()}
+        self._names = {name: hide(name) for name in self._schema}
+        same = {name: _plain(dtype, str) for name, dtype in self._schema.items()}
+        self._is_renamed = self._types != same or any(name != new for name, new in self._names.items())
+        _refuse_one_name(list(self._names.values()))
+
+    def cells(self, row: Row, value: Cells) -> Cells | None:
+        """What the columns hold of a row that became another value; ``None`` where they cannot."""
+        if len(value) != len(row.cells):
+            return None
+        cells = dict(zip(row.cells, value.values(), strict=True))
+        cells |= {name: _spelled(texts, cells[name]) for name, texts in row.texts.items()}
+        try:
+            for name in cells:
+                self._column(name, [cells])
+        except (_polars().exceptions.PolarsError, TypeError, ValueError, OverflowError):
+            return None
+        return cells
+
+    def write(self, file: BinaryIO, beside: Path, change: Callable[[Row], Cells | None]) -> None:
+        """Write what ``change`` makes of each row, ``None`` being nothing, by way of files in a folder.
+
+        Rows whose cells are the object that they were count as unchanged.
+        """
+        sizes, parts = array("Q"), list[Path]()
+        for first, frame in _frames(self._path):
+            part = self._changed(first, frame, change)
+            parts.append(beside / f"{len(parts)}.arrow")
+            part.write_ipc(parts[-1])
+            sizes.extend([part.estimated_size() // max(1, part.height)] * part.height)
+        _polars().scan_ipc(parts, glob=False).sink_parquet(
+            file, compression="zstd", statistics=False, row_group_size=rows_per_group(sizes), metadata=self._footer()
+        )
+        for part in parts:
+            part.unlink()
+
+    def _changed(self, first: int, frame: Any, change: Callable[[Row], Cells | None]) -> Any:
+        kept, places, is_changed = list[Cells](), list[int](), self._is_renamed
+        for at, cells in enumerate(frame.iter_rows(named=True)):
+            made = change(_row(first + at, cells))
+            if made is not None:
+                is_changed = is_changed or made is not cells
+                kept.append(made)
+                places.append(at)
+        left = frame if len(places) == frame.height else frame[places]
+        columns = []
+        for name, dtype in self._schema.items():
+            is_new = _is_odd(dtype) or (is_changed and (self._is_renamed or _may_change(dtype)))
+            columns.append(self._column(name, kept) if is_new else left[name])
+        return _polars().DataFrame(columns)
+
+    def _column(self, name: str, rows: list[Cells]) -> Any:
+        dtype = self._types[name]
+        return _polars().Series(self._names[name], [_fitted(row[name], dtype) for row in rows], dtype=dtype)
+
+    def _footer(self) -> dict[str, str]:
+        """What the file says of itself, without anything private."""
+        told = _polars().read_parquet_metadata(self._path)
+        schema = told.pop(arrow.KEY, None)
+        footer = {self._hide(key): self._hide(text) for key, text in told.items()}
+        lists_values = any(_has(dtype, _polars().Enum) for dtype in self._schema.values())
+        if schema is None or self._is_renamed or lists_values or self._hide(schema) != schema:
+            return footer
+        return {**footer, arrow.KEY: schema}
+
+
+def _frames(path: Path) -> Iterator[tuple[int, Any]]:
+    """Some rows at a time, with the number of the first, so that what is held does not grow with the file."""
+    pl = _polars()
+    try:
+        whole = pl.scan_parquet(path, glob=False)
+        total = whole.select(pl.len()).collect().item()
+        at, step = 0, _FIRST
+        while at < total or not at:
+            frame = whole.slice(at, step).collect()
+            yield at + 1, frame
+            at += step
+            step = max(1, min(_MOST, _BATCH * frame.height // max(1, frame.estimated_size())))
+    except (pl.exceptions.PolarsError, OSError) as problem:
+        raise _unreadable(path, problem) from None
+
+
+def _unreadable(path: Path, problem: Exception) -> UsageError:
+    return UsageError(f"{path}: cannot be read ({str(problem).splitlines()[0]})")
+
+
+def _schema(path: Path) -> dict[str, Any]:
+    pl = _polars()
+    try:
+        return dict(pl.scan_parquet(path, glob=False).collect_schema())
+    except (pl.exceptions.PolarsError, OSError) as problem:
+        raise _unreadable(path, problem) from None
+
+
+def _row(number: int, cells: Cells) -> Row:
+    value, texts, is_same = {}, {}, True
+    for name, cell in cells.items():
+        value[name] = cell
+        objects = _objects(cell)
+        if objects:
+            hidden = [hides(text.encode(), each) for text, each in zip(cell, objects, strict=True)]
+            value[name] = objects
+            texts[name] = [
+                jsonio.dumps(each).decode() if hides else text
+                for text, each, hides in zip(cell, objects, hidden, strict=True)
+            ]
+            is_same = is_same and not any(hidden)
+    return Row(number, cells, value, texts, is_same)
+
+
+def _objects(cell: Any) -> list[Json]:
+    """The objects in a list of JSON texts; none for any other cell."""
+    if not isinstance(cell, list) or not all(isinstance(text, str) and text.startswith("{") for text in cell):
+        return []
+    objects = list(map(jsonio.value, cell))
+    return objects if all(isinstance(each, dict) for each in objects) else []
+
+
+def _spelled(texts: list[str], objects: list[Json]) -> list[str]:
+    """Objects as texts, those that did not change as they were."""
+    pairs = zip(texts, objects, strict=True)
+    return [text if jsonio.value(text) == each else jsonio.dumps(each).decode() for text, each in pairs]
+
+
+# Types
+
+
+def _polars() -> Any:
+    """Polars, which takes long to import."""
+    import polars as pl
+
+    return pl
+
+
+def _plain(dtype: Any, hide: Hide) -> Any:
+    """The type of a column in which anything may stand, its members without private names."""
+    pl = _polars()
+    if isinstance(dtype, pl.Struct):
+        names = [hide(field.name) for field in dtype.fields]
+        _refuse_one_name(names)
+        members = [_plain(field.dtype, hide) for field in dtype.fields]
+        return pl.Struct(dict(zip(names, members, strict=True)))
+    if isinstance(dtype, pl.List):
+        return pl.List(_plain(dtype.inner, hide))
+    if isinstance(dtype, pl.Array):
+        return pl.Array(_plain(dtype.inner, hide), dtype.size)
+    if isinstance(dtype, pl.datatypes.BaseExtension):
+        return _plain(dtype.ext_storage(), hide)
+    return pl.String() if isinstance(dtype, (pl.Categorical, pl.Enum)) else dtype
+
+
+def _is_odd(dtype: Any) -> bool:
+    """Whether a type is none in which anything may stand."""
+    pl = _polars()
+    return _has(dtype, pl.datatypes.BaseExtension, pl.Categorical, pl.Enum)
+
+
+def _may_change(dtype: Any) -> bool:
+    """Whether texts or whole numbers are of a type."""
+    pl = _polars()
+    return _has(dtype, pl.String) or _has(dtype, pl.datatypes.IntegerType)
+
+
+def _has(dtype: Any, *kinds: Any) -> bool:
+    """Whether a type, or one in it, is of a kind."""
+    pl = _polars()
+    if isinstance(dtype, kinds):
+        return True
+    if isinstance(dtype, pl.Struct):
+        return any(_has(field.dtype, *kinds) for field in dtype.fields)
+    return isinstance(dtype, (pl.List, pl.Array)) and _has(dtype.inner, *kinds)
+
+
+def _fitted(value: Any, dtype: Any) -> Any:
+    """A value whose objects have the names of their type, in place of those that were replaced in it."""
+    pl = _polars()
+    if value is None:
+        return None
+    if isinstance(dtype, pl.Struct):
+        pairs = zip(dtype.fields, value.values(), strict=True)
+        return {field.name: _fitted(member, field.dtype) for field, member in pairs}
+    if isinstance(dtype, (pl.List, pl.Array)):
+        return [_fitted(each, dtype.inner) for each in value]
+    return value
+
+
+def _refuse_one_name(names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        raise UsageError("two columns would have one name without what is private in them: rename one of them")

@@ -1,0 +1,96 @@
+"""What a run over datasets replaced, and what it says of that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from chatsquash.redact import lists
+from chatsquash.redact.hits import Finder, Hit, Value
+from chatsquash.redact.placeholders import Placeholders, is_secret
+from chatsquash.redact.redactor import Redactor
+from chatsquash.report.files.redactions import COLUMNS
+from chatsquash.report.files.tool_usage import table
+from chatsquash.run.redact.places import Hide
+from chatsquash.run.redact.record import Replaced
+from chatsquash.text import counted, escaped, listed
+
+
+@dataclass(slots=True)
+class Redacted:
+    """What became of the records."""
+
+    place: str
+    """Where they are written."""
+    looks_for_secrets: bool = False
+    written: int = 0
+    left_out: int = 0
+    """Records that could not be searched, and lines that are none."""
+    files: int = 0
+    secrets: int = 0
+    """Secrets that were replaced, repeated ones each time."""
+    with_secrets: int = 0
+    """Records in which they were found."""
+    addresses: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    """What else was replaced, and what the secrets are."""
+    others: Counter[str] = field(default_factory=Counter)
+    """What lay in folders and is not read, by suffix."""
+    hashes: set[str] = field(default_factory=set)
+    """Those of the secrets, as ``--redact-known`` takes them."""
+    values: set[Value] = field(default_factory=set)
+    """What was replaced."""
+    _rows: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    _first: dict[tuple[str, str, str], str] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all records are written."""
+        return not self.left_out
+
+    def take(self, done: Replaced, placeholders: Placeholders, place: str) -> None:
+        """Count a record, and what was replaced in it."""
+        self.written += 1
+        self.addresses += done.addresses
+        self.secrets += done.secrets
+        self.with_secrets += bool(done.secrets)
+        self.values.update(done.counts)
+        for value, count in done.counts.items():
+            self.kinds[value.kind] += count
+            row = value.kind, value.rule, placeholders.tag(value.value)
+            self._rows[row] += count
+            self._first.setdefault(row, place)
+            if is_secret(value.kind):
+                self.hashes.add(lists.digest(value.value))
+
+    def known(self, redactor: Redactor | None) -> Finder | None:
+        """Finds what was replaced, also where nothing but that tells that it is private."""
+        hits = [Hit(0, 0, value.kind, value.rule, value.value) for value in sorted(self.values)]
+        return redactor.remembered(hits) if redactor else None
+
+    def report(self, hide: Hide) -> bytes:
+        """The table of ``reports/redactions.csv``, a row for each value, which is told by its placeholder's digits."""
+        rows = [(*row, count, hide(self._first[row])) for row, count in sorted(self._rows.items())]
+        return table(COLUMNS, rows)
+
+    def lines(self) -> Iterator[str]:
+        """What is said at the end, a line each."""
+        files = f" ({counted(self.files, 'file')})" if self.files > 1 else ""
+        yield f"{counted(self.written, 'record')} written to {escaped(self.place)}{files}"
+        if self.left_out:
+            yield f"left out: {counted(self.left_out, 'record')} that could not be searched"
+        if self.looks_for_secrets or self.secrets:
+            found = f"{self.secrets:,} found in {counted(self.with_secrets, 'record')}"
+            yield f"secrets: {found}, all {self.secrets:,} replaced" if self.secrets else "secrets: none found"
+        if self.addresses:
+            yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
+        for kind, count in sorted(self.kinds.items()):
+            yield f"{count:>9,}  {named(kind)}"
+        if self.others:
+            yield f"not read: {listed(self.others)}"
+
+
+def named(kind: str) -> str:
+    """A kind in words."""
+    return kind.lower().replace("_", " ")

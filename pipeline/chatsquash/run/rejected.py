@@ -1,0 +1,41 @@
+"""Lines that could not be read, as they may be kept: without credentials, and without what is to be replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+from chatsquash.log import Log
+from chatsquash.model import Rejected
+from chatsquash.options import Options
+from chatsquash.outcome import Outcome
+from chatsquash.redact.credentials import without_credentials
+from chatsquash.redact.hits import Finder
+from chatsquash.redact.told import Told
+from chatsquash.sources.joined import opened_log
+
+_PIECE = 1 << 20
+
+
+def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Told) -> Iterator[Iterable[bytes]]:
+    """Each line of a log that could not be read, as ``Given.rejected`` has it; it is read before the next one is."""
+    if outcome.kept:
+        yield from ([line] for line in outcome.kept)
+        return
+    with opened_log(log, options) as file:
+        for rejected in outcome.rejected:
+            yield kept_line(file, rejected, names)
+
+
+def kept_line(file: BinaryIO, rejected: Rejected, names: Told, also: Finder | None = None) -> Iterator[bytes]:
+    """A line of an open log in pieces; what ``also`` finds is replaced, too."""
+    return names.pieces(without_credentials(_pieces(file, rejected)), also)
+
+
+def _pieces(file: BinaryIO, rejected: Rejected) -> Iterator[bytes]:
+    """The bytes of a line, a moderate number at a time."""
+    file.seek(rejected.offset)
+    length = rejected.length
+    while length and (piece := file.read(min(length, _PIECE))):
+        length -= len(piece)
+        yield piece

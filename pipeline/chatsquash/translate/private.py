@@ -1,0 +1,91 @@
+"""What is private in translated conversations, and in what is told of them, replaced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from chatsquash import jsonio
+from chatsquash.model import Json
+from chatsquash.options import Options
+from chatsquash.redact import asked
+from chatsquash.redact.hits import Hit
+from chatsquash.redact.pseudonyms import anonymizer
+from chatsquash.redact.told import Told, hidden_path
+from chatsquash.sources.compression import uncompressed
+
+if TYPE_CHECKING:
+    from chatsquash.translate.work import Done
+
+_COUNTED = ("lost", "kept", "fitted", "passed_over", "options", "unlinked")
+
+
+class Private:
+    """Replaces what options ask for."""
+
+    def __init__(self, options: Options) -> None:
+        key = options.anonymize_key or b""
+        self._anonymizer = anonymizer(options)
+        self._redactor = asked.redactor(options, key)
+        self._told = Told(options)
+        self._found: set[Hit] = set()
+        """What was found in the documents of a piece."""
+
+    def document(self, document: Json, name: str | None, counts: Counter[str]) -> tuple[Json, str | None]:
+        """A document and the name of its session without what is private, which is counted by kind.
+
+        What is found in one of them is replaced in both.  Raises ``UnsearchedError``.
+        """
+        if self._anonymizer:
+            document = self._anonymizer.value(document)
+            counts.update(hit.kind.lower().replace("_", " ") for hit in self._anonymizer.passwords)
+            self._anonymizer.passwords.clear()
+            name = name and self._anonymizer.counted(name)[0]
+        if not self._redactor:
+            return document, name
+        # A copy, since parts of it may be those of other documents.
+        values = [jsonio.loads(jsonio.dumps(document)), [name or ""]]
+        for (at, value), count in self._redactor.replace(values).items():
+            self._found.add(Hit(0, 0, value.kind, value.rule, value.value))
+            counts[value.kind.lower().replace("_", " ")] += count if at == 0 else 0
+        return values[0], name and values[1][0]
+
+    def told(self, done: Done, *, is_whole: bool) -> Done:
+        """What came of a piece, with nothing private in what is told of it.
+
+        A name goes without what is found in the documents where the piece is the whole file: all of it has one name.
+        """
+        also = self._redactor.remembered(sorted(self._found)) if self._redactor else None
+        self._found.clear()
+
+        def hide(text: str) -> str:
+            return self._told.text(text, also)
+
+        name = self._told.text(done.piece.name, also if is_whole else None)
+        before, shown = done.piece.shown, hidden_path(done.piece.shown, hide)
+        done.piece = replace(done.piece, shown=shown, name=name)
+
+        def hide_all(text: str) -> str:
+            return hide(text.replace(before, shown))
+
+        for each in _COUNTED:
+            setattr(done, each, _hidden(getattr(done, each), hide_all))
+        done.bad_lines = list(map(hide_all, done.bad_lines))
+        done.empty, done.refused, done.failure = hide_all(done.empty), hide_all(done.refused), hide_all(done.failure)
+        return done
+
+
+def _hidden(counts: Counter[str], hide: Callable[[str], str]) -> Counter[str]:
+    hidden: Counter[str] = Counter()
+    for text, count in counts.items():
+        hidden[hide(text)] += count
+    return hidden
+
+
+def suffixes(name: str) -> str:
+    """What tells how a file is read: its suffix, and that of its compression."""
+    return Path(uncompressed(name)).suffix + name[len(uncompressed(name)) :]

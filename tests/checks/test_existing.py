@@ -1,0 +1,23 @@
+from chatsquash.checks import existing
+
+ROWS = [
+    (
+        existing.private_found("IP_ADDRESS", 1_200, 3),
+        "private-found",
+        "warning",
+        "private values found (ip address): 1,200, which chatsquash redact replaces",
+    ),
+    (
+        existing.unsearched_line("the line is no JSON (\x1b)"),
+        "unsearched-line",
+        "error",
+        "the line is left out, the line is no JSON (\\x1b): what cannot be searched is not written",
+    ),
+]
+
+
+def test_findings_on_datasets_that_exist_say_what_is_wrong():
+    for fact, code, severity, text in ROWS:
+        assert (fact.code, fact.severity) == (code, severity)
+        assert fact.text == text
+        assert fact.text.isprintable()

@@ -1,0 +1,108 @@
+"""The names of users are found in paths of homes, and beside these where a user is told; those of services stay."""
+
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsquash.redact.paths import KEPT, paths
+
+
+def replaced(text):
+    pieces, done = [], 0
+    for hit in paths(text):
+        pieces += [text[done : hit.start], "<U>"]
+        done = hit.end
+    return "".join([*pieces, text[done:]])
+
+
+FOUND = [
+    ("/home/ana/x", "/home/<U>/x"),
+    ("/Users/ana", "/Users/<U>"),
+    ("in /home/ana.", "in /home/<U>."),
+    ("/home/ana.mueller-k/x", "/home/<U>/x"),
+    ("PATH=/usr/bin:/home/ana/bin", "PATH=/usr/bin:/home/<U>/bin"),
+    ("cc -I/home/ana/include", "cc -I/home/<U>/include"),
+    ("file:///home/ana/x", "file:///home/<U>/x"),
+    ("sftp://host.example/home/ana/x", "sftp://host.example/home/<U>/x"),
+    ("scp host:/home/ana/x .", "scp host:/home/<U>/x ."),
+    ("/var/home/ana /export/home/ana", "/var/home/<U> /export/home/<U>"),
+    ("/Volumes/Disk/Users/ana/x", "/Volumes/Disk/Users/<U>/x"),
+    ("C:\\Users\\ana\\x", "C:\\Users\\<U>\\x"),
+    ("C:/Users/ana/x", "C:/Users/<U>/x"),
+    ("c:\\users\\ana", "c:\\users\\<U>"),
+    ("C:\\Users\\Ana Maria\\Documents", "C:\\Users\\<U>\\Documents"),
+    ("C:\\Users\\ana and others", "C:\\Users\\<U> and others"),
+    ("C:\\Documents and Settings\\ana\\x", "C:\\Documents and Settings\\<U>\\x"),
+    ("/mnt/c/Users/Ana Maria/x", "/mnt/c/Users/<U>/x"),
+    ("/c/Users/ana/x", "/c/Users/<U>/x"),
+    ("\\\\wsl$\\Ubuntu\\home\\ana\\x", "\\\\wsl$\\Ubuntu\\home\\<U>\\x"),
+    ("\\\\host\\Users\\ana\\x", "\\\\host\\Users\\<U>\\x"),
+    ("~ana/x", "~<U>/x"),
+    ("~/.claude/projects/-home-ana-work-x/1.jsonl", "~/.claude/projects/-home-<U>-work-x/1.jsonl"),
+    ("C:\\x\\projects\\C--Users-ana-x", "C:\\x\\projects\\C--Users-<U>-x"),
+    ("/home/ana-k\n-home-ana-k-work", "/home/<U>\n-home-<U>-work"),
+    ("/home/ana\nana@laptop:~/x$ ls", "/home/<U>\n<U>@laptop:~/x$ ls"),
+    (
+        "/home/ana\n-rw-r--r-- 1 ana ana 12 x\ndrwxr-xr-x. 2 root ana 1 y",
+        "/home/<U>\n-rw-r--r-- 1 <U> <U> 12 x\ndrwxr-xr-x. 2 root <U> 1 y",
+    ),
+    ("/home/josé/x", "/home/<U>/x"),
+    ("é😀 /home/ana", "é😀 /home/<U>"),
+]
+
+
+@pytest.mark.parametrize("text, left", FOUND, ids=[row[0] for row in FOUND])
+def test_a_user_is_found(text, left):
+    assert replaced(text) == left
+
+
+KEPT_PATHS = [
+    *(f"/home/{name}/x" for name in ("user", "runner", "ubuntu", "vscode", "ROOT", "1000")),
+    "C:\\Users\\Public\\x /Users/Shared/x",
+    "https://host.example/home/ana and web/home/ana",
+    "GET /home/index.html /home/style.css",
+    "/home/$USER/x /home/${USER} /home/<user>/x /home/{name} C:\\Users\\%USERNAME%\\x",
+    "/home/ /home /home/... ~/x HEAD~1/x a~b/",
+    "/api/users/ana /users/ana",
+    "ana@laptop:~/x$ git@github.com:x/y",
+    "-rw-r--r-- 1 ana ana 12 x",
+    "cmd -home-ana-x",
+    "/homes/ana /homework/ana",
+]
+
+
+@pytest.mark.parametrize("text", KEPT_PATHS)
+def test_what_names_nobody_stays(text):
+    assert replaced(text) == text
+
+
+def deep(times):
+    def as_json(text):
+        for _ in range(times):
+            text = json.dumps(text)[1:-1]
+        return text
+
+    return as_json
+
+
+FORMS = [*map(deep, range(5)), lambda text: quote(text, safe=""), lambda text: quote(quote(text, safe=""), safe="")]
+PLACES = ["/home/{}/x", "/Users/{}/x", "C:\\Users\\{}\\x", "\\\\host\\Users\\{}\\new", "/mnt/c/Users/{}/x"]
+
+
+@given(
+    st.from_regex(r"[a-z][a-z0-9_.]{1,12}[a-z0-9]", fullmatch=True).filter(lambda name: name not in KEPT),
+    st.sampled_from(PLACES),
+    st.sampled_from(FORMS),
+)
+def test_a_user_is_found_in_paths_that_are_escaped(user, place, form):
+    text = f'in "{form(place.format(user))}".'
+    assert [hit.value for hit in paths(text)] == [user]
+    assert form(place).split("{}")[0][-5:].strip("{}") in replaced(text)
+
+
+@given(st.text("/\\home Users-:C~ana.@\n%", max_size=80))
+def test_any_text_is_searched(text):
+    assert all(text[hit.start : hit.end] == hit.value or "%" in text or "\\" in text for hit in paths(text))

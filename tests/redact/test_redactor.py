@@ -1,0 +1,174 @@
+"""Values are replaced in the texts of JSON values, wherever they stand, and nothing else changes."""
+
+import copy
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsquash import jsonio
+from chatsquash.redact.hits import Hit, Value
+from chatsquash.redact.lists import Lists, values
+from chatsquash.redact.placeholders import PLACEHOLDER, Placeholders
+from chatsquash.redact.redactor import Redactor, UnsearchedError, merged
+from chatsquash.redact.texts import Texts
+
+KEY = b"a key for tests of it"
+SECRET = "sk-" + "Zq7Vn2" * 4
+
+
+def found(text):
+    """Keys, and numbers behind ``pin``."""
+    keys = [Hit(*each.span(), "API_KEY", "api-key", each[0]) for each in re.finditer(r"sk-[A-Za-z0-9]{24}", text)]
+    pins = re.finditer(r'"pin": "?(\d{6,})', text)
+    return sorted([*keys, *(Hit(*each.span(1), "PIN", "pin", each[1]) for each in pins)])
+
+
+def known(values):
+    """Values as they are."""
+    return lambda text: [
+        Hit(each.start(), each.end(), *told, value)
+        for value, told in values.items()
+        for each in re.finditer(re.escape(value), text)
+    ]
+
+
+def redactor(*finders):
+    return Redactor(finders or [found], Placeholders(KEY), known=known)
+
+
+PLACE = Placeholders(KEY).of(Hit(0, 0, "API_KEY", "api-key", SECRET))
+ROWS = [
+    ("a text", f"use {SECRET} now", f"use {PLACE} now"),
+    ("a text within lists and objects", {"a": [{"b": SECRET}]}, {"a": [{"b": PLACE}]}),
+    ("the key of an object", {SECRET: 1, "b": 2}, {PLACE: 1, "b": 2}),
+    ("JSON in a text", f'{{"cmd": "echo {SECRET}", "n": 1.50}}', f'{{"cmd": "echo {PLACE}", "n": 1.50}}'),
+    ("JSON in JSON", json.dumps({"x": json.dumps({"y": SECRET})}), json.dumps({"x": json.dumps({"y": PLACE})})),
+    ("an image", {"url": f"data:image/png;base64,{SECRET}"}, {"url": f"data:image/png;base64,{SECRET}"}),
+    ("a signature", {"signature": SECRET}, {"signature": SECRET}),
+    ("the id of a call", {"id": SECRET, "function": {"name": "f"}}, {"id": SECRET, "function": {"name": "f"}}),
+    ("an id in arguments", {"arguments": {"id": SECRET}}, {"arguments": {"id": PLACE}}),
+    ("what is across two texts", [SECRET[:9], SECRET[9:]], [SECRET[:9], SECRET[9:]]),
+    ("no other placeholder", "<API_KEY_0123456789>", "<API_KEY_0123456789>"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "before", "after"), ROWS, ids=[row[0] for row in ROWS])
+def test_replaces(sentence, before, after):
+    value = {"content": copy.deepcopy(before)}
+    redactor().replace([value])
+    assert value == {"content": after}, sentence
+    assert redactor().replace([value]) == {}, "a second time changes nothing"
+
+
+def test_a_number_stays_a_number_of_the_same_length_and_is_known_once_more():
+    value = {"arguments": '{"pin": 123456789, "n": [1, 2.50]}', "other": {"pin": -123456789}}
+    redactor().replace([value])
+    pin = json.loads(value["arguments"])["pin"]
+    assert pin != 123456789
+    assert len(str(pin)) == 9
+    assert value["other"]["pin"] == -pin
+    assert json.loads(value["arguments"])["n"] == [1, 2.5]
+    before = copy.deepcopy(value)
+    redactor().replace([value])
+    assert value == before
+
+
+def test_an_inlined_call_stays_json():
+    value = {"content": 'Sure.\n<tool_call>\n{"name": "f", "arguments": {"pin": 1234567}}\n</tool_call>'}
+    redactor().replace([value])
+    inside = re.search(r"<tool_call>\n(.*)\n</tool_call>", value["content"])[1]
+    assert json.loads(inside)["arguments"]["pin"] != 1234567
+
+
+def test_what_is_found_once_is_replaced_wherever_it_stands():
+    value = [{"pin": "secret1234567"}, {"content": "it was 1234567, or 1234567."}]
+    counts = redactor(_pins).replace(value)
+    assert value[1]["content"].count("1234567") == 0
+    assert sum(counts.values()) == 3
+
+
+def _pins(text):
+    return [Hit(*each.span(1), "PIN", "pin", each[1]) for each in re.finditer(r"secret(\d+)", text)]
+
+
+def test_of_hits_that_meet_nothing_is_left():
+    hits = [Hit(0, 5, "A", "a", "x"), Hit(3, 9, "B", "b", "y"), Hit(4, 6, "C", "c", "z"), Hit(9, 10, "D", "d", "w")]
+    assert [(hit.start, hit.end) for hit in merged(hits)] == [(0, 9), (9, 10)]
+
+
+def test_a_text_on_which_a_search_fails_is_searched_in_pieces():
+    def fails(text):
+        if len(text) > 30_000:
+            raise MemoryError
+        return found(text)
+
+    value = {"content": "x" * 16_370 + SECRET + " " * 20_000}
+    redactor(fails).replace([value])
+    assert SECRET not in value["content"]
+
+
+def test_what_cannot_be_searched_is_an_error_and_changes_nothing():
+    def fails(text):
+        raise ValueError(text)
+
+    value = {"content": SECRET}
+    with pytest.raises(UnsearchedError, match="ValueError"):
+        redactor(fails).replace([value])
+    assert value == {"content": SECRET}
+
+
+def test_counts_say_which_value_they_are_of():
+    counts = redactor().replace([{"a": SECRET}, {"a": "x"}, {"a": f"{SECRET} {SECRET}"}])
+    value = Value("API_KEY", "api-key", SECRET)
+    assert counts == {(0, value): 1, (2, value): 2}
+
+
+TEXT = st.one_of(st.text(max_size=20), st.just(SECRET), st.builds("{}{}".format, st.text(max_size=5), st.just(SECRET)))
+JSON = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), TEXT, TEXT.map(lambda text: json.dumps({"a": text, "pin": 7654321}))
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXT, inner, max_size=4)),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["a", "content", "arguments", "pin"]), JSON))
+def test_no_secret_is_left_and_twice_is_once(value):
+    redactor().replace([value])
+    texts = Texts([value])
+    assert not [hit for hit in found(texts.joined) if not PLACEHOLDER.search(hit.value) and hit.kind == "API_KEY"]
+    again = copy.deepcopy(value)
+    assert redactor().replace([again]) is not None
+    assert json.dumps(again) == json.dumps(value)
+
+
+NUMBERS = [
+    ("a number of three digits", 123, r"[1-9]\d\d"),
+    ("a fraction", 3.14159, r"[1-9]\.\d{5}"),
+    ("a negative one", -42.5, r"-[1-9]\d\.\d"),
+    ("a small fraction", 1.25e-07, r"[1-9](\.\d+)?e-07"),
+    ("a large one", 12345678901234567890, r"[1-9]\d{19}"),
+]
+
+
+@pytest.mark.parametrize("sentence, number, expected", NUMBERS, ids=[row[0] for row in NUMBERS])
+def test_a_listed_number_is_replaced_and_stays_a_number_of_its_length(sentence, number, expected):
+    listed = jsonio.dumps(abs(number)).decode()
+    finder = Lists(deny=f"{listed}\n".encode()).found
+    value = {"arguments": jsonio.dumps({"n": number}).decode(), "other": {"n": number}}
+    Redactor([finder], Placeholders(KEY), known=values).replace([value])
+    assert value["other"]["n"] != number
+    assert type(value["other"]["n"]) is type(number)
+    assert re.fullmatch(expected, json.dumps(value["other"]["n"])), sentence
+    assert json.loads(value["arguments"]) == {"n": value["other"]["n"]}
+
+
+def test_two_forms_of_a_value_as_keys_lose_no_member():
+    twice = {SECRET: 1, f"{SECRET}": 2, PLACE: 3}
+    redactor().replace([{"arguments": twice}])
+    assert sorted(twice.values()) == [2, 3]
+    assert SECRET not in json.dumps(twice)
