@@ -15,7 +15,19 @@ from chatsquash.formats.agents.claude_code import texts as client_texts
 from chatsquash.formats.service import Service
 from chatsquash.read import replies
 from chatsquash.records.presets import text
-from chatsquash.redact import addresses, credentials, encodings, ips, known, lists, paths, phones, userinfo
+from chatsquash.redact import (
+    addresses,
+    credentials,
+    encodings,
+    ips,
+    known,
+    lists,
+    paths,
+    phones,
+    rules,
+    secrets,
+    userinfo,
+)
 from chatsquash.redact import names as listed_names
 from chatsquash.sources import compression as compressed
 from chatsquash.stages.cleaning.info_messages import _OPEN, _is_info
@@ -31,6 +43,8 @@ USERINFO = [userinfo._USERINFO, userinfo._WRITTEN, userinfo._WITHIN]
 CREDENTIALS = [credentials._START, credentials._QUOTE, credentials._SENT_END, credentials._QUERY_END, rb"(?<=\])"]
 FORMS = [encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN]
 IN_FORMS = [*(pattern.pattern for pattern in FORMS), "some-value", "[A-Za-z0-9+/]{20,}", "(?:c29tZS12YWx1ZSBpcyBo)*"]
+PACK = [("finditer" if rule.anywhere or rule.run else "match", rule.pattern) for rule in rules.builtin()]
+SECRETS = secrets.Secrets()
 WORDS_OF_USERS = [users._COMPLAINT, users._CORRECTION, users._THANK, users._ENGLISH]
 RUNNING = {
     (
@@ -55,6 +69,17 @@ RUNNING = {
         ("finditer", pattern) for pattern in (*FORMS, listed_names._PIECED)
     ],
     ("chatsquash.redact.lists", "pattern"): [("findall", pattern) for pattern in lists._TOKENS],
+    ("chatsquash.redact.rules", "self.spelled"): PACK,
+    ("chatsquash.redact.places", "f\"{pivot}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
+        ("finditer", pattern) for pattern, _ in (SECRETS._words._at_once, *SECRETS._words._pivots)
+    ],
+    (
+        "chatsquash.redact.secrets",
+        "('|'.join(map(re.escape, sorted(self._before_runs, reverse=True))) or '(?!)').encode()",
+    ): [("finditer", SECRETS._telling)],
+    ("chatsquash.redact.shapes", "'|'.join(map(re.escape, sorted(anywhere, reverse=True))) or '(?!)'"): [
+        ("finditer", SECRETS._shapes._within)
+    ],
     ("chatsquash.redact.userinfo", "re.compile"): [
         ("finditer", re.compile(userinfo._USERINFO)),
         *(("search", re.compile(f":|%{again}3[aA]")) for again in ("", "25", "2525", "252525")),
@@ -89,6 +114,12 @@ WALKS = [
         lambda data: deque(credentials.without_credentials([data]), maxlen=0),
         CREDENTIALS,
         re.IGNORECASE,
+    ),
+    (
+        "secrets",
+        SECRETS.found,
+        [r"(?:password=|token: |://a:b@|aGVsbG8gd29ybGQ|%41|a1b2c3d4e5f6a7b8\n)*"],
+        0,
     ),
     ("_is_info", _is_info, [_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
     ("is_command_echo", client_texts.is_command_echo, ["(?:<command-name>(?:</command-name>)?)*"], 0),

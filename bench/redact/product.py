@@ -44,8 +44,6 @@ def looks(kinds: str = "") -> Callable[[bytes], int]:
     assert looker
 
     def looked(line: bytes) -> int:
-        if not looker.may_hold(line):
-            return 0
         try:
             return sum(looker.look([orjson.loads(line)]).values())
         except UnsearchedError:

@@ -355,6 +355,8 @@ class Outcome(Struct, frozen=True, array_like=True):
     """That of the log, or the agent that wrote it."""
     tokens: Tokens = Tokens()
     """Those of all exchanges of the session as they are logged, each response counted once."""
+    passed_over: int = 0
+    """Texts of its records that nobody searches: media, signatures and ids of the protocol."""
     kept: list[bytes] = []
     """Its lines that could not be read, as they may be kept; where they are, and placeholders stand in them."""
     named: Named | None = None

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import jsonio
+from chatsquash.redact.forms import apart
 from chatsquash.redact.hits import Hit, Value
 from chatsquash.redact.lists import Lists, values
 from chatsquash.redact.placeholders import PLACEHOLDER, Placeholders
-from chatsquash.redact.redactor import Redactor, UnsearchedError, merged
+from chatsquash.redact.redactor import Redactor, UnsearchedError
 from chatsquash.redact.texts import Texts
 
 KEY = b"a key for tests of it"
@@ -21,7 +22,8 @@ SECRET = "sk-" + "Zq7Vn2" * 4
 
 def found(text):
     """Keys, and numbers behind ``pin``."""
-    keys = [Hit(*each.span(), "API_KEY", "api-key", each[0]) for each in re.finditer(r"sk-[A-Za-z0-9]{24}", text)]
+    keys = [Hit(*each.span(), "AWS_ACCESS_KEY_ID", "aws", each[0]) for each in re.finditer(r"AKIA[A-Z0-9]{16}", text)]
+    keys += [Hit(*each.span(), "API_KEY", "api-key", each[0]) for each in re.finditer(r"sk-[A-Za-z0-9]{24}", text)]
     pins = re.finditer(r'"pin": "?(\d{6,})', text)
     return sorted([*keys, *(Hit(*each.span(1), "PIN", "pin", each[1]) for each in pins)])
 
@@ -39,7 +41,9 @@ def redactor(*finders):
     return Redactor(finders or [found], Placeholders(KEY), known=known)
 
 
+UPPER = "AKIA" + "QYLPMN5HHHFPZAM2"
 PLACE = Placeholders(KEY).of(Hit(0, 0, "API_KEY", "api-key", SECRET))
+UPPER_PLACE = Placeholders(KEY).of(Hit(0, 0, "AWS_ACCESS_KEY_ID", "aws", UPPER))
 ROWS = [
     ("a text", f"use {SECRET} now", f"use {PLACE} now"),
     ("a text within lists and objects", {"a": [{"b": SECRET}]}, {"a": [{"b": PLACE}]}),
@@ -47,7 +51,27 @@ ROWS = [
     ("JSON in a text", f'{{"cmd": "echo {SECRET}", "n": 1.50}}', f'{{"cmd": "echo {PLACE}", "n": 1.50}}'),
     ("JSON in JSON", json.dumps({"x": json.dumps({"y": SECRET})}), json.dumps({"x": json.dumps({"y": PLACE})})),
     ("an image", {"url": f"data:image/png;base64,{SECRET}"}, {"url": f"data:image/png;base64,{SECRET}"}),
-    ("a signature", {"signature": SECRET}, {"signature": SECRET}),
+    ("a signature", {"type": "thinking", "signature": SECRET}, {"type": "thinking", "signature": SECRET}),
+    ("what is called a signature and is none", {"signature": f"f({SECRET!r})"}, {"signature": f"f({PLACE!r})"}),
+    ("a column that is called a signature", {"signature": SECRET}, {"signature": PLACE}),
+    (
+        "a text that begins with an image",
+        f"data:image/png;base64,iVBO= {SECRET}",
+        f"data:image/png;base64,iVBO= {PLACE}",
+    ),
+    (
+        "a script that is called data",
+        {"filename": "x", "data": f"run {SECRET}"},
+        {"filename": "x", "data": f"run {PLACE}"},
+    ),
+    ("a file in base64", {"media_type": "a/b", "data": SECRET}, {"media_type": "a/b", "data": SECRET}),
+    ("what has the form of a placeholder and is a secret", f"<{UPPER}_0123456789>", f"<{UPPER_PLACE}_0123456789>"),
+    (
+        "inlined calls",
+        f"<tool_call>[1]</tool_call>{SECRET}<tool_call>{{}}</tool_call>",
+        f"<tool_call>[1]</tool_call>{PLACE}<tool_call>{{}}</tool_call>",
+    ),
+    ("JSON that is none for us", f'{{"a": 1e999, "k": "{SECRET}", "pin": 1234567}}', None),
     ("the id of a call", {"id": SECRET, "function": {"name": "f"}}, {"id": SECRET, "function": {"name": "f"}}),
     ("an id in arguments", {"arguments": {"id": SECRET}}, {"arguments": {"id": PLACE}}),
     ("what is across two texts", [SECRET[:9], SECRET[9:]], [SECRET[:9], SECRET[9:]]),
@@ -59,8 +83,13 @@ ROWS = [
 def test_replaces(sentence, before, after):
     value = {"content": copy.deepcopy(before)}
     redactor().replace([value])
+    is_number = after is None
+    if is_number:
+        after = re.sub(r"\d{7}", lambda found: Placeholders(KEY).number(found[0]), before.replace(SECRET, PLACE))
     assert value == {"content": after}, sentence
-    assert redactor().replace([value]) == {}, "a second time changes nothing"
+    assert is_number or redactor().replace([value]) == {}
+    redactor().replace([value])
+    assert value == {"content": after}, "a second time changes nothing"
 
 
 def test_a_number_stays_a_number_of_the_same_length_and_is_known_once_more():
@@ -96,7 +125,7 @@ def _pins(text):
 
 def test_of_hits_that_meet_nothing_is_left():
     hits = [Hit(0, 5, "A", "a", "x"), Hit(3, 9, "B", "b", "y"), Hit(4, 6, "C", "c", "z"), Hit(9, 10, "D", "d", "w")]
-    assert [(hit.start, hit.end) for hit in merged(hits)] == [(0, 9), (9, 10)]
+    assert [(hit.start, hit.end) for hit in apart(hits)] == [(0, 9), (9, 10)]
 
 
 def test_a_text_on_which_a_search_fails_is_searched_in_pieces():

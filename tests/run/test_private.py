@@ -385,3 +385,90 @@ def test_where_secrets_are_replaced_it_is_known_in_all_of_its_session(tmp_path):
     written(tmp_path / "logs", "a.jsonl", log_line(f"clone {URL}", reply="with Hx7-qPz9", at=1))
     convert(tmp_path / "logs", tmp_path / "out", options(redact="secrets"))
     assert holding(tmp_path / "out", "Hx7-qPz9") == []
+
+
+# Corners
+
+
+def test_a_part_of_a_file_name_between_points_is_searched(tmp_path):
+    written(tmp_path / "logs", f"dump.{SECRET}.jsonl", log_line("hi", at=1))
+    (tmp_path / f"logs/notes.{OTHER}").write_text("x")
+    convert(tmp_path / "logs", tmp_path / "out", options(redact="secrets", deny=OTHER.lower().encode() + b"\n"))
+    assert holding(tmp_path / "out", SECRET, OTHER.lower()) == []
+
+
+def test_what_spells_a_reply_out_goes_where_something_in_it_is_replaced(tmp_path):
+    tokens = [{"token": part, "logprob": -0.1, "bytes": [*part.encode()]} for part in (SECRET[:9], SECRET[9:])]
+    line = log_line("hi", reply=SECRET, at=1)
+    line["response"]["choices"][0]["logprobs"] = {"content": tokens}
+    other = log_line("hi", reply="yes", session_id="s2", at=1)
+    other["response"]["choices"][0]["logprobs"] = {"content": [{"token": "yes", "logprob": -0.1, "bytes": [121]}]}
+    written(tmp_path / "logs", "a.jsonl", line)
+    written(tmp_path / "logs", "b.jsonl", other)
+    convert(tmp_path / "logs", tmp_path / "out", options(redact="secrets", preset="hf", keep="logprobs"))
+    assert holding(tmp_path / "out", SECRET[9:]) == []
+    kept = [turn for record in records(tmp_path / "out") for turn in record["messages"] if turn.get("logprobs")]
+    assert [turn["content"] for turn in kept] == ["yes"]
+
+
+def test_a_finding_does_not_quote_the_beginning_of_a_secret(tmp_path):
+    message = {"role": f"rr{'x' * 40} {SECRET}", "content": "x"}
+    written(tmp_path / "logs", "a.jsonl", log_line(f"token {SECRET}", message, at=1))
+    convert(tmp_path / "logs", tmp_path / "out", options(redact="secrets", on_invalid="keep"))
+    assert holding(tmp_path / "out", SECRET[:10]) == []
+
+
+def test_a_listed_value_that_holds_an_address_is_replaced_whole(tmp_path):
+    written(tmp_path / "logs", "a.jsonl", log_line("kq7:ana@corp.com:zz81 and jane@corp.com", at=1))
+    summary = convert(tmp_path / "logs", tmp_path / "out", options(deny=b"kq7:ana@corp.com:zz81\n"))
+    assert holding(tmp_path / "out", "zz81", "corp.com") == []
+    assert summary.addresses == 1
+
+
+def test_a_password_of_a_url_is_not_taught_either(tmp_path):
+    written(tmp_path / "logs", "a.jsonl", log_line("hi", reply=f"git clone {URL}", at=1))
+    convert(tmp_path / "logs", tmp_path / "out", options(loss="weight", preset="openai"))
+    assert records(tmp_path / "out")[0]["messages"][1]["weight"] == 0
+    convert(tmp_path / "logs", tmp_path / "again", options())
+    assert "placeholder-in-reply" in [each["code"] for each in findings(tmp_path / "again")]
+
+
+def test_a_file_that_another_session_names_is_told_as_its_own_session_tells_it(tmp_path):
+    password = "Kettle9drumX"
+    written(tmp_path / "logs", f"a-{password}.jsonl", log_line(f"DB_PASSWORD={password}", at=1))
+    more = log_line(f"DB_PASSWORD={password}", assistant("hello"), "go on", at=2)
+    written(tmp_path / "logs", "b.jsonl", more)
+    convert(tmp_path / "logs", tmp_path / "out", options(redact="secrets"))
+    assert "divided-session" in [each["code"] for each in findings(tmp_path / "out")]
+    assert holding(tmp_path / "out", password) == []
+    convert(tmp_path / "logs", tmp_path / "chain", options(redact="secrets", sessions_by="chain"))
+    assert holding(tmp_path / "chain", password) == []
+
+
+def test_patterns_and_lists_are_told_as_given(tmp_path):
+    written(tmp_path / "logs", "a.jsonl", log_line("hi", at=1))
+    asked = options(redact_pattern=("customer=(?i)init[e]ch",), deny=b"x9\n", write_known=str(tmp_path / "known"))
+    convert(tmp_path / "logs", tmp_path / "out", asked)
+    told = json.loads((tmp_path / "out/run.json").read_text())["options"]
+    assert (told["redact_pattern"], told["deny"], told["write_known"]) == (["customer=given"], "given", "given")
+
+
+def test_a_variable_is_known_by_the_name_beside_it(tmp_path):
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    result = {
+        "role": "tool",
+        "tool_call_id": "c1",
+        "content": [{"type": "text", "name": "DB_PASSWORD", "value": "Zk83jfQp1xV"}],
+    }
+    written(tmp_path / "logs", "a.jsonl", log_line("hi", assistant(None, tool_calls=[call]), result, at=1))
+    convert(tmp_path / "logs", tmp_path / "out", options(redact="secrets", on_invalid="keep"))
+    assert holding(tmp_path / "out", "Zk83jfQp1xV") == []
+
+
+def test_what_is_never_searched_is_counted(tmp_path):
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "ok"}
+    written(tmp_path / "logs", "a.jsonl", log_line("hi", assistant(None, tool_calls=[call]), result, at=1))
+    for more in ({}, {"redact": "secrets"}):
+        counts = convert(tmp_path / "logs", tmp_path / f"out{len(more)}", options(**more)).counts()
+        assert counts["secrets"] == {"found": 0, "records": 0, "replaced": 0, "passed_over": 2}

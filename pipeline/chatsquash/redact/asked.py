@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from chatsquash.errors import UsageError
@@ -29,6 +30,8 @@ def parts(redact: str | None) -> tuple[str | None, str | None]:
         return None, None
     names, kinds = None, []
     for kind in filter(None, (part.strip() for part in redact.split(","))):
+        if kind.startswith(_NAMES) and names is not None:
+            raise UsageError("--redact: names two files of names; put them into one")
         if kind.startswith(_NAMES):
             names = kind.removeprefix(_NAMES)
             kinds.append("names")
@@ -57,6 +60,8 @@ def content(path: str) -> bytes:
 def with_kinds(options: Options) -> Options:
     """Options that name kinds only, with what the file of names holds, and with addresses as the kinds say."""
     kinds, names = parts(options.redact)
+    if names is not None and options.redact_names is not None:
+        raise UsageError("--redact names:FILE has no effect with --redact-names: leave one of them out")
     if names is not None:
         options = replace(options, redact=kinds, redact_names=content(names))
     if kinds == "none" and options.anonymize:
@@ -90,10 +95,10 @@ def looker(options: Options) -> Redactor:
     """Finds secrets, to say that they are there."""
     secrets = _secrets(options)
     if options.allow is None:
-        return Redactor([secrets.found], may_hold=secrets.may_hold)
+        return Redactor([secrets.found])
     from chatsquash.redact import lists
 
-    return Redactor([secrets.found], None, lists.Lists(allow=options.allow).allows, may_hold=secrets.may_hold)
+    return Redactor([secrets.found], None, lists.Lists(allow=options.allow).allows)
 
 
 def _finders(options: Options) -> Iterator[Finder]:
@@ -129,9 +134,13 @@ def _finders(options: Options) -> Iterator[Finder]:
 
 
 def _secrets(options: Options) -> Secrets:
+    return _of_rules(options.redact_rules)
+
+
+@lru_cache(maxsize=4)
+def _of_rules(own: bytes | None) -> Secrets:
+    """Finds what the rules of the pack and those of a user find; to prepare it takes long."""
     from chatsquash.redact.rules import builtin, parsed
     from chatsquash.redact.secrets import Secrets
 
-    if options.redact_rules is None:
-        return Secrets()
-    return Secrets([*builtin(), *parsed(options.redact_rules, "--redact-rules")])
+    return Secrets() if own is None else Secrets([*builtin(), *parsed(own, "--redact-rules")])

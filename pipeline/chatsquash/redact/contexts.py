@@ -15,11 +15,12 @@ _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64
 _WHOLE_NAME = re.compile(r"[\w.-]{1,80}+")
 _GOES_ON = re.compile(
+    rb"(?!pass(?:e[dnrs]|i[nv]|ab)|author(?!i[sz])|tokeni[sz]|(?<![a-z0-9_. \\/-])key)"
     rb"[a-z0-9_.-]{1,80}+(?:\\{0,16}+[\"'`\])]{1,2}+|:?\\{0,16}+[\"'])?+(?:\s|\\{1,16}+[nrt]){0,30}+"
     rb"(?:(?<=\t)|(?<=\\t)|[=:,>|(?&{<'.\[\\-]|(?:for |changed |set )?(?:is|to|was|or)[ :]|for [^\n]{1,80}|[\"'`v]|"
     rb"[a-z]{2,20}=[^<>\n]{0,60}>|(?<= )(?=[^\s0-9]{0,64}+[0-9])\S{6})"
 )
-"""What may stand between a word and its value, as far as one look tells."""
+"""What may stand between a word and its value, as far as one look tells; that of a key is said before it."""
 _LONGEST_FLAG = 24
 _REST_OF_ESCAPE = re.compile(r"(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}")
 _WORDS_BEFORE = re.compile(r"(?:[A-Za-z]{2,12} ){1,2}\Z")
@@ -30,7 +31,7 @@ _ENDS = re.compile(r"[,;|]|&(?=[\w.-]{1,40}=|amp;|quot;|lt;)|[)\]}]")
 _AFTER = re.compile(r"[ \t]{0,40}+(?:\\{0,16}[rn]|[\r\n#\0]|\Z|//|\\{0,16}[\"'`])")
 _BREAK = re.compile(r"\n[ \t]*[+>-]?[ \t]*")
 _ASSIGNED = re.compile(r"[\w.-]{1,40}(?=[=:])")
-_BREAKS = re.compile(r"\\++[nr]|[\r\n]")
+_BREAKS = re.compile(r"\\{1,16}+[nr]|[\r\n]")
 _ESCAPED = re.compile(r"\\(.)")
 
 

@@ -8,12 +8,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_ESCAPED = (
-    (b"%", re.compile(rb"%(?:25){0,3}+[2-7][0-9a-f]")),
-    (b"\\", re.compile(rb"\\(?:u00[2-7][0-9a-f]|x[2-7][0-9a-f]|/)")),
-    (b"&", re.compile(rb"&(?:#|amp;|lt;|gt;|quot;|apos;)")),
-)
-"""By what each of them begins with, which is found far faster."""
+_OF_URLS = re.compile(rb"%(?:25){0,3}+[2-7][0-9a-f]")
+_OF_JSON = re.compile(rb"\\(?:u00[2-7][0-9a-f]|x[2-7][0-9a-f]|/)")
+_OF_XML = re.compile(rb"&(?:#|amp;|lt;|gt;|quot;|apos;)")
 _ESCAPE = re.compile(
     r"%(?:25){0,3}+([2-7][0-9a-fA-F]|0[9aAdD])|(?<!\\)\\{1,16}+(?:(?:u00|x)([2-7][0-9a-fA-F])|([nrt\"'/]))|"
     r"&(?:amp;){0,3}+(?:#x([2-7][0-9a-fA-F])|#([0-9]{2,3})|(amp|lt|gt|quot|apos));"
@@ -25,6 +22,7 @@ _APART, _BEFORE, _BEHIND = 200, 120, 400
 _TOKEN = "A-Za-z0-9+/=_.~%$*:-"  # noqa: S105 - the characters of tokens
 _BREAK = r"(?:[ \t]{0,4}\\?\r?\n|\\{1,16}+(?:r\\{1,16}+)?n)[ \t]{0,40}+(?:[+>|#*-][ \t]{0,40}+)?+"
 _NEXT_PIECE = re.compile(rf"=?=?{_BREAK}(?P<piece>[{_TOKEN}]{{1,4096}}+)")
+_REST_OF_WORD = re.compile(r"[^\s\0]{0,200}+")
 _REST_OF_TOKEN = re.compile(f"[{_TOKEN}]{{1,4096}}+")
 _TOKEN_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_.~%$*:-"  # noqa: S105 - as before
 _SIGNS = ("+", "-")
@@ -111,7 +109,9 @@ def decoded(data: bytes, start: int, end: int) -> Iterator[tuple[int, str]]:
 
 def zones(lower: bytes) -> Iterator[tuple[int, int]]:
     """Where escapes stand that spell what is written plain elsewhere, with what stands around them."""
-    spans = [each.span() for sign, escape in _ESCAPED if sign in lower for each in escape.finditer(lower)]
+    spans = [each.span() for each in _OF_URLS.finditer(lower)]
+    spans += [each.span() for each in _OF_JSON.finditer(lower)]
+    spans += [each.span() for each in _OF_XML.finditer(lower)]
     start = end = -1
     for first, last in sorted(spans):
         if start < 0:
@@ -153,24 +153,33 @@ def _plain(found: re.Match[str]) -> str:
     return chr(int(number)) if number else chr(int(url or code or hexadecimal, 16))
 
 
-def joined(text: str, start: int, end: int) -> Layer | None:
-    """What the token of a run reads like that goes on with the next line, or began with the ones before."""
+def joined(text: str, start: int, end: int) -> Iterator[Layer]:
+    """What the token of a run reads like that goes on with the next line, or began with one of the lines before.
+
+    It may have begun with any of these, or with none, since a line may end with a word that has nothing to do with it.
+    """
     if not _may_go_on(text, start, end):
-        return None
+        return
     places = [_around(text, start, end)]
     while len(places) < _PIECES_BEFORE and (found := _last_piece(text, places[0][0])):
         places.insert(0, found)
+    firsts = range(len(places))
     while len(places) < _PIECES and (after := _NEXT_PIECE.match(text, places[-1][1])):
         places.append(after.span("piece"))
-    if len(places) == 1:
-        return None
-    token = places[0][0]
+    for first in firsts:
+        if first < len(places) - 1:
+            yield _of_pieces(text, places[first:])
+
+
+def _of_pieces(text: str, places: list[tuple[int, int]]) -> Layer:
+    """The pieces of a token as one, with what stands before it on its line, and behind it up to a space."""
+    token, last = places[0][0], places[-1][1]
     low = max(0, token - _TELLING)
-    places[0] = max(low, text.rfind("\n", low, places[0][0]) + 1), places[0][1]
-    last = min(len(text), places[-1][1] + 2)
+    places[0] = max(low, text.rfind("\n", low, token) + 1), places[0][1]
     layer = Layer("", [], [], token - places[0][0])
     length = 0
-    for place in (*places, *([(places[-1][1], last)] if last > places[-1][1] else ())):
+    behind = _REST_OF_WORD.match(text, last)
+    for place in (*places, (last, behind.end() if behind else last)):
         layer.ours.append(length)
         layer.theirs.append(place)
         length += place[1] - place[0]

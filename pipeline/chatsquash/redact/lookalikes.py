@@ -50,10 +50,8 @@ _REFERENCE = re.compile(
 _PATH = re.compile(r"\.{0,2}/(?=[\w.-]{2})")
 _COLOR = re.compile(r"#[0-9a-fA-F]{3,8}")
 _DOTTED = re.compile(r"[A-Za-z_$][\w$]*+\??(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*+\??)++(?:[(\[!;].*)?", re.DOTALL)
-_CALL = re.compile(
-    r"(?:new |await |yield |not |& ?|\*)?[A-Za-z_$][\w$.:]*+[!?]?(?:\((?:[\w.$, ]*+|.*\)[;,.\w()]*)|\[['\"\w].*\].*)",
-    re.DOTALL,
-)
+_CALLED = re.compile(r"(?:new |await |yield |not |& ?|\*)?[A-Za-z_$][\w$.:]*+[!?]?(?P<bracket>[(\[])")
+_GIVEN, _MORE = re.compile(r"[\w.$, ]*+"), re.compile(r"[;,.\w()]*+")
 _REGEX = re.compile(r"\[(?:A-Z|a-z|0-9|\^|\\)|\\[wdsb]|\{\d+,\d*\}|\(\?|\.[*+]")
 _NUMBER = re.compile(
     r"[-+]?[0-9][0-9._,:/TZ+ -]*+(?:[smhdkKMGTB%]{1,2}|ms|min|days?|hours?|minutes?|seconds?|tokens?|chars?|bytes?)?"
@@ -169,11 +167,22 @@ def _is_no_value(value: str) -> bool:
         return True
     if _DOTTED.fullmatch(value) and _is_dotted_code(value):
         return True
-    if _CALL.fullmatch(value) or _REGEX.search(value) or _COLOR.fullmatch(value) or _FORMAT.fullmatch(value):
+    if _is_call(value) or _REGEX.search(value) or _COLOR.fullmatch(value) or _FORMAT.fullmatch(value):
         return True
     if _PATH.match(value) and not (_changes(value) >= _OF_KEYS and "." not in value):
         return True
     return bool(_FILE.fullmatch(value)) and not looks_random(value)
+
+
+def _is_call(value: str) -> bool:
+    """Whether a program calls something, or takes a member of it: ``get_password(user)``, ``os.environ["TOKEN"]``."""
+    called = _CALLED.match(value)
+    if not called:
+        return False
+    if called["bracket"] == "[":
+        return "]" in value
+    last = value.rfind(")")
+    return bool(_GIVEN.fullmatch(value, called.end()) or (last > 0 and _MORE.fullmatch(value, last)))
 
 
 def _is_dotted_code(value: str) -> bool:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 
 _FEW = 64
 """Values that are looked for one after the other, which is fastest for a few."""
+_MANY = 50_000
+"""Places of few values, from which on those that begin at one place are too many to be told one by one."""
 _CHARACTERS_EACH = 50
 """Of a text for each value, from which on making one automaton of all of them pays."""
 _BEGINNING = 6
@@ -23,20 +26,30 @@ class Needles:
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Where values stand, in order; of those that begin at one place the longest; they may meet each other."""
-        longest: dict[int, int] = dict(self.all_places(text))
-        return [*longest.items()]
+        if not self._values:
+            return []
+        text = printed(text)
+        likely = self._likely(text)
+        if len(likely) <= _FEW:
+            found = [*islice((place for value in likely for place in _each(value, text)), _MANY)]
+            if len(found) < _MANY:
+                return [*dict(sorted(found)).items()]
+        return [(at, next(self._ends(text, at, longest_first=True))) for at in _starts(likely, text)]
 
     def all_places(self, text: str) -> list[tuple[int, int]]:
         """Where values stand, in order, shorter ones first."""
         if not self._values:
             return []
         text = printed(text)
-        likely = self._values
-        if len(likely) > _FEW and len(text) < _CHARACTERS_EACH * len(likely):
-            likely = self._begun(text)
+        likely = self._likely(text)
         if len(likely) <= _FEW:
             return sorted(place for value in likely for place in _each(value, text))
         return [(at, end) for at in _starts(likely, text) for end in self._ends(text, at)]
+
+    def _likely(self, text: str) -> list[str]:
+        """The values that a text may hold."""
+        is_short = len(text) < _CHARACTERS_EACH * len(self._values)
+        return self._begun(text) if len(self._values) > _FEW and is_short else self._values
 
     @cached_property
     def _beginning(self) -> int:
@@ -54,8 +67,9 @@ class Needles:
         grams = map("".join, zip(*(text[at:] for at in range(self._beginning)), strict=False))
         return [value for gram in self._by_beginning.keys() & set(grams) for value in self._by_beginning[gram]]
 
-    def _ends(self, text: str, at: int) -> list[int]:
-        return [at + length for length in self._lengths if text[at : at + length] in self._known]
+    def _ends(self, text: str, at: int, *, longest_first: bool = False) -> Iterator[int]:
+        lengths = reversed(self._lengths) if longest_first else iter(self._lengths)
+        return (at + length for length in lengths if text[at : at + length] in self._known)
 
 
 def printed(text: str) -> str:

@@ -19,7 +19,9 @@ _REMEMBERED = 8192
 _BARE = {"USER": "user-", "NAME": "name_"}
 """Kinds that stand within paths and identifiers, where angle brackets would break them."""
 _VALUE_PURPOSE, _DIGITS_PURPOSE = "value:", "digits:"
-PLACEHOLDER = re.compile(r"<[A-Z][A-Z0-9_]{0,63}_[0-9a-f]{10}>|(?<![0-9a-z])(?:user-|name_)[0-9a-f]{10}(?![0-9a-z])")
+PLACEHOLDER = re.compile(
+    r"<(?P<kind>[A-Z][A-Z0-9_]{0,63})_[0-9a-f]{10}>|(?<![0-9a-z])(?:user-|name_)[0-9a-f]{10}(?![0-9a-z])"
+)
 
 
 def is_secret(kind: str) -> bool:
@@ -45,6 +47,8 @@ class Placeholders:
         All digits but the first two follow from these, so that they are known once more: digits of this form stay as
         they are, unless they stand on a list of values.
         """
+        if number.endswith(".0"):  # which is a whole one
+            return self.number(number[:-2], is_listed=is_listed) + ".0"
         mantissa, mark, exponent = number.partition("e")
         digits = "".join(filter(str.isdigit, mantissa))
         if digits == self._completed(digits[:2], len(digits)) and not is_listed:
@@ -77,4 +81,28 @@ def redaction(found: Hit | Value, count: int, placeholders: Placeholders | None,
 
 def blanked(text: str) -> str:
     """A text with NULs in the place of the placeholders of an earlier run, which are nothing to be found."""
-    return PLACEHOLDER.sub(lambda found: "\0" * len(found[0]), text)
+    return PLACEHOLDER.sub(_blank, text)
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a placeholder of a secret stands in a text."""
+    found = (each for each in PLACEHOLDER.finditer(text) if each["kind"])
+    return any(_is_kind(each["kind"]) and is_secret(each["kind"]) for each in found)
+
+
+def words(kind: str) -> str:
+    """A kind in words."""
+    return kind.lower().replace("_", " ")
+
+
+def _blank(found: re.Match[str]) -> str:
+    is_one = found["kind"] is None or _is_kind(found["kind"])
+    return "\0" * len(found[0]) if is_one else found[0]
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_kind(name: str) -> bool:
+    """Whether a name may be that of a kind, and is no secret itself."""
+    from chatsquash.redact.secrets import kind_of  # whose rules few texts need
+
+    return kind_of(name) == "SECRET"

@@ -34,6 +34,10 @@ _PIVOTS = "jqzkxw"
 """Letters that are so rare that a search for them in a word is fast."""
 
 
+_Around = tuple[re.Pattern[bytes], list[tuple[int, str]]]
+"""A pattern of words, and for each of its groups which word it is and how far before the match it begins."""
+
+
 class Bytes:
     """A text with a byte for each of its characters, those aside that are not ASCII."""
 
@@ -61,10 +65,10 @@ class Words:
     def __init__(self, words: Iterable[str]) -> None:
         told = sorted({word.lower() for word in words}, key=lambda word: (-len(word), word))
         held = {word: next((each for each in reversed(told) if each in word), word) for word in told}
-        self._holding: dict[str, list[tuple[int, str]]] = {}
-        for word, shorter in held.items():
-            if shorter != word:
-                self._holding.setdefault(shorter, []).append((word.index(shorter), word))
+        self._holding = {
+            shorter: [(word.index(shorter), word, word.encode()) for word in told if held[word] == shorter != word]
+            for shorter in set(held.values())
+        }
         told = [word for word in told if held[word] == word]
         self._at_once = _around("", told)
         by_pivot: dict[str, list[str]] = {}
@@ -78,30 +82,38 @@ class Words:
         return bool(self._at_once[0].search(lower))
 
     def places(self, text: Bytes) -> list[tuple[int, str]]:
-        """Where which of the words begins, in order."""
+        """Where which of the words begins."""
         lower = text.lower
-        is_short = len(lower) <= _SHORT
         found: list[tuple[int, str]] = []
-        for pattern, words in (self._at_once,) if is_short else self._pivots:
-            for each in pattern.finditer(lower):
-                offset, word = words[(each.lastindex or 1) - 1]
-                found.append((each.start() - offset, word))
-        for word, data in () if is_short else self._others:
-            at = lower.find(data)
-            while at >= 0:
-                found.append((at, word))
-                at = lower.find(data, at + 1)
+        if len(lower) <= _SHORT:
+            _add_around(found, lower, self._at_once)
+        else:
+            for pivot in self._pivots:
+                _add_around(found, lower, pivot)
+            for word, data in self._others:
+                at = lower.find(data)
+                while at >= 0:
+                    found.append((at, word))
+                    at = lower.find(data, at + 1)
         found += [
             (at - offset, longer)
             for at, word in found
-            for offset, longer in self._holding.get(word, ())
-            if at >= offset and lower.startswith(longer.encode(), at - offset)
+            if self._holding[word]
+            for offset, longer, data in self._holding[word]
+            if at >= offset and lower.startswith(data, at - offset)
         ]
-        return sorted(found)
+        return found
 
 
-def _around(pivot: str, words: list[str]) -> tuple[re.Pattern[bytes], list[tuple[int, str]]]:
-    """A pattern that begins with the rare letter of words, and for each of its groups how far before which begins."""
+def _add_around(found: list[tuple[int, str]], lower: bytes, around: _Around) -> None:
+    pattern, words = around
+    for each in pattern.finditer(lower):
+        offset, word = words[(each.lastindex or 1) - 1]
+        found.append((each.start() - offset, word))
+
+
+def _around(pivot: str, words: list[str]) -> _Around:
+    """The pattern of words that begins with the rare letter that all of them have."""
     offsets = [(word.index(pivot), word) for word in words]
     groups = [_group(word, at + len(pivot)) for at, word in offsets]
     return re.compile(f"{pivot}(?:{'|'.join(groups) or '(?!)'})".encode()), offsets

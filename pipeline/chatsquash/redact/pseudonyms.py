@@ -158,8 +158,9 @@ def with_passwords(record: Record, anonymizer: Anonymizer | None) -> Record:
     """A record that says which passwords of URLs were replaced in it."""
     if anonymizer is None or not anonymizer.passwords:
         return record
-    count = len(anonymizer.passwords)
-    return structs.replace(record, secrets=count, replaced=count, redactions=anonymizer.taken())
+    count, redactions = len(anonymizer.passwords), [*record.redactions, *anonymizer.taken()]
+    secrets, replaced = record.secrets + count, record.replaced + count
+    return structs.replace(record, secrets=secrets, replaced=replaced, redactions=redactions)
 
 
 def _with(copies: dict[int, Json], inside: list[Inside]) -> Json:

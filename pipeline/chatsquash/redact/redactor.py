@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from chatsquash import jsonio
 from chatsquash.model import Json
+from chatsquash.redact.forms import apart
 from chatsquash.redact.hits import Finder, Hit, Value, value_of
 from chatsquash.redact.placeholders import Placeholders, blanked
 from chatsquash.redact.texts import Texts, put, text_at
@@ -16,6 +17,8 @@ from chatsquash.redact.texts import Texts, put, text_at
 _PIECE, _OVERLAP = 1 << 14, 1 << 12
 """Characters of a text on which a search fails that are searched at a time, and those that two of them share."""
 _CALL = re.compile(r"(?<=<tool_call>)[^<]*+(?:<(?!/tool_call>)[^<]*+)*+(?=</tool_call>)")
+_NUMBER = re.compile(r"[\[,: ]-?[0-9]++(?:\.[0-9]++)?[\],} \n]")
+"""A number as it stands in JSON, with what is before and behind it."""
 _LISTED = ("deny", "known")
 """Rules that find what stands on a list."""
 _SHORTEST, _PLAIN_SHORTEST = 6, 12
@@ -35,14 +38,13 @@ class Redactor:
         placeholders: Placeholders | None = None,
         allows: Callable[[str], bool] = lambda value: False,  # noqa: ARG005
         known: Callable[[Mapping[str, tuple[str, str]]], Finder] | None = None,
-        may_hold: Callable[[bytes], bool] = lambda written: True,  # noqa: ARG005
     ) -> None:
         self._finders = finders
         self._placeholders = placeholders
         self._allows = allows
         self._known = known
-        self.may_hold = may_hold
-        """Whether JSON may hold anything at all, which is told far faster than what it is."""
+        self.passed_over = 0
+        """Texts that were not searched the last time: media, signatures and ids of the protocol."""
 
     def hits(self, text: str, finders: Sequence[Finder] | None = None) -> list[Hit]:
         """What is found in a text, also one within another.  Raises ``UnsearchedError``."""
@@ -57,11 +59,12 @@ class Redactor:
         values = {each.value: (each.kind, each.rule) for each in found if _tells(each)}
         return self._known(values) if self._known and values else None
 
-    def look(self, values: Sequence[Json]) -> Counter[tuple[int, Value]]:
-        """How often what is found in which of the values."""
-        texts = Texts(values)
+    def look(self, values: Sequence[Json], *, every: bool = False) -> Counter[tuple[int, Value]]:
+        """How often what is found in which of the values; ``every`` as ``Texts`` has it."""
+        texts = Texts(values, every=every)
+        self.passed_over = texts.passed_over
         counts: Counter[tuple[int, Value]] = Counter()
-        for at, _, hits in texts.by_place(merged(self.hits(texts.joined))):
+        for at, _, hits in texts.by_place(apart(self.hits(texts.joined))):
             counts.update((at, value_of(hit)) for hit in hits)
         return counts
 
@@ -71,9 +74,10 @@ class Redactor:
         Raises ``UnsearchedError``, and has then changed nothing.
         """
         texts = Texts(values, every=True)
+        self.passed_over = texts.passed_over
         counts: Counter[tuple[int, Value]] = Counter()
         spelled = []
-        for at, place, hits in texts.by_place(merged(self._everywhere(texts.joined))):
+        for at, place, hits in texts.by_place(apart(self._everywhere(texts.joined))):
             counts.update((at, value_of(hit)) for hit in hits)
             spelled.append((place, self._spelled(text_at(place), hits, place.what)))
         put(spelled)
@@ -81,8 +85,12 @@ class Redactor:
 
     def text(self, text: str, also: Finder | None = None) -> str:
         """A text with its values replaced, those as well that ``also`` finds.  Raises ``UnsearchedError``."""
-        found = self._everywhere(text) + (self.hits(text, [also]) if also else [])
-        return self._put(text, merged(found)) if found else text
+        found = self.found(text, also)
+        return self.put(text, found) if found else text
+
+    def found(self, text: str, also: Finder | None = None) -> list[Hit]:
+        """What is found in a text, wherever it stands there, and what ``also`` finds; in order, none within another."""
+        return apart(self._everywhere(text) + (self.hits(text, [also]) if also else []))
 
     def _everywhere(self, text: str) -> list[Hit]:
         """What is found in a text, and wherever else it stands there."""
@@ -94,26 +102,29 @@ class Redactor:
         assert self._placeholders
         if what == "number":
             return self._placeholders.number(text, is_listed=any(hit.rule in _LISTED for hit in hits))
-        pieces, done = [], 0
+        pieces, done, at = [], 0, 0
+        plain: list[Hit] = []
         for start, end in _json_spans(text):
-            if any(hit.start < edge < hit.end for hit in hits for edge in (start, end)):
-                continue
-            inside = [hit for hit in hits if start <= hit.start and hit.end <= end]
-            if not inside:
-                continue
-            before = [hit for hit in hits if done <= hit.start and hit.end <= start]
-            pieces += [
-                self._put(text[done:start], _moved(before, done)),
-                self._json(text[start:end], _moved(inside, start)),
-            ]
-            done = end
-        rest = [hit for hit in hits if hit.start >= done]
-        return "".join([*pieces, self._put(text[done:], _moved(rest, done))])
+            first = at
+            while at < len(hits) and hits[at].end <= end:
+                at += 1
+            inside = [hit for hit in hits[first:at] if hit.start >= start]
+            is_crossed = len(inside) < len([hit for hit in hits[first:at] if hit.end > start])
+            plain += hits[first:at] if is_crossed else [hit for hit in hits[first:at] if hit.end <= start]
+            if inside and not is_crossed and not (at < len(hits) and hits[at].start < end):
+                pieces.append(self.put(text[done:start], _moved(plain, done)))
+                pieces.append(self._json(text[start:end], _moved(inside, start)))
+                done, plain = end, []
+            elif not is_crossed:
+                plain += inside
+        return "".join([*pieces, self.put(text[done:], _moved([*plain, *hits[at:]], done))])
 
     def _json(self, text: str, hits: list[Hit]) -> str:
         """JSON with its values replaced, which stays JSON of the same types."""
-        before, spelled = jsonio.value(text), self._put(text, hits)
-        if before is None or _same_types(before, jsonio.value(spelled)):
+        before, spelled = jsonio.value(text), self.put(text, hits)
+        if before is None:
+            return self._unparsed(text, hits)
+        if _same_types(before, jsonio.value(spelled)):
             return spelled
         values = {hit.value: (hit.kind, hit.rule) for hit in hits}
         finders = [*self._finders, *([self._known(values)] if self._known else [])]
@@ -123,24 +134,27 @@ class Redactor:
         start = text.index(core)
         return text[:start] + json.dumps(before, ensure_ascii=False, separators=spaced) + text[start + len(core) :]
 
-    def _put(self, text: str, hits: list[Hit]) -> str:
+    def _unparsed(self, text: str, hits: list[Hit]) -> str:
+        """What begins like JSON and is none for us, but may be for others: what looks like a number there stays one."""
+        assert self._placeholders
+        pieces, done = [], 0
+        for hit in hits:
+            is_number = bool(_NUMBER.match(text, max(0, hit.start - 1), hit.end + 1))
+            value = text[hit.start : hit.end]
+            is_listed = hit.rule in _LISTED
+            spelled = self._placeholders.number(value, is_listed=is_listed) if is_number else self._placeholders.of(hit)
+            pieces += [text[done : hit.start], spelled]
+            done = hit.end
+        return "".join([*pieces, text[done:]])
+
+    def put(self, text: str, hits: list[Hit]) -> str:
+        """A text with placeholders for what was found in it."""
         assert self._placeholders
         pieces, done = [], 0
         for hit in hits:
             pieces += [text[done : hit.start], self._placeholders.of(hit)]
             done = hit.end
         return "".join([*pieces, text[done:]]) if pieces else text
-
-
-def merged(hits: Iterable[Hit]) -> list[Hit]:
-    """Hits in order that leave nothing of each other: of those that meet the first one, as long as all of them."""
-    found: list[Hit] = []
-    for hit in sorted(hits, key=lambda each: (each.start, -each.end)):
-        if found and hit.start < found[-1].end:
-            found[-1] = found[-1]._replace(end=max(found[-1].end, hit.end))
-        else:
-            found.append(hit)
-    return found
 
 
 def _searched(finder: Finder, text: str) -> list[Hit]:

@@ -21,6 +21,7 @@ _BEFORE_RUN = 48
 """Characters before a run in which a word tells what it is."""
 _USERINFO = 300
 """Characters of a URL before the sign that ends what is said of its user."""
+_NO_USERINFO = (b" ", b"\n", b'"', b"'", b"/", b"(", b"")
 _REST = 8
 """Characters on the next line that are worth to be told from the beginning of another text."""
 _LEAST = 12
@@ -60,17 +61,13 @@ class Secrets:
         """What is found in a text, in order, none within another."""
         return apart([*self._search(text, _DEEPEST), *self._own.found(text)])
 
-    def may_hold(self, written: bytes) -> bool:
-        """Whether JSON may hold a secret in any of its texts: only what is searched tells that of a longer one."""
-        return len(written) >= _LEAST
-
     def _search(self, text: str, deep: int) -> list[Hit]:
         data = Bytes(text)
         hits: list[Hit] = []
         done: set[int] = set()
         for at, word in self._words.places(data):
-            if word == "@" and data.lower.rfind(b"://", max(0, at - _USERINFO), at) < 0:
-                continue  # most signs stand in no URL
+            if word == "@" and not _is_userinfo(data, at):
+                continue
             if word in self._names and contexts.may_be_named(data, at):
                 hits += contexts.named(self._names[word], text, at, done)
             for rule in self._by_word.get(word, ()):
@@ -84,9 +81,9 @@ class Secrets:
             hits += found or self._before(text, data, start, end)
             if deep and kind == "any" and not found:
                 hits += self._decoded(text, data, start, end, deep)
-            if deep and kind == "any" and start >= joined and (layer := layers.joined(text, start, end)):
-                joined = layer.theirs[-1][1]
-                hits += _broken(layer, self._of_joined(layer, deep), {hit.start for hit in hits})
+            if deep and kind == "any" and start >= joined:
+                broken, joined = self._joined(text, start, end, {hit.start: hit.kind for hit in hits}, deep)
+                hits += broken
         for start, end in layers.zones(data.lower) if deep else ():
             hits = self._placed(layers.unescaped(text, start, end), deep) + hits
         return hits
@@ -106,13 +103,22 @@ class Secrets:
             found += (hit._replace(start=first, end=_with_padding(text, end)) for hit in apart(hits)[:1])
         return found
 
-    def _of_joined(self, layer: layers.Layer, deep: int) -> list[Hit]:
-        """What is found in a token once it is joined, where it begins as a shape does, is encoded, or a word tells."""
-        plain, lower = layer.text, Bytes(layer.text).lower
-        is_told = self._words.any_in(lower) or self._telling.search(lower)
-        if is_told or layers.is_encoded(plain) or self._shapes.may_begin(plain, layer.told):
-            return self._placed(layer, deep)
-        return []
+    def _joined(self, text: str, start: int, end: int, whole: dict[int, str], deep: int) -> tuple[list[Hit], int]:
+        """What is found in the token of a run once its lines are joined, and where these end."""
+        last = start
+        for layer in layers.joined(text, start, end):
+            last = layer.theirs[-1][1]
+            hits = [*_broken(layer, self._placed(layer, deep), whole)] if self._may_hold(layer) else []
+            if hits:
+                return hits, last
+        return [], last
+
+    def _may_hold(self, layer: layers.Layer) -> bool:
+        """Whether a joined token begins as a shape does, is encoded, or has a word that tells before it."""
+        lower = Bytes(layer.text).lower
+        if self._words.any_in(lower) or self._telling.search(lower):
+            return True
+        return layers.is_encoded(layer.text) or self._shapes.may_begin(layer.text, layer.told)
 
     def _placed(self, layer: layers.Layer, deep: int) -> list[Hit]:
         hits = ((layer.span(hit.start, hit.end), hit) for hit in self._search(layer.text, deep - 1))
@@ -158,12 +164,20 @@ def apart(hits: Iterable[Hit]) -> list[Hit]:
     return found
 
 
-def _broken(layer: layers.Layer, hits: list[Hit], whole: set[int]) -> Iterator[Hit]:
+def _is_userinfo(data: Bytes, at: int) -> bool:
+    """Whether a sign may end what a URL says of its user, as few do."""
+    before = data.plain[at - 1 : at]
+    return before not in _NO_USERINFO and data.plain.rfind(b"://", max(0, at - _USERINFO), at) >= 0
+
+
+def _broken(layer: layers.Layer, hits: list[Hit], whole: dict[int, str]) -> Iterator[Hit]:
     """Of what is found in a joined token what is not whole already before a line that is another one's."""
     for hit in hits:
         end = next((end for _, end in layer.theirs if end > hit.start), hit.end)
         rest = layer.read(end, hit.end)
-        if hit.start not in whole or (len(rest) >= _REST and lookalikes.looks_random(rest)):
+        is_more = len(rest) >= _REST and lookalikes.looks_random(rest)
+        is_shape = hit.kind != "SECRET" == whole.get(hit.start)
+        if hit.start not in whole or is_more or is_shape:
             yield hit
 
 

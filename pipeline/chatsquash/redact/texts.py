@@ -45,12 +45,22 @@ _SEALED_TYPES = ("redacted_thinking", "reasoning.encrypted")
 """Of blocks whose ``data`` is sealed so."""
 _MEDIA = frozenset(("data", "file_data", "image", "b64_json"))
 """Members whose text is an image, a sound or a file, where something beside them says so."""
-_MEDIA_BESIDE = frozenset(("format", "mimeType", "mime_type", "media_type", "mediaType", "filename"))
+_MEDIA_BESIDE = frozenset(("format", "mimeType", "mime_type", "media_type", "mediaType", "file_data"))
+_WORDS = frozenset(("signature", "encrypted", "redacted"))
+"""Those that other things are called by, too."""
+_BLOCK = frozenset(("type", "thinking", "text", "reasoning"))
+"""Members beside one of these that is sealed."""
 _MEDIA_URL = re.compile(
     r"data:(?:image|audio|video|font|application)/[\w.+-]{1,80}+(?:;(?!base64,)[\w=.+-]{1,80}+){0,4}+;base64,"
+    r"[A-Za-z0-9+/_\r\n-]*+={0,2}+\s*+"
 )
+_OPAQUE = re.compile(r"[A-Za-z0-9+/=_.:|~\r\n-]*+")
+"""What ids, signatures and files in base64 are of; what has anything else in it is a text."""
 _SPECIAL = _IDS | _SEALED | _MEDIA
-_LARGE, _SMALL = 100_000, 100
+_NAMES = ("name", "key", "variable")
+"""Members beside a ``value`` that say what it is."""
+_LONGEST_NAME = 80
+_LARGE, _SMALL = 100_000, 10
 """Numbers from which on one may be a secret or somebody's, and one may stand on a list."""
 
 
@@ -100,8 +110,8 @@ class Texts:
                     is_special = key in _SPECIAL or member.startswith("data:")
                     if is_special and _is_passed_over(container, key, member, is_given=is_given):
                         self.passed_over += 1
-                    elif tells:
-                        self._add((container, key, "text"), member, f'"{key}": "', '"')
+                    elif tells or (key == "value" and is_object):
+                        self._add((container, key, "text"), member, f'"{_name(container, key)}": "', '"')
                     else:
                         self._add((container, key, "text"), member)
                 elif kind is dict or kind is list:
@@ -167,6 +177,12 @@ def put(replaced: Iterable[tuple[Place, str]]) -> None:
         container.update(members)
 
 
+def _name(container: Any, key: str) -> str:
+    """What a text is called: by its key, or where that is ``value`` by what stands beside it."""
+    named = next((container[each] for each in _NAMES if key == "value" and each in container), key)
+    return named if isinstance(named, str) and len(named) <= _LONGEST_NAME else key
+
+
 def _unused(name: str, members: dict[str, Any], before: dict[str, Any]) -> str:
     """A name for a member that no other has: two forms of one value have the same placeholder."""
     number, found = 1, name
@@ -182,12 +198,12 @@ def _is_given(container: Any, key: Any) -> bool:
 
 
 def _is_passed_over(container: Any, key: Any, text: str, *, is_given: bool) -> bool:
-    if text.startswith("data:") and _MEDIA_URL.match(text):
+    if text.startswith("data:") and _MEDIA_URL.fullmatch(text):
         return True
-    if key in _SEALED:
-        return not is_given
-    if key in _IDS and not is_given:
-        return key != "id" or bool(_IDENTIFIED & container.keys())
-    if key not in _MEDIA or is_given:
+    if is_given or not _OPAQUE.fullmatch(text):
         return False
-    return container.get("type") in _SEALED_TYPES or bool(_MEDIA_BESIDE & container.keys())
+    if key in _IDS:
+        return key != "id" or bool(_IDENTIFIED & container.keys())
+    if key in _SEALED:
+        return key not in _WORDS or bool(_BLOCK & container.keys())
+    return key in _MEDIA and (container.get("type") in _SEALED_TYPES or bool(_MEDIA_BESIDE & container.keys()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from chatsquash.errors import UsageError
@@ -12,24 +12,25 @@ from chatsquash.model import Json
 from chatsquash.options import Options
 from chatsquash.redact import asked
 from chatsquash.redact.addresses import FILE_ENDINGS
-from chatsquash.redact.hits import Finder
-from chatsquash.redact.pseudonyms import anonymizer
+from chatsquash.redact.forms import apart
+from chatsquash.redact.hits import Finder, Hit
+from chatsquash.redact.pseudonyms import Anonymizer, anonymizer
 from chatsquash.redact.redactor import UnsearchedError
 
 _PATH_PURPOSE = "path:"
-_LISTS = ("redact_names", "redact_known", "allow", "deny")
+_LISTS = ("redact_names", "redact_known", "allow", "deny", "write_known")
 """Options whose values are private."""
 _GIVEN = "given"
-_AHEAD = 1 << 17
-"""Characters of a long text that are searched together with what stands before them."""
+_AHEAD, _NEAR = 1 << 17, 1 << 12
+"""Characters of a long text that are searched together with what stands before them, and those in which it is cut."""
 
 
-def hidden_path(path: str, hide: Callable[[str], str]) -> str:
-    """A path with nothing private in it; with the ending of a file behind it, no address in it would be one."""
+def without_addresses(path: str, anonymizer: Anonymizer) -> str:
+    """A path, or a text that ends with one; with the ending of a file behind it, no address would be one."""
     named, endings = path, ""
     while (parts := named.rpartition("."))[0] and _is_ending(parts[2]):
         named, endings = parts[0], f".{parts[2]}{endings}"
-    return hide(named) + endings
+    return str(anonymizer.counted(named)[0]) + endings
 
 
 def _is_ending(label: str) -> bool:
@@ -60,13 +61,12 @@ class Told:
         return bool(self._anonymizer or self._redactor)
 
     def text(self, text: str, also: Finder | None = None) -> str:
-        """A text with nothing private in it; nothing is left of one that cannot be searched."""
-        told = text
+        """A text without what is private and what ``also`` finds; nothing is left of one that cannot be searched."""
         try:
-            told = self._redactor.text(told, also) if self._redactor else told
+            told = self._redactor.text(text, also) if self._redactor else text
         except UnsearchedError:
             told = ""
-        told = self._anonymizer.counted(told)[0] if self._anonymizer else told
+        told = without_addresses(told, self._anonymizer) if self._anonymizer else told
         if told != text and self._key is None:
             hint = "name the key of the run with --anonymize-key-file"
             raise UsageError(f"a path or an option holds what is to be replaced, which needs a key; {hint}")
@@ -81,9 +81,12 @@ class Told:
         return list(map(self.value, value)) if isinstance(value, list) else value
 
     def options(self, described: dict[str, object]) -> dict[str, Any]:
-        """Options as ``run.json`` and the card hold them; of lists of private values only that they were given."""
+        """Options as ``run.json`` and the card hold them; of private values only that they were given."""
+        told = {name: self.value(each) for name, each in described.items()}
         lists = {name: _GIVEN for name in _LISTS if described.get(name) is not None}
-        return {**described, **{name: self.value(each) for name, each in described.items()}, **lists}
+        patterns: Any = described.get("redact_pattern", ())
+        names = [f"{each.partition('=')[0]}={_GIVEN}" for each in patterns]
+        return {**told, **lists, **({"redact_pattern": names} if names else {})}
 
     def digest(self, path: str) -> str:
         """As ``path_digest``, with the key of the run."""
@@ -91,25 +94,34 @@ class Told:
 
     def pieces(self, pieces: Iterable[bytes], also: Finder | None = None) -> Iterator[bytes]:
         """Bytes with nothing private in them, which come in pieces; no more is kept than what may go on."""
-        decoder, rest = getincrementaldecoder("utf-8")("surrogateescape"), ""
+        decoder, rest, known = getincrementaldecoder("utf-8")("surrogateescape"), "", list[Hit]()
         for piece in pieces:
             rest += decoder.decode(piece)
-            if len(rest) >= 2 * _AHEAD and (cut := self._cut(rest, also)):
-                yield self._encoded(rest[:cut], also)
+            if len(rest) >= 2 * _AHEAD:
+                hits = self._hits(rest, also, known)
+                cut = _cut(rest, hits)
+                yield self._encoded(rest[:cut], [hit for hit in hits if hit.end <= cut])
+                # What is found is known by what stood before it, which is gone then.
+                known = [hit._replace(start=hit.start - cut, end=hit.end - cut) for hit in hits if hit.start >= cut]
                 rest = rest[cut:]
-        yield self._encoded(rest + decoder.decode(b"", final=True), also)
+        rest += decoder.decode(b"", final=True)
+        yield self._encoded(rest, self._hits(rest, also, known))
 
-    def _cut(self, text: str, also: Finder | None) -> int:
-        """Where a text may be cut in two without anything being found in neither; 0: nowhere yet."""
-        cut = len(text) - _AHEAD
-        hits = self._redactor.hits(text) if self._redactor else []
-        hits += also(text) if also else []
-        for hit in sorted(hits, reverse=True):
-            cut = hit.start if hit.start < cut < hit.end else cut
-        # An address has no white space in it, so a cut behind some goes through none.
-        space = max(text.rfind(" ", 0, cut), text.rfind("\n", 0, cut), text.rfind('"', 0, cut))
-        free = space + 1 if space >= cut - _AHEAD // 2 else cut
-        return free if all(not hit.start < free < hit.end for hit in hits) else cut
+    def _hits(self, text: str, also: Finder | None, known: list[Hit]) -> list[Hit]:
+        return apart([*known, *self._redactor.found(text, also)]) if self._redactor else []
 
-    def _encoded(self, text: str, also: Finder | None) -> bytes:
-        return self.text(text, also).encode("utf-8", "surrogateescape")
+    def _encoded(self, text: str, hits: list[Hit]) -> bytes:
+        told = self._redactor.put(text, hits) if self._redactor else text
+        told = self._anonymizer.counted(told)[0] if self._anonymizer else told
+        return told.encode("utf-8", "surrogateescape")
+
+
+def _cut(text: str, hits: list[Hit]) -> int:
+    """Where a text may be cut in two, so that neither a hit nor an address, which has no white space, is cut."""
+    cut = len(text) - _AHEAD
+    space = max(text.rfind(each, cut - _NEAR, cut) for each in ' \n"') + 1
+    for place in (space, cut) if space else (cut,):
+        crossed = [hit for hit in hits if hit.start < place < hit.end]
+        if not crossed:
+            return place
+    return crossed[0].end

@@ -67,6 +67,8 @@ class Summary:
     """Secrets found in records, repeated ones each time."""
     replaced: int = 0
     """Those of them that placeholders stand for."""
+    never_searched: int = 0
+    """Texts of records that nobody searches for secrets: media, signatures and ids of the protocol."""
     with_secrets: int = 0
     """Records in which they were found."""
     findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
@@ -117,6 +119,7 @@ class Summary:
         counted = self.filtered_findings if filtered and not outcome.records else self.findings
         for finding in outcome.findings:
             counted[finding.severity, finding.code] += 1
+        self.never_searched += outcome.passed_over if outcome.records else 0
         self.pairs.update(pair.kind for pair in outcome.pairs if outcome.records)
         for record in outcome.records:
             self.secrets += record.secrets
@@ -167,7 +170,12 @@ class Summary:
             "pairs": dict(sorted(self.pairs.items())),
             "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
             "addresses": self.addresses,
-            "secrets": {"found": self.secrets, "records": self.with_secrets, "replaced": self.replaced},
+            "secrets": {
+                "found": self.secrets,
+                "records": self.with_secrets,
+                "replaced": self.replaced,
+                "passed_over": self.never_searched,
+            },
             "findings": _by_severity(self.findings),
             "filtered_findings": _by_severity(self.filtered_findings),
             "other_files": dict(sorted(self.others.items())),

@@ -139,7 +139,8 @@ def _behind_results(said: StoredRecord) -> Iterator[Found]:
 
 def _addresses_left(value: dict[str, Json]) -> Iterator[Found]:
     """The addresses that an anonymizer would replace, which takes no key to tell."""
-    for at, member in [*turns(value), (None, value.get("tools"))]:
+    rest = {name: member for name, member in value.items() if name not in ("messages", "conversations", "system")}
+    for at, member in [*turns(value), (None, rest)]:
         texts = filter(may_have_address, chat.strings(member))
         if count := sum(1 for text in texts for _ in addresses(text)):
             yield existing.address_left(count, at)

@@ -21,7 +21,7 @@ from chatsquash.model import Finding, Found
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome, Place, counted_once
 from chatsquash.records import presets
-from chatsquash.redact.told import Told, hidden_path
+from chatsquash.redact.told import Told
 from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary, summary_of
@@ -185,6 +185,8 @@ class Conversion:
 
             self._dataset = Dataset(options, out)
         self._names = Told(options)
+        self._paths: dict[str, str] = {}
+        """How logs are called in which something private was found, by their paths."""
         self._known: set[str] = set()
         """The hashes of the values that were found, where they are asked for."""
         self._manifest = Manifest(out, self._names.options(told))
@@ -199,7 +201,7 @@ class Conversion:
 
             self._foresight = foreseen(self._ahead(given), self._filters, self._options, self._out.scratch)
         by_chain = self._options.sessions_by == "chain"
-        self._meetings = None if by_chain else Meetings(given.logs, lambda path: hidden_path(path, self._names.text))
+        self._meetings = None if by_chain else Meetings(given.logs, self._told_path)
         for log, outcome in islice(given.sessions(), self._options.limit):
             named, told = self._named(log, outcome)
             self._take(log, named, told, given)
@@ -215,11 +217,18 @@ class Conversion:
         """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
         if outcome.named is None and not outcome.lines and self._names.hides:
             outcome = hidden.hidden(outcome, log, self._names.text, self._names.digest)
-        return hidden.renamed(log, outcome.named), outcome
+        named = hidden.renamed(log, outcome.named)
+        if named is not log:
+            self._paths[log.shown] = named.shown
+            self._paths.update((piece.shown, told.shown) for piece, told in zip(log.pieces, named.pieces, strict=True))
+        return named, outcome
+
+    def _told_path(self, path: str) -> str:
+        return self._paths.get(path) or self._names.text(path)
 
     def _input(self, log: Log, digest: str) -> tuple[Log, str, str]:
         """A log that holds parts of sessions, as the manifest has it."""
-        shown = hidden_path(log.shown, self._names.text)
+        shown = self._told_path(log.shown)
         if shown == log.shown:
             return log, digest, ""
         return structs.replace(log, shown=shown), digest, self._names.digest(printable(log.shown))
@@ -240,11 +249,12 @@ class Conversion:
     def close(self, found: Discovered, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
-        summary.others, summary.passed_over = found.others, found.passed_over
+        others = Counter({self._names.text(what): count for what, count in found.others.items()})
+        summary.others, summary.passed_over = others, found.passed_over
         for each in found.findings:
-            file = hidden_path(each.file, self._names.text)
+            file = self._names.text(each.file)
             self._add(each._replace(file=file, text=self._names.text(each.text)))
-        for what, count in sorted(found.others.items()):
+        for what, count in sorted(others.items()):
             self._note(reading.file_not_read(what, count))
         if unaware := presets.unaware(self._options):
             self._note(dataset.loss_not_read(self._options.flag, unaware))

@@ -10,7 +10,6 @@ from msgspec import structs
 from chatsquash.log import Log
 from chatsquash.model import Finding
 from chatsquash.outcome import Chosen, Ending, Facts, Named, Outcome, Record, Relative, ToolUse
-from chatsquash.redact.told import hidden_path
 from chatsquash.text import printable
 
 Hide = Callable[[str], str]
@@ -38,7 +37,7 @@ def hidden(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcom
 
     ``digest`` tells the path of such a log from others.
     """
-    paths = {path: hidden_path(path, hide) for path in (log.shown, *(each.shown for each in log.pieces))}
+    paths = {path: hide(path) for path in (log.shown, *(each.shown for each in log.pieces))}
     chosen, family = outcome.chosen, outcome.family
     return structs.replace(
         outcome,
@@ -64,7 +63,7 @@ def renamed(log: Log, named: Named | None) -> Log:
 
 
 def _named(log: Log, paths: dict[str, str], hide: Hide, digest: Hide) -> Named | None:
-    named = Named(paths[log.shown], hidden_path(log.name, hide), [paths[each.shown] for each in log.pieces])
+    named = Named(paths[log.shown], hide(log.name), [paths[each.shown] for each in log.pieces])
     return None if renamed(log, named) == log else structs.replace(named, digest=digest(printable(log.shown)))
 
 
@@ -83,7 +82,7 @@ def _record(record: Record, hide: Hide) -> Record:
 
 
 def _facts(facts: Facts, hide: Hide) -> Facts:
-    told = facts._replace(session=hide(facts.session), source=hidden_path(facts.source, hide))
+    told = facts._replace(session=hide(facts.session), source=hide(facts.source))
     return told._replace(model=hide(facts.model)) if facts.model else told
 
 
@@ -105,10 +104,10 @@ def _finding(found: Finding, paths: dict[str, str], hide: Hide) -> Finding:
     text = hide(found.text)
     for path, shown in paths.items():
         text = text.replace(path, shown) if path else text
-    file = paths.get(found.file) or hidden_path(found.file, hide)
+    file = paths.get(found.file) or hide(found.file)
     return found._replace(session=hide(found.session), file=file, text=text)
 
 
 def _relative(relative: Relative, hide: Hide) -> Relative:
     pattern = relative.pattern.decode("utf-8", "surrogateescape")
-    return relative if hidden_path(pattern, hide) == pattern else _GONE
+    return relative if hide(pattern) == pattern else _GONE

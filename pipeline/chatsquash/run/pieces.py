@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from chatsquash import jsonio
 from chatsquash.model import Json
+from chatsquash.redact.placeholders import holds_secret
 
 _LISTS = ("messages", "conversations", "prompt", "completion", "chosen", "rejected")
 """Members of records that hold messages; the last of several hold what is trained on."""
@@ -50,6 +52,11 @@ class Pieces:
     def place(self, piece: int) -> int | None:
         """The index of a message in its record; ``None`` for a text alone, and for what stands beside all."""
         return self._places[piece] if piece < len(self._places) else None
+
+    def masked(self) -> list[int]:
+        """The indices of the replies in which a placeholder stands for a secret, as ``replies`` gives them."""
+        pieces = self.values[:-1]
+        return self.replies(at for at, each in enumerate(pieces) if holds_secret(jsonio.dumps(each).decode()))
 
     def replies(self, pieces: Iterable[int]) -> list[int]:
         """The indices of those messages that are the assistant's, and that may be trained on; 0 for a text alone."""

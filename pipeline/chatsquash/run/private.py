@@ -15,17 +15,19 @@ from chatsquash import jsonio, marks
 from chatsquash.checks import private as checks
 from chatsquash.log import Log
 from chatsquash.logged import LoggedReply
-from chatsquash.model import Found, Json, Rejected
+from chatsquash.model import Found, Json
 from chatsquash.options import Options
 from chatsquash.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
 from chatsquash.redact import asked
-from chatsquash.redact.hits import Finder, Value
+from chatsquash.redact.addresses import may_hold_address
+from chatsquash.redact.hits import Value
 from chatsquash.redact.placeholders import Placeholders, is_secret, redaction
-from chatsquash.redact.pseudonyms import anonymizer
+from chatsquash.redact.pseudonyms import anonymizer, with_passwords
 from chatsquash.redact.redactor import Redactor, UnsearchedError
-from chatsquash.redact.told import Told
+from chatsquash.redact.told import Told, without_addresses
 from chatsquash.run import beginnings, hidden
+from chatsquash.run.logprobs import MEMBER as LOGPROBS
 from chatsquash.run.pieces import Pieces
 from chatsquash.run.rejected import kept_line
 from chatsquash.stages.session import finding
@@ -33,6 +35,8 @@ from chatsquash.stages.session import finding
 if TYPE_CHECKING:
     from chatsquash.run.lengths import Lengths
 
+_CUT, _TELLING = "…", 6
+"""Stands behind what was cut, and the characters of a value from which on its beginning tells something."""
 REDACTED = "redacted"
 """Why a message is not trained on in which a placeholder stands for a secret."""
 _Counts = Counter[tuple[int, Value]]
@@ -45,10 +49,8 @@ class _Replaced(NamedTuple):
     pairs: list[PreferencePair]
     hidden: dict[str, str]
     """What stands in the place of texts beside them."""
-    masked: list[list[int]]
-    """Of each record its replies in which a placeholder stands for a secret, by their indices."""
-    known: Finder | None
-    """Finds what was found wherever else it stands."""
+    values: list[Value]
+    """What was found."""
 
 
 class Privacy:
@@ -70,7 +72,7 @@ class Privacy:
         ``file`` is the open log.
         """
         try:
-            told = self._replaced(outcome, log, file) if self._redactor else self.told(outcome, log)
+            told = self._replaced(outcome, log, file) if self._redactor else self.told(self._masked(outcome, log), log)
             return self._looked(told, hidden.renamed(log, told.named), self._looker) if self._looker else told
         except UnsearchedError as problem:
             return self.told(_left_out(outcome, log, checks.redaction_failed(str(problem))), log)
@@ -88,7 +90,7 @@ class Privacy:
 
     def _hidden(self, outcome: Outcome, log: Log, names: dict[str, str]) -> Outcome:
         if self._anonymizer:
-            names = {before: self._anonymizer.counted(after)[0] for before, after in names.items()}
+            names = {before: without_addresses(after, self._anonymizer) for before, after in names.items()}
         if all(before == after for before, after in names.items()):
             return outcome
         return hidden.hidden(outcome, log, lambda text: names.get(text, text), self._names.digest)
@@ -96,18 +98,17 @@ class Privacy:
     # Looking
 
     def _looked(self, outcome: Outcome, log: Log, looker: Redactor) -> Outcome:
-        records, findings = list(outcome.records), []
+        records, findings, passed_over = list(outcome.records), [], outcome.passed_over
         for at, record in enumerate(outcome.records):
-            if not looker.may_hold(record.line):
-                continue
             pieces = Pieces(jsonio.loads(record.line))
             counts = looker.look(pieces.values)
+            passed_over += 0 if self._redactor else looker.passed_over
             if counts:
                 records[at] = self._counted(record, counts, are_replaced=False)
                 line = _line(outcome, record)
                 facts = [each._replace(conversation=record.conversation) for each in _found(counts, pieces)]
                 findings += [finding(each, outcome.session, log.shown, line) for each in facts]
-        return replace(outcome, records=records, findings=[*outcome.findings, *findings]) if findings else outcome
+        return replace(outcome, records=records, findings=[*outcome.findings, *findings], passed_over=passed_over)
 
     def _counted(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
         """A record that says what was found in it."""
@@ -128,18 +129,18 @@ class Privacy:
         names = hidden.texts(outcome, log)
         made = self._spelled(outcome, names, self._redactor)
         if outcome.rejected and self._options.keep_rejected:
-            kept = [self._kept(file, each, made.known) for each in outcome.rejected]
+            known = self._redactor.remembered(made.values)
+            kept = [b"".join(kept_line(file, each, self._names, known)) for each in outcome.rejected]
             outcome = replace(outcome, kept=kept)
-        findings = [*outcome.findings]
-        flags = self._options.flag != "none"
-        for record, masked in zip(made.records, made.masked, strict=True):
-            if masked and not flags:
-                fact = checks.placeholder_in_reply(len(masked), masked[0])._replace(conversation=record.conversation)
-                findings.append(finding(fact, outcome.session, log.shown, _line(outcome, record)))
-        places = {(at, place) for at, masked in enumerate(made.masked) for place in masked}
-        replies = [_reply(each, places) for each in outcome.replies] if flags and places else outcome.replies
-        outcome = replace(outcome, records=made.records, pairs=made.pairs, findings=findings, replies=replies)
-        return self._hidden(outcome, log, made.hidden)
+        outcome = replace(
+            outcome,
+            records=made.records,
+            pairs=made.pairs,
+            addresses=sum(record.addresses for record in made.records),
+            passed_over=self._redactor.passed_over,
+        )
+        told = {before: _without_beginnings(after, made.values) for before, after in made.hidden.items()}
+        return self._hidden(self._masked(outcome, log), log, told)
 
     def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replaced:
         """All that is told of a session, searched in one go, so that what is found once is replaced everywhere."""
@@ -147,37 +148,64 @@ class Privacy:
         pairs = [Pieces(jsonio.loads(pair.line)) for pair in outcome.pairs]
         after = list(names)
         counts = redactor.replace([*(value for each in (*records, *pairs) for value in each.values), after])
-        made, masked = [], []
-        for record, pieces, own in zip(outcome.records, records, _divided(counts, records), strict=True):
-            held = pieces.replies({at for at, value in own if is_secret(value.kind)})
-            made.append(self._record(record, pieces, own, held) if own else record)
-            masked.append(held)
-        lines = [jsonio.dumps(pieces.whole()) for pieces in pairs]
+        found = zip(outcome.records, records, _divided(counts, records), strict=True)
+        made = [self._record(record, pieces, own) for record, pieces, own in found]
+        lines = [jsonio.dumps(self._without_addresses(pieces.whole())) for pieces in pairs]
         written = [pair._replace(line=line) for pair, line in zip(outcome.pairs, lines, strict=True)]
-        known = redactor.remembered(value for _, value in counts)
-        return _Replaced(made, written, dict(zip(names, after, strict=True)), masked, known)
+        values = sorted({value for _, value in counts})
+        return _Replaced(made, written, dict(zip(names, after, strict=True)), values)
 
-    def _kept(self, file: BinaryIO, rejected: Rejected, known: Finder | None) -> bytes:
-        """A line that could not be read, with placeholders also for what is found elsewhere in its session."""
-        return b"".join(kept_line(file, rejected, self._names, known))
+    def _record(self, record: Record, pieces: Pieces, counts: _Counts) -> Record:
+        """A record with placeholders and pseudonyms."""
+        if not counts and not (self._anonymizer and may_hold_address(record.line)):
+            return record
+        for at in {at for at, _ in counts}:
+            pieces.values[at].pop(LOGPROBS, None)  # which spell out what was replaced, token by token
+        before = self._anonymizer.count if self._anonymizer else 0
+        value = self._without_addresses(pieces.whole())
+        addresses = self._anonymizer.count - before if self._anonymizer else 0
+        made = self._counted(record, counts, are_replaced=True) if counts else record
+        made = with_passwords(made, self._anonymizer)
+        return self._written(replace(made, addresses=record.addresses + addresses), value)
 
-    def _record(self, record: Record, pieces: Pieces, counts: _Counts, masked: list[int]) -> Record:
-        """A record with placeholders; replies in which they stand for secrets are not trained on."""
-        value = pieces.whole()
-        flags, trained = self._unflag(value, masked, record)
+    def _without_addresses(self, value: dict[str, Any]) -> dict[str, Any]:
+        if self._anonymizer is None:
+            return value
+        self._anonymizer.passwords.clear()
+        without: dict[str, Any] = self._anonymizer.value(value)
+        return without
+
+    def _written(self, record: Record, value: dict[str, Any]) -> Record:
+        """A record with another value."""
         line = jsonio.dumps(value)
-        unflagged = digest(jsonio.dumps(_without_flags(value, self._options.flag))) if record.unflagged else b""
-        made = self._counted(record, counts, are_replaced=True)
         return replace(
-            made,
+            record,
             line=line,
             digest=xxh3_128_digest(line),
-            unflagged=unflagged,
-            flags=flags,
-            trained=trained,
+            unflagged=digest(jsonio.dumps(_without_flags(value, self._options.flag))) if record.unflagged else b"",
             facts=_facts(record.facts, line),
             tokens=self._lengths.counted(line) if self._lengths else record.tokens,
         )
+
+    # What is trained on
+
+    def _masked(self, outcome: Outcome, log: Log) -> Outcome:
+        """An outcome whose replies with placeholders for secrets are not trained on, or of which a finding says so."""
+        records, findings, places = [*outcome.records], [*outcome.findings], set[tuple[int, int]]()
+        for number, record in enumerate(outcome.records):
+            if not record.replaced:
+                continue
+            value = jsonio.loads(record.line)
+            masked = Pieces(value).masked()
+            if masked and self._options.flag != "none":
+                flags, trained = self._unflag(value, masked, record)
+                records[number] = self._written(replace(record, flags=flags, trained=trained), value)
+                places |= {(number, place) for place in masked}
+            elif masked:
+                fact = checks.placeholder_in_reply(len(masked), masked[0])._replace(conversation=record.conversation)
+                findings.append(finding(fact, outcome.session, log.shown, _line(outcome, record)))
+        replies = [_reply(each, places) for each in outcome.replies] if places else outcome.replies
+        return replace(outcome, records=records, findings=findings, replies=replies)
 
     def _unflag(self, value: dict[str, Any], masked: list[int], record: Record) -> tuple[dict[str, int], int]:
         """Have replies say that they are not trained on: how many are and why not the others, and those of a sample."""
@@ -193,6 +221,26 @@ class Privacy:
         counts[""] -= len(trained)
         flags = {why: count for why, count in sorted(counts.items()) if count}
         return flags, record.trained - len(trained) if record.sample else record.trained
+
+
+def _without_beginnings(text: str, values: list[Value]) -> str:
+    """A text without the beginnings of values in it that were quoted and cut."""
+    at = text.find(_CUT)
+    while at >= 0:
+        start = at - _beginning(text[:at], values)
+        text = text[:start] + text[at:]
+        at = text.find(_CUT, start + 1)
+    return text
+
+
+def _beginning(text: str, values: list[Value]) -> int:
+    """How many characters of a value a text ends with, if they tell something of it."""
+    for each in values:
+        if each.value[:_TELLING] in text:
+            for length in range(min(len(each.value), len(text)), _TELLING - 1, -1):
+                if text.endswith(each.value[:length]):
+                    return length
+    return 0
 
 
 def _divided(counts: _Counts, records: list[Pieces]) -> list[_Counts]:

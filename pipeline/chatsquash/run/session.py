@@ -100,12 +100,14 @@ class Converter:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._anonymizer = anonymizer(options)
-        self._plan = plan(options, self._anonymizer)
+        # Where more is replaced than addresses, these come last, since they may be parts of it.
+        self._first = None if options.replaces else self._anonymizer
+        self._plan = plan(options, self._first)
         self._tells_facts = options.folder or bool(options.only_model)
         self._divides = options.sessions_by is None
         self._puts_in_order = options.divides
         self._is_asked_more = asks_for_kinds(options)
-        self._plain = PlainLogs(options, self._plan, self._anonymizer)
+        self._plain = PlainLogs(options, self._plan, self._first)
         self._template: Template | None = None
         self._lengths = _lengths(options)
         self._privacy = Privacy(options, self._lengths)
@@ -115,7 +117,7 @@ class Converter:
     @cached_property
     def _unflagged(self) -> Plan:
         """The plan of records that say nothing of what is trained on."""
-        return plan(replace(self._options, loss="none"), self._anonymizer)
+        return plan(replace(self._options, loss="none"), self._first)
 
     @cached_property
     def _reader(self) -> Reader:

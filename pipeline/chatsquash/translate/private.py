@@ -14,8 +14,9 @@ from chatsquash.model import Json
 from chatsquash.options import Options
 from chatsquash.redact import asked
 from chatsquash.redact.hits import Hit
+from chatsquash.redact.placeholders import words
 from chatsquash.redact.pseudonyms import anonymizer
-from chatsquash.redact.told import Told, hidden_path
+from chatsquash.redact.told import Told
 from chatsquash.sources.compression import uncompressed
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Private:
         """
         if self._anonymizer:
             document = self._anonymizer.value(document)
-            counts.update(hit.kind.lower().replace("_", " ") for hit in self._anonymizer.passwords)
+            counts.update(words(hit.kind) for hit in self._anonymizer.passwords)
             self._anonymizer.passwords.clear()
             name = name and self._anonymizer.counted(name)[0]
         if not self._redactor:
@@ -51,7 +52,7 @@ class Private:
         values = [jsonio.loads(jsonio.dumps(document)), [name or ""]]
         for (at, value), count in self._redactor.replace(values).items():
             self._found.add(Hit(0, 0, value.kind, value.rule, value.value))
-            counts[value.kind.lower().replace("_", " ")] += count if at == 0 else 0
+            counts[words(value.kind)] += count if at == 0 else 0
         return values[0], name and values[1][0]
 
     def told(self, done: Done, *, is_whole: bool) -> Done:
@@ -66,7 +67,7 @@ class Private:
             return self._told.text(text, also)
 
         name = self._told.text(done.piece.name, also if is_whole else None)
-        before, shown = done.piece.shown, hidden_path(done.piece.shown, hide)
+        before, shown = done.piece.shown, hide(done.piece.shown)
         done.piece = replace(done.piece, shown=shown, name=name)
 
         def hide_all(text: str) -> str:

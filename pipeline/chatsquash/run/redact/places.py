@@ -12,7 +12,6 @@ from typing import NamedTuple
 from chatsquash.errors import UsageError
 from chatsquash.model import OURS
 from chatsquash.records.datasets import PARQUET, is_dataset
-from chatsquash.redact.told import hidden_path
 from chatsquash.text import escaped
 from chatsquash.translate.private import suffixes
 from chatsquash.urls import refuse_remote
@@ -123,7 +122,7 @@ def _below(folder: Path, others: Counter[str]) -> Iterator[str]:
 
 def _hidden(name: str, hide: Hide) -> str:
     """A name without anything private, which has the suffixes that it had."""
-    hidden = hidden_path(name, hide)
+    hidden = hide(name)
     if hidden == name:
         return name
     ending = suffixes(name)

@@ -86,7 +86,7 @@ def looked(value: Json, redactor: Redactor) -> Iterator[Found]:
     pieces = _pieces(value)
     kinds: Counter[str] = Counter()
     first: dict[str, int] = {}
-    for (at, each), count in redactor.look(pieces.values).items():
+    for (at, each), count in redactor.look(pieces.values, every=True).items():
         kinds[each.kind] += count
         first[each.kind] = min(at, first.get(each.kind, at))
     for kind, count in sorted(kinds.items()):

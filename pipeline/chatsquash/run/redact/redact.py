@@ -19,7 +19,7 @@ from chatsquash.records.datasets import PARQUET, rows_whole, session
 from chatsquash.records.reading import NotARecordError, parsed
 from chatsquash.redact.placeholders import Placeholders
 from chatsquash.redact.redactor import UnsearchedError
-from chatsquash.redact.told import Told, hidden_path
+from chatsquash.redact.told import Told
 from chatsquash.report.files.redactions import REDACTIONS
 from chatsquash.run import known
 from chatsquash.run.redact.known import Known
@@ -184,7 +184,7 @@ class _Run:
 
     def _told(self, source: Path) -> tuple[str, str]:
         """What stands for a session in findings on a file, and its path."""
-        return self._hide(session(source)), hidden_path(printable(str(source)), self._hide)
+        return self._hide(session(source)), self._hide(printable(str(source)))
 
     def _leave_out(self, source: Path, number: int, why: Found) -> None:
         self.done.left_out += 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from chatsquash.redact import lists
 from chatsquash.redact.hits import Finder, Hit, Value
-from chatsquash.redact.placeholders import Placeholders, is_secret
+from chatsquash.redact.placeholders import Placeholders, is_secret, words
 from chatsquash.redact.redactor import Redactor
 from chatsquash.report.files.redactions import COLUMNS
 from chatsquash.report.files.tool_usage import table
@@ -86,11 +86,6 @@ class Redacted:
         if self.addresses:
             yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
         for kind, count in sorted(self.kinds.items()):
-            yield f"{count:>9,}  {named(kind)}"
+            yield f"{count:>9,}  {words(kind)}"
         if self.others:
             yield f"not read: {listed(self.others)}"
-
-
-def named(kind: str) -> str:
-    """A kind in words."""
-    return kind.lower().replace("_", " ")
