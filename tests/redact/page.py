@@ -23,9 +23,14 @@ def regions() -> dict[str, str]:
 def _kept() -> str:
     """The members that are passed over, and where."""
     ids, sealed, media, beside = map(_names, (texts._IDS, texts._SEALED, texts._MEDIA, texts._MEDIA_BESIDE))
+    words = _names(texts._WORDS)
     rows = [
         ("ids", ids, f"`id` beside {_names(texts._IDENTIFIED)} only"),
-        ("what a service sealed", sealed, "and `data` where `type` is `redacted_thinking`"),
+        (
+            "what a service sealed",
+            sealed,
+            f"{words} beside {_names(texts._BLOCK)} only; and `data` where `type` is {_names(texts._SEALED_TYPES)}",
+        ),
         (
             "media",
             media,
@@ -34,7 +39,7 @@ def _kept() -> str:
     ]
     given = _names(texts._GIVEN)
     table = "\n".join(["| what | members | where |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)])
-    return f"{table}\n\nBelow {given} (`input` of a call only) everything is the model's or the user's: nothing but URLs of media is kept there."
+    return f"{table}\n\nThey are kept only where they hold nothing but what ids and base64 are of: letters, digits and `+/=_.:|~-`.\n\nBelow {given} (`input` of a call only) everything is the model's or the user's: nothing but URLs of media is kept there."
 
 
 def _names(names: Iterable[str]) -> str:

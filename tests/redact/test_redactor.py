@@ -201,3 +201,42 @@ def test_two_forms_of_a_value_as_keys_lose_no_member():
     redactor().replace([{"arguments": twice}])
     assert sorted(twice.values()) == [2, 3]
     assert SECRET not in json.dumps(twice)
+
+
+def test_what_goes_on_over_the_end_of_a_text_is_replaced_up_to_that():
+    def over(text):
+        at = text.index("sk-")
+        return [Hit(at, len(text), "API_KEY", "api-key", SECRET), *found(text)]
+
+    value = {"content": [f"key {SECRET}", "another text"]}
+    redactor(over).replace([value])
+    assert value == {"content": [f"key {PLACE}", "another text"]}
+
+
+def test_words_of_formats_are_no_names():
+    def all_words(text):
+        return [Hit(*each.span(), "NAME", "name", each[0]) for each in re.finditer(r"user|string", text)]
+
+    value = {"role": "user", "content": "user", "parameters": {"type": "string"}}
+    redactor(all_words).replace([value])
+    assert value["role"] == "user"
+    assert value["content"].startswith("name_")
+    assert value["parameters"] == {"type": "string"}
+
+
+def test_what_json_has_no_place_for_is_not_written():
+    def member(text):
+        return [Hit(*each.span(), "PIN", "pin", each[0]) for each in re.finditer(r'"pin": "[a-z]+"', text)]
+
+    value = {"content": json.dumps({"pin": "abc"})}
+    with pytest.raises(UnsearchedError, match="no place"):
+        redactor(member).replace([value])
+    assert json.loads(value["content"]) == {"pin": "abc"}
+
+
+def test_different_numbers_stay_different():
+    numbers = [10**18 + 7 * at for at in range(200)]
+    made = {Placeholders(KEY).number(str(number)) for number in numbers}
+    assert len(made) == 200
+    assert all(len(each) == 19 and int(each) < 2**63 for each in made)
+    assert all(Placeholders(KEY).number(each) == each for each in made)

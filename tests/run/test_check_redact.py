@@ -160,3 +160,13 @@ def test_a_variable_without_effect_is_passed_over(command, monkeypatch):
     put("d.jsonl", record("hi", TOKEN))
     assert command("check", "d.jsonl").code == 3
     assert command("check", "d.jsonl", "--redact", "none").code == 0
+
+
+def test_no_finding_quotes_what_is_private(command):
+    token = "ghp_" + "Zq7Vn2Lk9Xw4Rt8Bm3Hc6Yd1Pf5Js0GuAe7T"
+    tool = {"type": "function", "function": {"name": token, "parameters": {}}}
+    path = put("d.jsonl", {"messages": [{"role": f"x{token}"}, {"role": "user", "content": token}], "tools": [tool]})
+    for more in ([], ["--json"]):
+        ended = command("check", path, "--redact", "secrets", *more)
+        assert ended.code == 3
+        assert token[:10] not in ended.out + ended.err

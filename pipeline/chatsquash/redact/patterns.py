@@ -36,7 +36,8 @@ def refuse_pattern(regex: str, place: str) -> None:
         for each in (regex, _whole(regex)):  # which also refuses a comment that takes the end of a group with it
             pl.Series([""]).str.contains(each)
     except pl.exceptions.PolarsError as problem:
-        why = str(problem).strip().splitlines()[-1]
+        lines = str(problem).splitlines()
+        why = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), lines[0])
         hint = "look-around and references back are not known"
         raise UsageError(f"{place}: the pattern is refused ({why}); {hint}") from None
 

@@ -15,13 +15,22 @@ _TAG = 10
 SHORTEST = 6
 """Characters of a value whose hash is written, since a shorter one is guessed."""
 _PERSONAL = frozenset(("USER", "NAME", "PHONE", "IP_ADDRESS"))
+_ATTEMPTS = 4
+"""To find digits that are others than those of a number."""
 _REMEMBERED = 8192
 _BARE = {"USER": "user-", "NAME": "name_"}
 """Kinds that stand within paths and identifiers, where angle brackets would break them."""
 _VALUE_PURPOSE, _DIGITS_PURPOSE = "value:", "digits:"
 PLACEHOLDER = re.compile(
     r"<(?P<kind>[A-Z][A-Z0-9_]{0,63})_[0-9a-f]{10}>|(?<![0-9a-z])(?:user-|name_)[0-9a-f]{10}(?![0-9a-z])"
+    r"|(?<![0-9a-z])[0-9a-z]{16}(?:@|%40)[0-9a-z]{8}\.example"
 )
+"""Those of secrets, of users and names, and the pseudonyms of addresses."""
+
+
+def _free(count: int) -> int:
+    """Of so many digits those from which the last ones follow: of more than seven all but four."""
+    return max(2, count - 4) if count > 7 else max(2, count - 3)
 
 
 def is_secret(kind: str) -> bool:
@@ -44,21 +53,27 @@ class Placeholders:
     def number(self, number: str, *, is_listed: bool = False) -> str:
         """A number of the same length with other digits; signs and points stay where they are.
 
-        All digits but the first two follow from these, so that they are known once more: digits of this form stay as
-        they are, unless they stand on a list of values.
+        The last digits follow from those before them, so that it is known once more: digits of this form stay as they
+        are, unless they stand on a list of values.
         """
         if number.endswith(".0"):  # which is a whole one
             return self.number(number[:-2], is_listed=is_listed) + ".0"
         mantissa, mark, exponent = number.partition("e")
         digits = "".join(filter(str.isdigit, mantissa))
-        if digits == self._completed(digits[:2], len(digits)) and not is_listed:
+        count = len(digits)
+        if digits == self._completed(digits[: _free(count)], count) and not is_listed:
             return number
-        first = int.from_bytes(self._sign(_DIGITS_PURPOSE + digits), "big") % 90
-        made = self._completed(str(10 + first), len(digits))
-        if made == digits:
-            made = self._completed(str(10 + (first + 1) % 90), len(digits))
+        for attempt in range(_ATTEMPTS):
+            made = self._completed(self._drawn(f"{attempt or ''}{digits}", _free(count)), count)
+            if made != digits:
+                break
         left = iter(made)
         return "".join(next(left) if each.isdigit() else each for each in mantissa) + mark + exponent
+
+    def _drawn(self, digits: str, count: int) -> str:
+        """So many digits, of which the first two are those of a number that is small for its length."""
+        number = int.from_bytes(self._sign(_DIGITS_PURPOSE + digits), "big")
+        return (str(10 + number % 8) + str(number)[2:])[:count]
 
     def _completed(self, first: str, length: int) -> str:
         number = int.from_bytes(self._sign(f"{_DIGITS_PURPOSE}{first} of {length}"), "big")

@@ -19,6 +19,7 @@ _PIECE, _OVERLAP = 1 << 14, 1 << 12
 _CALL = re.compile(r"(?<=<tool_call>)[^<]*+(?:<(?!/tool_call>)[^<]*+)*+(?=</tool_call>)")
 _NUMBER = re.compile(r"[\[,: ]-?[0-9]++(?:\.[0-9]++)?[\],} \n]")
 """A number as it stands in JSON, with what is before and behind it."""
+_NO_PLACE = "JSON has no place for what replaces a value"
 _LISTED = ("deny", "known")
 """Rules that find what stands on a list."""
 _SHORTEST, _PLAIN_SHORTEST = 6, 12
@@ -64,7 +65,7 @@ class Redactor:
         texts = Texts(values, every=every)
         self.passed_over = texts.passed_over
         counts: Counter[tuple[int, Value]] = Counter()
-        for at, _, hits in texts.by_place(apart(self.hits(texts.joined))):
+        for at, _, hits in texts.by_place(apart(texts.clipped(self.hits(texts.joined)))):
             counts.update((at, value_of(hit)) for hit in hits)
         return counts
 
@@ -77,7 +78,7 @@ class Redactor:
         self.passed_over = texts.passed_over
         counts: Counter[tuple[int, Value]] = Counter()
         spelled = []
-        for at, place, hits in texts.by_place(apart(self._everywhere(texts.joined))):
+        for at, place, hits in texts.by_place(apart(texts.clipped(self._everywhere(texts.joined)))):
             counts.update((at, value_of(hit)) for hit in hits)
             spelled.append((place, self._spelled(text_at(place), hits, place.what)))
         put(spelled)
@@ -121,10 +122,8 @@ class Redactor:
 
     def _json(self, text: str, hits: list[Hit]) -> str:
         """JSON with its values replaced, which stays JSON of the same types."""
-        before, spelled = jsonio.value(text), self.put(text, hits)
-        if before is None:
-            return self._unparsed(text, hits)
-        if _same_types(before, jsonio.value(spelled)):
+        before, spelled = jsonio.value(text), self._unparsed(text, hits)
+        if before is None or _same_types(before, jsonio.value(spelled)):
             return spelled
         values = {hit.value: (hit.kind, hit.rule) for hit in hits}
         finders = [*self._finders, *([self._known(values)] if self._known else [])]
@@ -132,7 +131,10 @@ class Redactor:
         spaced = (", ", ": ") if '": ' in text else (",", ":")
         core = text.strip()
         start = text.index(core)
-        return text[:start] + json.dumps(before, ensure_ascii=False, separators=spaced) + text[start + len(core) :]
+        spelled = json.dumps(before, ensure_ascii=False, separators=spaced)
+        if any(text[hit.start : hit.end] in spelled for hit in hits):
+            raise UnsearchedError(_NO_PLACE)  # as what a pattern finds that has parts of JSON in it
+        return text[:start] + spelled + text[start + len(core) :]
 
     def _unparsed(self, text: str, hits: list[Hit]) -> str:
         """What begins like JSON and is none for us, but may be for others: what looks like a number there stays one."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from chatsquash.redact import contexts, layers, lookalikes
 from chatsquash.redact.hits import Hit
@@ -72,7 +73,8 @@ class Secrets:
                 hits += contexts.named(self._names[word], text, at, done)
             for rule in self._by_word.get(word, ()):
                 hits += contexts.hits(rule, text, at)
-        joined = 0
+        joined, counted = 0, 0
+        whole: dict[int, str] = {}
         for start, end in data.runs():
             kind = layers.kind_of_run(text, start, end)
             if kind == "checksum":
@@ -82,11 +84,13 @@ class Secrets:
             if deep and kind == "any" and not found:
                 hits += self._decoded(text, data, start, end, deep)
             if deep and kind == "any" and start >= joined:
-                broken, joined = self._joined(text, start, end, {hit.start: hit.kind for hit in hits}, deep)
+                whole.update((hit.start, hit.kind) for hit in hits[counted:])
+                counted = len(hits)
+                broken, joined = self._joined(text, start, end, whole, deep)
                 hits += broken
-        for start, end in layers.zones(data.lower) if deep else ():
-            hits = self._placed(layers.unescaped(text, start, end), deep) + hits
-        return hits
+        zones = layers.zones(data.lower) if deep else ()
+        placed = [self._placed(layers.unescaped(text, start, end), deep) for start, end in zones]
+        return [*chain.from_iterable(reversed(placed)), *hits]
 
     def _before(self, text: str, data: Bytes, start: int, end: int) -> list[Hit]:
         """What a word before a run makes a secret."""

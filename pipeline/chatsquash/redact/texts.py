@@ -56,6 +56,39 @@ _MEDIA_URL = re.compile(
 )
 _OPAQUE = re.compile(r"[A-Za-z0-9+/=_.:|~\r\n-]*+")
 """What ids, signatures and files in base64 are of; what has anything else in it is a text."""
+_ROLES = frozenset(
+    (
+        "system",
+        "developer",
+        "user",
+        "assistant",
+        "tool",
+        "function",
+        "model",
+        "human",
+        "gpt",
+        "function_call",
+        "observation",
+    )
+)
+_TYPES = frozenset(
+    (
+        *("object", "array", "string", "number", "integer", "boolean", "null", "function", "text", "image_url"),
+        *("input_audio", "file", "image", "audio", "video", "thinking", "redacted_thinking", "tool_use", "tool_result"),
+        *(
+            "message",
+            "function_call",
+            "function_call_output",
+            "reasoning",
+            "input_text",
+            "output_text",
+            "json",
+            "custom",
+        ),
+    )
+)
+_VOCABULARY = {"role": _ROLES, "from": _ROLES, "type": _TYPES}
+"""Words of formats and schemas, which no list may replace."""
 _SPECIAL = _IDS | _SEALED | _MEDIA
 _NAMES = ("name", "key", "variable")
 """Members beside a ``value`` that say what it is."""
@@ -107,6 +140,8 @@ class Texts:
                     self._add((container, key, "key"), key)
                 kind = type(member)
                 if kind is str:
+                    if key in _VOCABULARY and member in _VOCABULARY[key]:
+                        continue
                     is_special = key in _SPECIAL or member.startswith("data:")
                     if is_special and _is_passed_over(container, key, member, is_given=is_given):
                         self.passed_over += 1
@@ -130,17 +165,20 @@ class Texts:
         self._pieces += (text, after + _BETWEEN)
         self._length = end + len(after) + len(_BETWEEN)
 
-    def by_place(self, hits: Iterable[Hit]) -> Iterator[tuple[int, Place, list[Hit]]]:
-        """Hits in what is joined, as hits in the texts that they stand in, with the index of the value of each text.
+    def clipped(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        """Hits in what is joined as far as they stand in the text in which they begin."""
+        for hit in hits:
+            at = bisect_right(self._starts, hit.start) - 1
+            if at >= 0 and hit.start < self._ends[at]:
+                yield hit if hit.end <= self._ends[at] else hit._replace(end=self._ends[at])
 
-        Those across several texts are left out.
-        """
+    def by_place(self, hits: Iterable[Hit]) -> Iterator[tuple[int, Place, list[Hit]]]:
+        """Hits that are clipped, as hits in the texts that they stand in, with the index of the value of each text."""
         found: dict[int, list[Hit]] = {}
         for hit in hits:
             at = bisect_right(self._starts, hit.start) - 1
-            if at >= 0 and hit.end <= self._ends[at]:
-                start = self._starts[at]
-                found.setdefault(at, []).append(hit._replace(start=hit.start - start, end=hit.end - start))
+            start = self._starts[at]
+            found.setdefault(at, []).append(hit._replace(start=hit.start - start, end=hit.end - start))
         for at in sorted(found):
             yield bisect_right(self._values, self._starts[at]) - 1, Place(*self._places[at]), found[at]
 

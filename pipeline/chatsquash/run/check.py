@@ -18,9 +18,11 @@ from chatsquash.options import FLAGGED
 from chatsquash.records.datasets import PARQUET, Row, files, rows, session
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.redact.addresses import addresses, may_have_address
+from chatsquash.redact.hits import Value
 from chatsquash.redact.redactor import Redactor, UnsearchedError
+from chatsquash.run.private import without_beginnings
 from chatsquash.run.redact import tables
-from chatsquash.run.redact.record import hides, looked
+from chatsquash.run.redact.record import hides, look, looked
 from chatsquash.stages.select import flatten
 from chatsquash.stages.session import finding
 from chatsquash.text import json_type
@@ -62,9 +64,10 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
             is_empty = False
             data = row.data.removeprefix(BOM_UTF8)
             named: str | None = None
-            for found in (*_private(data, whole, looks.private), *_row(data, looks)):
-                named = named or _session(data) or row.session
-                yield finding(found, named, str(row.file), row.number)
+            masked = _Masked(looks.private)
+            for found in (*_private(data, whole, masked), *_row(data, looks)):
+                named = named or masked.text(_session(data) or row.session or "")
+                yield finding(found._replace(text=masked.text(found.text)), named, str(row.file), row.number)
         if is_empty:
             yield finding(existing.empty_dataset(), session(file), str(file))
 
@@ -78,15 +81,44 @@ def _rows(file: Path, looks: Looks) -> Iterator[tuple[Row, Json]]:
         yield from ((row, None) for row in found)
 
 
-def _private(data: bytes, whole: Json, redactor: Redactor | None) -> Iterator[Found]:
+class _Masked:
+    """Shows nothing of what is private in a row, where that is looked for."""
+
+    def __init__(self, redactor: Redactor | None) -> None:
+        self.redactor = redactor
+        self._values: list[Value] = []
+
+    def found(self, value: Json) -> Iterator[Found]:
+        """What is private in a row; raises ``UnsearchedError``."""
+        if self.redactor:
+            counts = look(value, self.redactor)
+            self._values = sorted({each for _, each in counts})
+            yield from looked(value, counts)
+
+    def text(self, text: str) -> str:
+        """A text with the kinds of values in the place of these; nothing is left of one that cannot be searched."""
+        if not (self.redactor and text):
+            return text
+        try:
+            hits = self.redactor.found(text, self.redactor.remembered(self._values))
+        except UnsearchedError:
+            return ""
+        pieces, done = [], 0
+        for hit in hits:
+            pieces += [text[done : hit.start], f"<{hit.kind}>"]
+            done = hit.end
+        return without_beginnings("".join([*pieces, text[done:]]), self._values)
+
+
+def _private(data: bytes, whole: Json, masked: _Masked) -> Iterator[Found]:
     """What is private in a row, also in one that is no record."""
-    if redactor is None:
+    if masked.redactor is None:
         return
     try:
         value = parsed(data) if whole is None else whole
         if whole is None and hides(data, value):  # so that its bytes tell more than it
             value = [value, data.decode("utf-8", "surrogatepass")]
-        yield from looked(value, redactor)
+        yield from masked.found(value)
     except NotARecordError:
         return  # which is reported as no record
     except UnsearchedError as problem:

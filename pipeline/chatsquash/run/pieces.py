@@ -55,8 +55,12 @@ class Pieces:
 
     def masked(self) -> list[int]:
         """The indices of the replies in which a placeholder stands for a secret, as ``replies`` gives them."""
-        pieces = self.values[:-1]
-        return self.replies(at for at, each in enumerate(pieces) if holds_secret(jsonio.dumps(each).decode()))
+        return self.replies(self.masked_pieces())
+
+    def masked_pieces(self) -> list[int]:
+        """The pieces beside the last one in which a placeholder stands for a secret."""
+        pieces = enumerate(self.values[:-1])
+        return [at for at, each in pieces if holds_secret(jsonio.dumps(each).decode())]
 
     def replies(self, pieces: Iterable[int]) -> list[int]:
         """The indices of those messages that are the assistant's, and that may be trained on; 0 for a text alone."""

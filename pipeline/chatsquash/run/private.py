@@ -35,7 +35,7 @@ from chatsquash.stages.session import finding
 if TYPE_CHECKING:
     from chatsquash.run.lengths import Lengths
 
-_CUT, _TELLING = "…", 6
+_CUT, _TELLING, _LONG = "…", 6, 16
 """Stands behind what was cut, and the characters of a value from which on its beginning tells something."""
 REDACTED = "redacted"
 """Why a message is not trained on in which a placeholder stands for a secret."""
@@ -139,7 +139,7 @@ class Privacy:
             addresses=sum(record.addresses for record in made.records),
             passed_over=self._redactor.passed_over,
         )
-        told = {before: _without_beginnings(after, made.values) for before, after in made.hidden.items()}
+        told = {before: without_beginnings(after, made.values) for before, after in made.hidden.items()}
         return self._hidden(self._masked(outcome, log), log, told)
 
     def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replaced:
@@ -223,8 +223,9 @@ class Privacy:
         return flags, record.trained - len(trained) if record.sample else record.trained
 
 
-def _without_beginnings(text: str, values: list[Value]) -> str:
+def without_beginnings(text: str, values: list[Value]) -> str:
     """A text without the beginnings of values in it that were quoted and cut."""
+    text = text[: len(text) - _beginning(text, values, _LONG)]  # of a text that is cut where it is too long
     at = text.find(_CUT)
     while at >= 0:
         start = at - _beginning(text[:at], values)
@@ -233,11 +234,11 @@ def _without_beginnings(text: str, values: list[Value]) -> str:
     return text
 
 
-def _beginning(text: str, values: list[Value]) -> int:
+def _beginning(text: str, values: list[Value], least: int = _TELLING) -> int:
     """How many characters of a value a text ends with, if they tell something of it."""
     for each in values:
-        if each.value[:_TELLING] in text:
-            for length in range(min(len(each.value), len(text)), _TELLING - 1, -1):
+        if each.value[:least] in text:
+            for length in range(min(len(each.value), len(text)), least - 1, -1):
                 if text.endswith(each.value[:length]):
                     return length
     return 0

@@ -41,19 +41,19 @@ class Private:
 
         What is found in one of them is replaced in both.  Raises ``UnsearchedError``.
         """
+        if self._redactor:
+            # A copy, since parts of it may be those of other documents.
+            values = [jsonio.loads(jsonio.dumps(document)), [name or ""]]
+            for (at, value), count in self._redactor.replace(values).items():
+                self._found.add(Hit(0, 0, value.kind, value.rule, value.value))
+                counts[words(value.kind)] += count if at == 0 else 0
+            document, name = values[0], name and values[1][0]
         if self._anonymizer:
             document = self._anonymizer.value(document)
             counts.update(words(hit.kind) for hit in self._anonymizer.passwords)
             self._anonymizer.passwords.clear()
             name = name and self._anonymizer.counted(name)[0]
-        if not self._redactor:
-            return document, name
-        # A copy, since parts of it may be those of other documents.
-        values = [jsonio.loads(jsonio.dumps(document)), [name or ""]]
-        for (at, value), count in self._redactor.replace(values).items():
-            self._found.add(Hit(0, 0, value.kind, value.rule, value.value))
-            counts[words(value.kind)] += count if at == 0 else 0
-        return values[0], name and values[1][0]
+        return document, name
 
     def told(self, done: Done, *, is_whole: bool) -> Done:
         """What came of a piece, with nothing private in what is told of it.

@@ -56,19 +56,17 @@ class Records:
 
         The record that is given is changed in its place.
         """
-        value, addresses, passwords = self._anonymized(value)
-        if not self.redactor:
-            return Replaced(value, passwords, addresses, [])
         pieces = _pieces(value)
-        found = self.redactor.replace(pieces.values)
+        found = self.redactor.replace(pieces.values) if self.redactor else Counter[tuple[int, Value]]()
         if known:
             found += known.replace(pieces.values)
+        whole, addresses, passwords = self._anonymized(_whole(value, pieces) if found else value)
         counts = passwords
         for (_, each), count in found.items():
             counts[each] += count
-        masked = sorted({at for (at, each), count in found.items() if count and is_secret(each.kind)})
-        unflagged = _unflag(pieces, masked)
-        return Replaced(_whole(value, pieces) if counts else value, counts, addresses, unflagged)
+        masked = _pieces(whole)
+        unflagged = _unflag(masked, masked.masked_pieces()) if counts else []
+        return Replaced(_whole(whole, masked) if counts else whole, counts, addresses, unflagged)
 
     def _anonymized(self, value: Json) -> tuple[Json, int, Counter[Value]]:
         """A record without addresses, how many there were, and the passwords of URLs that were replaced with them."""
@@ -81,12 +79,17 @@ class Records:
         return value, self._anonymizer.count - before, passwords
 
 
-def looked(value: Json, redactor: Redactor) -> Iterator[Found]:
-    """What is private in a record, once for each kind at the first message with it; raises ``UnsearchedError``."""
+def look(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
+    """What is private in which piece of a record, and how often; raises ``UnsearchedError``."""
+    return redactor.look(_pieces(value).values, every=True)
+
+
+def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Found]:
+    """What is private in a record, once for each kind at the first message with it."""
     pieces = _pieces(value)
     kinds: Counter[str] = Counter()
     first: dict[str, int] = {}
-    for (at, each), count in redactor.look(pieces.values, every=True).items():
+    for (at, each), count in counts.items():
         kinds[each.kind] += count
         first[each.kind] = min(at, first.get(each.kind, at))
     for kind, count in sorted(kinds.items()):

@@ -1,0 +1,93 @@
+"""Every text of an outcome is hidden where it may come from a log; a new field has to be put on one of two lists."""
+
+from typing import get_args, get_type_hints
+
+import msgspec
+
+from chatsquash.log import Log, Piece
+from chatsquash.model import Finding, Rejected
+from chatsquash.outcome import (
+    Chosen,
+    Ending,
+    Facts,
+    Family,
+    Named,
+    Outcome,
+    Record,
+    Relative,
+    ToolUse,
+    Usage,
+)
+from chatsquash.run import hidden
+
+HIDDEN = {
+    "Outcome.session", "Outcome.trace", "Finding.session", "Finding.file", "Finding.text",
+    "Rejected.reason", "Chosen.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
+    "Facts.source", "Facts.model", "ToolUse.name", "Usage.tool_names", "Ending.finish",
+    *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "last_user")),
+}  # fmt: skip
+OURS = {
+    "Outcome.left_out", "Outcome.cleaned", "Outcome.dropped", "Outcome.day", "Outcome.digest", "Outcome.format",
+    "Finding.code", "Finding.severity", "Finding.conversation", "Rejected.code", "Coverage.lost", "Coverage.not_chosen",
+    "Record.without_tools", "Record.conversation", "Record.kind", "Record.parent", "Record.flags", "Record.images",
+    "Facts.prefix", "Facts.started_at", "Chosen.started", "Chosen.ended", "Held.journal", "Mark.why", "Mark.kind",
+    "Ending.last_user", "Family.prefix", "Family.day", "Redaction.kind", "Redaction.rule", "Redaction.fingerprint",
+    "Redaction.digest", "PreferencePair.kind", "LoggedReply.kind", "LoggedReply.status", "LoggedReply.why",
+    "LoggedReply.conversation", "LoggedReply.parent", "LoggedReply.reasoning", "Stands.status", "Named.shown",
+    "Named.name", "Named.pieces", "Named.digest",
+}  # fmt: skip
+"""Codes, hashes, times, kinds, and names that are hidden already."""
+
+
+def texts_of(kind, seen):
+    """The fields of a type, and of those in it, that hold texts."""
+    for name, told in get_type_hints(kind).items():
+        parts = list(leaves(told))
+        if str in parts or any(isinstance(part, str) for part in parts):
+            yield f"{kind.__name__}.{name}"
+        for part in parts:
+            if hasattr(part, "__annotations__") and part not in seen and not isinstance(part, str):
+                seen.add(part)
+                yield from texts_of(part, seen)
+
+
+def leaves(told):
+    args = get_args(told)
+    if not args:
+        yield told
+    for each in args:
+        yield from [each] if isinstance(each, str) else leaves(each)
+
+
+def test_every_text_is_known_to_be_hidden_or_ours():
+    found = set(texts_of(Outcome, {Outcome}))
+    assert found - HIDDEN - OURS == set(), "say whether it may come from a log, and hide it in run/hidden.py then"
+
+
+def test_what_may_come_from_a_log_is_hidden():
+    log = Log("p", "x-shown", "x-name", 1, pieces=(Piece("p", "x-piece", 0, 0, 1, None),))
+    ending = Ending(**{name: f"x-{name}" for name in Ending._fields if name.endswith("evidence")}, finish="x-finish")
+    chosen = Chosen(1, None, None, "x-model", 1)
+    usage = Usage(1, ("x-tool",), 1, 1, 1, (ToolUse("x-used", 1, 0, 0),))
+    facts = Facts(session="x-facts", source="x-source", model="x-served")
+    record = Record(b"{}", usage, facts=facts, chosen=chosen, ending=ending)
+    outcome = Outcome(
+        "x-session",
+        [record],
+        None,
+        [Finding("code", "error", "x-found", "x-file", 1, None, "see x-shown: x-text")],
+        rejected=[Rejected(1, 0, 1, "code", "x-reason")],
+        trace="x-trace",
+        chosen=chosen,
+        family=Family("x-family", "p", "x-stem", None),
+        relatives=[Relative(b"x-relative", b"")],
+    )
+    told = hidden.hidden(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
+    assert b"x-" not in msgspec.msgpack.encode(told)
+    assert told.named == Named("y-shown", "y-name", ["y-piece"], "digest")
+    renamed = hidden.renamed(log, told.named)
+    assert (renamed.path, renamed.at(1)) == ("p", ("y-piece", 1))
+    assert hidden.hidden(outcome, log, str) == outcome
+    before = hidden.texts(outcome, log)
+    assert len(before) == len(set(before))
+    assert all("x-" in text for text in before)
