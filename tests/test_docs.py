@@ -379,7 +379,7 @@ def lines(path: Path) -> list:
 # Objects whose keys are codes, rules, suffixes: described in words.
 OPEN = (
     "sessions.left_out", "sessions.filtered", "splits", "findings", "cleaned", "other_files",
-    "replies.lost", "conversations.not_chosen", "loss", "counts.samples", "samples", "counts.pairs", "pairs",
+    "replies.lost", "conversations.not_chosen", "loss", "counts.samples", "samples", "counts.pairs", "pairs", "private",
 )  # fmt: skip
 
 

@@ -505,8 +505,10 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
 
     wanted = click_privacy.private_of(given)
     with Bar(quiet=quiet) as bar:
-        watch = Watch(lambda finding: click.echo(report.as_text(finding)), bar.observe)
+        shown = report.Some(click.echo)
+        watch = Watch(shown.say, bar.observe)
         done = run(inputs, output, wanted, watch, force=force)
+        shown.finish()
     if not quiet:
         with _whoever_listens():
             click.echo("\n".join(done.lines()), err=True)

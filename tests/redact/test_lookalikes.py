@@ -39,6 +39,21 @@ NO_PASSWORDS = [
     ("a color", "#ba65be"),
     ("a format", "%s-%d-x1"),
     ("what is public", "pk_live_51HG8vDLkdIwHu7ixZhnattbh"),
+    ("a piece of a program: safe=False", "safe=False"),
+    ("a piece of a program: verbose=True", "verbose=True"),
+    ("a piece of a program: timeout=30", "timeout=30"),
+    ("a piece of a program: --timeout=30", "--timeout=30"),
+    ("a piece of a program: session_id=secret", "session_id=secret"),
+    ("a piece of a program: kept=[", "kept=["),
+    ("a piece of a program: config[", "config["),
+    ("a piece of a program: Annotated[", "Annotated["),
+    ("a piece of a program: Piecewise((0", "Piecewise((0"),
+    ("a piece of a program: targetspn=self._host", "targetspn=self._host"),
+    ("a piece of a program: dbPassword", "dbPassword"),
+    ("a piece of a program: PrivateKeyTypes", "PrivateKeyTypes"),
+    ("a piece of a program: login`.", "login`."),
+    ("a piece of a program: 464/tcp", "464/tcp"),
+    ("a piece of a program: [^:]+", "[^:]+"),
 ]
 
 

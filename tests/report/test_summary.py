@@ -175,6 +175,7 @@ def test_the_summary_for_programs():
         "cleaned": {"empty_assistants": 2, "info_messages": 1, "title_requests": 1},
         "addresses": 3,
         "secrets": {"found": 0, "records": 0, "replaced": 0, "passed_over": 0},
+        "private": {},
         "findings": {
             "error": {"bad-line": 2, "timestamp-order": 1}, "warning": {"no-tools": 1}, "info": {"cleaned": 1},
         },

@@ -472,3 +472,36 @@ def test_what_is_never_searched_is_counted(tmp_path):
     for more in ({}, {"redact": "secrets"}):
         counts = convert(tmp_path / "logs", tmp_path / f"out{len(more)}", options(**more)).counts()
         assert counts["secrets"] == {"found": 0, "records": 0, "replaced": 0, "passed_over": 2}
+
+
+SETTINGS = ["TOKEN=k9Jd83jfKs02jfLs83kdPq", "DB_PASSWORD=hunter2xx9", "SECRET_KEY=djslk39sjd93jd02jd", "DEBUG=true"]
+
+
+@pytest.mark.parametrize("between", ["\n", "\r\n", "\n      - ", "\n+"], ids=["lines", "CRLF", "a list", "a diff"])
+def test_settings_line_by_line_are_values_of_their_own(tmp_path, between):
+    values = [each.partition("=")[2] for each in SETTINGS[:3]]
+    line = log_line(between.join(["", *SETTINGS]), reply=f"I used {values[1]} and {values[2]}; {values[0]}.", at=1)
+    written(tmp_path / "logs", "a.jsonl", line)
+    convert(tmp_path / "logs", tmp_path / "out", options(redact="secrets"))
+    (record,) = records(tmp_path / "out")
+    assert [
+        each in record["messages"][0]["content"] for each in ("TOKEN=", "DB_PASSWORD=", "SECRET_KEY=", "DEBUG=true")
+    ] == [True] * 4
+    assert holding(tmp_path / "out", *values) == []
+
+
+def test_a_name_within_an_address_leaves_the_address_whole(tmp_path):
+    text = "jane.doe@acme-corp.io wrote to acme-corp; jane.doe@52.14.201.7.nip.io"
+    written(tmp_path / "logs", "a.jsonl", log_line(text, at=1))
+    summary = convert(tmp_path / "logs", tmp_path / "out", options(redact="ips,names", redact_names=b"acme-corp\n"))
+    assert holding(tmp_path / "out", "jane.doe", "acme") == []
+    assert summary.addresses == 2
+    assert "replaced: 1 name" in summary.as_text()
+
+
+def test_an_address_of_a_machine_is_no_phone_number(tmp_path):
+    written(tmp_path / "logs", "a.jsonl", log_line("to 93.184.216.34 for Maria, x = 6.33 + 45928282681*I", at=1))
+    convert(tmp_path / "logs", tmp_path / "out", options(redact="ips,phones", phone_region="DE"))
+    (record,) = records(tmp_path / "out")
+    assert "<IP_ADDRESS_" in record["messages"][0]["content"]
+    assert "+ 45928282681*I" in record["messages"][0]["content"]

@@ -75,7 +75,8 @@ def test_the_folder_has_data_a_card_and_what_is_not_for_upload(logs):
     summary = convert(logs, "out", Options(format="jsonl"))
     assert summary.files == ["data/train-00000-of-00001.jsonl"]
     reports = [
-        f"reports/{name}" for name in ("findings.jsonl", "integrity-report.txt", "rejected.jsonl", "sessions.jsonl")
+        f"reports/{name}"
+        for name in ("findings.jsonl", "integrity-report.txt", "redactions.csv", "rejected.jsonl", "sessions.jsonl")
     ]
     assert files() == [
         ".gitignore",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from chatsquash.errors import UsageError
 from chatsquash.options import Options
 from chatsquash.redact import userinfo
+from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Finder
 from chatsquash.redact.placeholders import Placeholders
 from chatsquash.redact.redactor import Redactor
@@ -88,7 +89,15 @@ def redactor(options: Options, key: bytes | None = None) -> Redactor | None:
 
     told = lists.Lists(allow=options.allow, deny=options.deny, known=options.redact_known)
     placeholders = None if key is None else Placeholders(key)
-    return Redactor([*_finders(options), told.found], placeholders, told.allows, lists.values)
+    finders = [*_finders(options), told.found]
+    if not options.anonymize:
+        return Redactor(finders, placeholders, told.allows, lists.values)
+    return Redactor(finders, placeholders, told.allows, lists.values, _addresses)
+
+
+def _addresses(text: str) -> list[tuple[int, int]]:
+    """Where e-mail addresses stand, which become pseudonyms."""
+    return [(each.start, each.end) for each in addresses(text)] if may_have_address(text) else []
 
 
 def looker(options: Options) -> Redactor:

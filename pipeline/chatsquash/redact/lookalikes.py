@@ -87,6 +87,12 @@ _ENOUGH = 100
 """Characters of a value that are looked at to tell whether it is random."""
 _LONG = 200
 """Characters of a value beyond which some word stands in it by chance."""
+_BEGUN = re.compile(r"(?P<name>[A-Za-z_][\w.]{2,60}+)[\[(]")
+_ARGUMENT = re.compile(r"-{0,2}+(?P<name>[a-z_][a-z_-]{1,30}+)=(?P<value>.*+)", re.DOTALL)
+_CLASS = re.compile(
+    r"(?=[A-Za-z0-9]{0,60}?[a-z][A-Z])[A-Za-z0-9]{1,60}(?:Key|Token|Secret|Password)s?(?:Types?|Error|Manager|Provider)?"
+)
+_PORT = re.compile(r"[0-9]{1,5}/(?:tcp|udp|sctp)")
 _SPACED = 2
 """Spaces that a password has at most; what has more of them is said to somebody."""
 
@@ -167,11 +173,30 @@ def _is_no_value(value: str) -> bool:
         return True
     if _DOTTED.fullmatch(value) and _is_dotted_code(value):
         return True
-    if _is_call(value) or _REGEX.search(value) or _COLOR.fullmatch(value) or _FORMAT.fullmatch(value):
+    if (
+        _is_code(value)
+        or _is_call(value)
+        or _REGEX.search(value)
+        or _COLOR.fullmatch(value)
+        or _FORMAT.fullmatch(value)
+    ):
         return True
     if _PATH.match(value) and not (_changes(value) >= _OF_KEYS and "." not in value):
         return True
     return bool(_FILE.fullmatch(value)) and not looks_random(value)
+
+
+def _is_code(value: str) -> bool:
+    """Whether a value is a piece of a program: what begins a call or a list, a named argument, a class, a port."""
+    if "`" in value or "[^" in value or _PORT.fullmatch(value):
+        return True
+    begun = _BEGUN.match(value)
+    if begun and value.count("(") + value.count("[") > value.count(")") + value.count("]"):
+        return not looks_random(begun["name"])
+    given = _ARGUMENT.fullmatch(value)
+    if given and not looks_random(given["name"]):
+        return not looks_random(given["value"])
+    return bool(_CLASS.fullmatch(value))
 
 
 def _is_call(value: str) -> bool:

@@ -14,7 +14,7 @@ from chatsquash.redact.hits import Finder, Hit
 _BETWEEN = r"[ \t().\u00a0\u2000-\u200a\u202f\u2010-\u2015\u2212\u3000\uff08\uff09\uff0d/-]"
 _DIGIT = r"[0-9\uff10-\uff19]"
 _NUMBER = rf"(?:{_BETWEEN}{{0,3}}+{_DIGIT}){{6,24}}+"
-_WITH_CODE = re.compile(rf"(?:[+\uff0b]{_BETWEEN}?+|00{_BETWEEN}?)(?=[1-9\uff11-\uff19]){_NUMBER}")
+_WITH_CODE = re.compile(rf"(?:[+\uff0b][(\uff08]?+|00{_BETWEEN}?)(?=[1-9\uff11-\uff19]){_NUMBER}")
 _LOCAL = re.compile(rf"\(?+{_DIGIT}{_NUMBER}")
 _GROUP_END = re.compile(rf"(?<={_DIGIT})(?!{_DIGIT})")
 _GROUPS = re.compile(rf"{_DIGIT}+")
@@ -24,6 +24,8 @@ _SAYS = re.compile(
 )
 _SIGNED_LINE = re.compile(r"\n[+@-]")
 _FRACTION = re.compile(rf"[+\uff0b]{_DIGIT}{{1,3}}\.{_DIGIT}{{5}}")
+_ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![0-9])")
+"""Of a machine."""
 _WINDOW, _MOST_DIGITS, _MOST_GROUPS = 24, 15, 5
 _DATE = re.compile(r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.]|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d\d(?!\d)")
 
@@ -44,6 +46,8 @@ def phones(region: str | None) -> Finder:
     def search(reading: Reading) -> Iterator[Hit]:
         for start, end, is_local in _candidates(reading.text, region):
             spelled = reading.text[start:end]
+            if _ADDRESS.match(spelled):
+                continue
             if told := _valid(phonenumbers, spelled, region if is_local else None):
                 length, value = told
                 yield Hit(*reading.span(start, start + length), "PHONE", "phone", value)

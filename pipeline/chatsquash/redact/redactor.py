@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -39,11 +40,14 @@ class Redactor:
         placeholders: Placeholders | None = None,
         allows: Callable[[str], bool] = lambda value: False,  # noqa: ARG005
         known: Callable[[Mapping[str, tuple[str, str]]], Finder] | None = None,
+        whole: Callable[[str], list[tuple[int, int]]] = lambda text: [],  # noqa: ARG005
     ) -> None:
         self._finders = finders
         self._placeholders = placeholders
         self._allows = allows
         self._known = known
+        self._whole = whole
+        """Where something stands that is replaced whole by others, so that no part of it is replaced here."""
         self.passed_over = 0
         """Texts that were not searched the last time: media, signatures and ids of the protocol."""
 
@@ -53,7 +57,8 @@ class Redactor:
         found = [hit for finder in wanted for hit in _searched(finder, text)]
         if found and (blank := blanked(text)) != text:
             found = [hit for finder in wanted for hit in _searched(finder, blank)]
-        return [hit for hit in found if not self._allows(hit.value)]
+        found = [hit for hit in found if not self._allows(hit.value)]
+        return [*_not_within(found, self._whole(text))] if found else found
 
     def remembered(self, found: Iterable[Hit | Value]) -> Finder | None:
         """Finds values that were found wherever else they stand, as far as they tell enough."""
@@ -127,7 +132,7 @@ class Redactor:
             return spelled
         values = {hit.value: (hit.kind, hit.rule) for hit in hits}
         finders = [*self._finders, *([self._known(values)] if self._known else [])]
-        Redactor(finders, self._placeholders, self._allows, self._known).replace([before])
+        Redactor(finders, self._placeholders, self._allows, self._known, self._whole).replace([before])
         spaced = (", ", ": ") if '": ' in text else (",", ":")
         core = text.strip()
         start = text.index(core)
@@ -157,6 +162,15 @@ class Redactor:
             pieces += [text[done : hit.start], self._placeholders.of(hit)]
             done = hit.end
         return "".join([*pieces, text[done:]]) if pieces else text
+
+
+def _not_within(hits: list[Hit], spans: list[tuple[int, int]]) -> Iterator[Hit]:
+    """Hits without those that are a part of a span, but not all of it; spans are in order, and apart."""
+    starts = [start for start, _ in spans]
+    for hit in hits:
+        at = bisect_right(starts, hit.start) - 1
+        if at < 0 or hit.end > spans[at][1] or (hit.start, hit.end) == spans[at]:
+            yield hit
 
 
 def _searched(finder: Finder, text: str) -> list[Hit]:

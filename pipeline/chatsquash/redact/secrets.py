@@ -28,6 +28,9 @@ _REST = 8
 _LEAST = 12
 """Bytes of a record that may hold a secret."""
 
+_SETTING = re.compile(r"[A-Za-z_][\w.-]{0,80}+(?:=[^\s=]|:[ ]?[^\s])")
+"""The name of a setting at the beginning of a line, and what follows it."""
+
 
 class Secrets:
     """Finds what fits rules."""
@@ -113,6 +116,8 @@ class Secrets:
         for layer in layers.joined(text, start, end):
             last = layer.theirs[-1][1]
             hits = [*_broken(layer, self._placed(layer, deep), whole)] if self._may_hold(layer) else []
+            # What only a name tells of ends with its line where the next one is another setting's.
+            hits = [hit for hit in hits if hit.kind != "SECRET" or not _goes_on_with_setting(text, layer, hit)]
             if hits:
                 return hits, last
         return [], last
@@ -183,6 +188,13 @@ def _broken(layer: layers.Layer, hits: list[Hit], whole: dict[int, str]) -> Iter
         is_shape = hit.kind != "SECRET" == whole.get(hit.start)
         if hit.start not in whole or is_more or is_shape:
             yield hit
+
+
+def _goes_on_with_setting(text: str, layer: layers.Layer, hit: Hit) -> bool:
+    """Whether a value that was joined of several lines has the name of another one in it."""
+    if hit.value not in layer.text:
+        return False  # it is encoded
+    return any(_SETTING.match(text, start) for start, _ in layer.theirs[1:] if hit.start < start < hit.end)
 
 
 def _with_padding(text: str, end: int) -> int:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+
 from chatsquash.model import Finding
 from chatsquash.text import escaped, printable, shown
+
+_SHOWN = 20
+"""Findings of a code."""
 
 
 def as_text(finding: Finding, record: str | None = None) -> str:
@@ -12,6 +18,26 @@ def as_text(finding: Finding, record: str | None = None) -> str:
     session, where = escaped(finding.session), place(finding.file, finding.line)
     stands = "" if record is None else f"\trecord={escaped(record)}"
     return f"{finding.severity.upper()}\tsession={session}\tinput={where}{stands}\t[{finding.code}] {at}{finding.text}"
+
+
+class Some:
+    """Shows the first findings of each code, and how many more there are."""
+
+    def __init__(self, show: Callable[[str], object]) -> None:
+        self._show = show
+        self._counts: Counter[str] = Counter()
+
+    def say(self, finding: Finding) -> None:
+        """Show a finding, unless there were many of its kind."""
+        self._counts[finding.code] += 1
+        if self._counts[finding.code] <= _SHOWN:
+            self._show(as_text(finding))
+
+    def finish(self) -> None:
+        """Say how many were not shown."""
+        for code, count in sorted(self._counts.items()):
+            if count > _SHOWN:
+                self._show(f"... and {count - _SHOWN:,} more: {code}")
 
 
 def place(file: str, line: int | None) -> str:

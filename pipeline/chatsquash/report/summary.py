@@ -10,6 +10,7 @@ from chatsquash.log import Log
 from chatsquash.model import Severity
 from chatsquash.options import Options
 from chatsquash.outcome import Account, Outcome
+from chatsquash.redact.placeholders import is_secret, words
 from chatsquash.report.replies import Replies
 from chatsquash.stages import cleaning
 from chatsquash.text import certified, counted, escaped, listed
@@ -67,6 +68,8 @@ class Summary:
     """Secrets found in records, repeated ones each time."""
     replaced: int = 0
     """Those of them that placeholders stand for."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """What else was replaced in records, by kind."""
     never_searched: int = 0
     """Texts of records that nobody searches for secrets: media, signatures and ids of the protocol."""
     with_secrets: int = 0
@@ -124,6 +127,8 @@ class Summary:
         for record in outcome.records:
             self.secrets += record.secrets
             self.replaced += record.replaced
+            for each in record.redactions:
+                self.kinds[each.kind] += 0 if is_secret(each.kind) else each.count
             self.with_secrets += bool(record.secrets)
             if record.flags:
                 self.flags.update(record.flags)
@@ -176,6 +181,7 @@ class Summary:
                 "replaced": self.replaced,
                 "passed_over": self.never_searched,
             },
+            "private": {words(kind): count for kind, count in sorted(self.kinds.items()) if count},
             "findings": _by_severity(self.findings),
             "filtered_findings": _by_severity(self.filtered_findings),
             "other_files": dict(sorted(self.others.items())),
@@ -220,6 +226,8 @@ class Summary:
             yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
         if self.secrets:
             yield f"secrets: {self.secrets:,} found in {counted(self.with_secrets, 'record')}, {self._replaced()}"
+        if replaced := {kind: count for kind, count in sorted(self.kinds.items()) if count}:
+            yield "replaced: " + ", ".join(f"{count:,} {words(kind)}" for kind, count in replaced.items())
         if self.others:
             yield f"not read: {listed(self.others)}"
         if self.passed_over:
@@ -234,8 +242,9 @@ class Summary:
         """How many of the secrets are replaced, and how the others would be."""
         if self.replaced == self.secrets:
             return f"all {self.replaced:,} replaced"
-        few = f"{self.replaced:,}" if self.replaced else "none"
-        return f"{few} replaced (--redact secrets)"
+        if self.replaced:
+            return f"{self.replaced:,} replaced, such as passwords in URLs (--redact secrets replaces all)"
+        return "none replaced (--redact secrets)"
 
     def _divided(self) -> Iterator[str]:
         for name, (records, asked) in self.splits.items():

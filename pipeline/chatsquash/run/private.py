@@ -27,7 +27,6 @@ from chatsquash.redact.pseudonyms import anonymizer, with_passwords
 from chatsquash.redact.redactor import Redactor, UnsearchedError
 from chatsquash.redact.told import Told, without_addresses
 from chatsquash.run import beginnings, hidden
-from chatsquash.run.logprobs import MEMBER as LOGPROBS
 from chatsquash.run.pieces import Pieces
 from chatsquash.run.rejected import kept_line
 from chatsquash.stages.session import finding
@@ -160,7 +159,7 @@ class Privacy:
         if not counts and not (self._anonymizer and may_hold_address(record.line)):
             return record
         for at in {at for at, _ in counts}:
-            pieces.values[at].pop(LOGPROBS, None)  # which spell out what was replaced, token by token
+            pieces.values[at].pop("logprobs", None)  # which spell out what was replaced, token by token
         before = self._anonymizer.count if self._anonymizer else 0
         value = self._without_addresses(pieces.whole())
         addresses = self._anonymizer.count - before if self._anonymizer else 0
