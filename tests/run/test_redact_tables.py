@@ -116,9 +116,9 @@ def test_a_reply_is_not_trained_on_that_has_a_placeholder():
 
 
 def test_a_number_for_which_its_column_has_no_place_leaves_its_row_out():
-    pins = list(range(2_000_000_001, 2_000_000_010))
-    before = pl.DataFrame({"pin": pl.Series([*pins, 5], dtype=pl.Int32)})
-    after, found, done = redacted(before, redact=None, redact_pattern=("pin=20000000[0-9]{2}",))
+    pins = list(range(101, 110))
+    before = pl.DataFrame({"pin": pl.Series([*pins, 5], dtype=pl.Int8)})
+    after, found, done = redacted(before, redact=None, deny="\n".join(map(str, pins)).encode())
     kept = after["pin"].to_list()
     assert not set(kept) & set(pins)
     assert kept[-1] == 5
