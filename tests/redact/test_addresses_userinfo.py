@@ -42,6 +42,7 @@ STAYS = [
         "https://user:password@corp.com https://user:YOUR_TOKEN@corp.com https://u:change-me@corp.com",
     ),
     ("a word of every default", "postgres://postgres:postgres@db.corp.com amqp://guest:guest@corp.com"),
+    ("a pattern for one", r"re.sub('://[^:]+:[^:]+@', '://')"),
     ("none", "https://me:@corp.com https://:@corp.com"),
     ("a login for git", "ssh://git@github.com/a/b"),
     ("a key that is sent to everybody", f"https://{'0a1b2c3d' * 4}@o1.ingest.sentry.io/42"),

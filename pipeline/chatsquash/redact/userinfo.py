@@ -166,8 +166,8 @@ def _value(written: str, times: int = 1) -> str:
 
 
 def _is_spared(value: str) -> bool:
-    """Whether a password is none: what takes the place of one, a mask, or a word of examples and of every default."""
-    return "***" in value or bool(_compiled(_SPARED).fullmatch(value))
+    """Whether a password is none: what takes the place of one, a mask, a pattern, or a word of examples."""
+    return "***" in value or "[^" in value or bool(_compiled(_SPARED).fullmatch(value))
 
 
 def _is_token(value: str) -> bool:
