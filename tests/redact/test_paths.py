@@ -4,7 +4,7 @@ import json
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chatsquash.redact.paths import KEPT, paths
@@ -92,6 +92,8 @@ FORMS = [*map(deep, range(5)), lambda text: quote(text, safe=""), lambda text: q
 PLACES = ["/home/{}/x", "/Users/{}/x", "C:\\Users\\{}\\x", "\\\\host\\Users\\{}\\new", "/mnt/c/Users/{}/x"]
 
 
+@example("nora", "C:\\Users\\{}\\x", FORMS[-2])
+@example("nora", "C:\\Users\\{}\\x", FORMS[-1])
 @given(
     st.from_regex(r"[a-z][a-z0-9_.]{1,12}[a-z0-9]", fullmatch=True).filter(lambda name: name not in KEPT),
     st.sampled_from(PLACES),
@@ -100,7 +102,7 @@ PLACES = ["/home/{}/x", "/Users/{}/x", "C:\\Users\\{}\\x", "\\\\host\\Users\\{}\
 def test_a_user_is_found_in_paths_that_are_escaped(user, place, form):
     text = f'in "{form(place.format(user))}".'
     assert [hit.value for hit in paths(text)] == [user]
-    assert form(place).split("{}")[0][-5:].strip("{}") in replaced(text)
+    assert form(place.split("{}")[0])[-5:] in replaced(text)
 
 
 @given(st.text("/\\home Users-:C~ana.@\n%", max_size=80))

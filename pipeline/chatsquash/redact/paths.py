@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from chatsquash.redact.addresses import FILE_ENDINGS
 from chatsquash.redact.encodings import Reading
-from chatsquash.redact.forms import unescaped
+from chatsquash.redact.forms import apart, unescaped
 from chatsquash.redact.hits import Hit
 
 KEPT = frozenset(
@@ -50,6 +50,10 @@ _PROMPT = re.compile(r"@[\w.-]{1,64}+:[~/]")
 _BEFORE_PROMPT = re.compile(r"(?:\A|[^\w.-])(?P<user>[\w.-]{1,32})\Z")
 _LISTED = re.compile(r"[rwx-]{3}[.+@]? {1,4}[0-9]{1,5} {1,4}(?P<user>[\w.-]{1,32}+)(?: {1,4}(?P<group>[\w.-]{1,32}+))?")
 
+_QUOTED = re.compile(
+    r"%(?:25){0,3}+5[Cc][Uu]sers%(?:25){0,3}+5[Cc](?P<user>[A-Za-z0-9._-]{1,64}+)(?=%(?:25){0,3}+5[Cc])"
+)
+
 
 def paths(text: str) -> list[Hit]:
     """The users of home directories in a text, in order; only the name is replaced.
@@ -57,7 +61,14 @@ def paths(text: str) -> list[Hit]:
     A user of such a path is also found in the name of a client's folder, in the prompt of a shell and in the columns of
     ``ls -l`` of the same text; elsewhere a name is a word like any other, which a list of names has to tell.
     """
-    return unescaped(text, _found)
+    return apart([*unescaped(text, _found), *_quoted(text)])
+
+
+def _quoted(text: str) -> Iterator[Hit]:
+    """Users of Windows in URLs, whose names may begin like an escape of JSON once they are read: ``%5Cnora``."""
+    for found in _QUOTED.finditer(text) if "5C" in text or "5c" in text else ():
+        if _is_somebody(found["user"]):
+            yield Hit(*found.span("user"), "USER", "home-directory", found["user"])
 
 
 def _found(reading: Reading) -> Iterator[Hit]:

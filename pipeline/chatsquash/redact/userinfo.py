@@ -147,7 +147,7 @@ def _told(text: str, user: _Part, password: _Part | None, end: int) -> Userinfo 
     if password is None:
         if not is_token and not _is_public(text, user, end):
             return None
-    elif "." in user.value and _PORT.match(password.value):
+    elif "." in user.value and _PORT.match(text, password.start, password.end):
         return None  # https://corp.com:80,jane@corp.com
     secret = [user] if is_token else []
     if password and password.value and not _is_spared(password.value):
