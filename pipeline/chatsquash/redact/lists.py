@@ -13,11 +13,10 @@ from chatsquash.redact import patterns
 from chatsquash.redact.forms import apart, texts
 from chatsquash.redact.hits import Finder, Hit
 from chatsquash.redact.known import values
+from chatsquash.redact.placeholders import SHORTEST
 
 __all__ = ["Listed", "Lists", "digest", "values", "written"]
 
-SHORTEST = 6
-"""Characters of a value whose hash is written, since a shorter one is guessed."""
 _LONGEST = 1 << 12
 """Characters of a value that is found by its hash."""
 _HASH, _PATTERN = "sha256:", "re:"

@@ -13,7 +13,7 @@ from chatsquash import jsonio
 from chatsquash.model import Json
 from chatsquash.options import Options
 from chatsquash.redact import asked
-from chatsquash.redact.hits import Hit
+from chatsquash.redact.hits import Value
 from chatsquash.redact.placeholders import words
 from chatsquash.redact.pseudonyms import anonymizer
 from chatsquash.redact.told import Told
@@ -33,7 +33,7 @@ class Private:
         self._anonymizer = anonymizer(options)
         self._redactor = asked.redactor(options, key)
         self._told = Told(options)
-        self._found: set[Hit] = set()
+        self._found: set[Value] = set()
         """What was found in the documents of a piece."""
 
     def document(self, document: Json, name: str | None, counts: Counter[str]) -> tuple[Json, str | None]:
@@ -45,7 +45,7 @@ class Private:
             # A copy, since parts of it may be those of other documents.
             values = [jsonio.loads(jsonio.dumps(document)), [name or ""]]
             for (at, value), count in self._redactor.replace(values).items():
-                self._found.add(Hit(0, 0, value.kind, value.rule, value.value))
+                self._found.add(value)
                 counts[words(value.kind)] += count if at == 0 else 0
             document, name = values[0], name and values[1][0]
         if self._anonymizer:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 
 from chatsquash.options import Options
-from chatsquash.outcome import Redaction
+from chatsquash.outcome import Record, Redaction
 from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.report.files.tool_usage import table
 from chatsquash.text import printable
@@ -16,33 +17,47 @@ WHOLE, PLACES = True, False
 COLUMNS = ("kind", "rule", "fingerprint", "count", "first")
 
 
-class Redactions(Report):
+class Table:
     """Adds up what was found, value by value."""
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, str, str], int] = {}
+        self._counts: Counter[tuple[str, str, str]] = Counter()
         self._first: dict[tuple[str, str, str], str] = {}
+
+    def add(self, found: Redaction, place: str) -> None:
+        """Count what was found at a place."""
+        key = found.kind, found.rule, found.fingerprint
+        self._counts[key] += found.count
+        self._first.setdefault(key, place)
+
+    def csv(self, shown: Callable[[str], str] = str) -> bytes:
+        """A row for each value, sorted; ``shown`` says how the place where it was found first is told."""
+        rows = [(*key, count, shown(self._first[key])) for key, count in sorted(self._counts.items())]
+        return table(COLUMNS, rows)
+
+
+class Redactions(Report):
+    """Adds up what was found in the records that are written."""
+
+    def __init__(self) -> None:
+        self._table = Table()
 
     def add(self, taken: TakenSession) -> Iterable[ReportLine]:
         """Count what was found in the records of a session that are written."""
-        chosen = taken.outcome.chosen
-        for record in taken.outcome.records:
-            made = record.chosen or chosen
+        for record in filter(_has_some, taken.outcome.records):
+            made = record.chosen or taken.outcome.chosen
+            file, line = taken.log.at(made.line if made else None)
             for found in record.redactions:
-                self._add(found, taken.log.at(made.line if made else None))
+                self._table.add(found, printable(file) + (f":{line}" if line is not None else ""))
         return ()
 
-    def _add(self, found: Redaction, place: tuple[str, int | None]) -> None:
-        key = found.kind, found.rule, found.fingerprint
-        self._counts[key] = self._counts.get(key, 0) + found.count
-        if key not in self._first:
-            file, line = place
-            self._first[key] = printable(file) + (f":{line}" if line is not None else "")
-
     def render(self) -> Iterator[ReportLine]:
-        """The table, a row for each value, sorted."""
-        rows = [(*key, count, self._first[key]) for key, count in sorted(self._counts.items())]
-        yield REDACTIONS, table(COLUMNS, rows)
+        """The whole table."""
+        yield REDACTIONS, self._table.csv()
+
+
+def _has_some(record: Record) -> bool:
+    return bool(record.redactions)
 
 
 def report(options: Options) -> Redactions:

@@ -6,12 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chatsquash.redact import lists
-from chatsquash.redact.hits import Finder, Hit, Value
-from chatsquash.redact.placeholders import Placeholders, is_secret, words
+from chatsquash.redact.hits import Finder, Value
+from chatsquash.redact.placeholders import Placeholders, redaction, words
 from chatsquash.redact.redactor import Redactor
-from chatsquash.report.files.redactions import COLUMNS
-from chatsquash.report.files.tool_usage import table
+from chatsquash.report.files.redactions import Table
 from chatsquash.run.redact.places import Hide
 from chatsquash.run.redact.record import Replaced
 from chatsquash.text import counted, escaped, listed
@@ -41,8 +39,7 @@ class Redacted:
     """Those of the secrets, as ``--redact-known`` takes them."""
     values: set[Value] = field(default_factory=set)
     """What was replaced."""
-    _rows: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    _first: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    _table: Table = field(default_factory=Table)
 
     @property
     def complete(self) -> bool:
@@ -58,21 +55,17 @@ class Redacted:
         self.values.update(done.counts)
         for value, count in done.counts.items():
             self.kinds[value.kind] += count
-            row = value.kind, value.rule, placeholders.tag(value.value)
-            self._rows[row] += count
-            self._first.setdefault(row, place)
-            if is_secret(value.kind):
-                self.hashes.add(lists.digest(value.value))
+            found = redaction(value, count, placeholders, hashes=True)
+            self._table.add(found, place)
+            self.hashes.update([found.digest] if found.digest else [])
 
     def known(self, redactor: Redactor | None) -> Finder | None:
         """Finds what was replaced, also where nothing but that tells that it is private."""
-        hits = [Hit(0, 0, value.kind, value.rule, value.value) for value in sorted(self.values)]
-        return redactor.remembered(hits) if redactor else None
+        return redactor.remembered(sorted(self.values)) if redactor else None
 
     def report(self, hide: Hide) -> bytes:
         """The table of ``reports/redactions.csv``, a row for each value, which is told by its placeholder's digits."""
-        rows = [(*row, count, hide(self._first[row])) for row, count in sorted(self._rows.items())]
-        return table(COLUMNS, rows)
+        return self._table.csv(hide)
 
     def lines(self) -> Iterator[str]:
         """What is said at the end, a line each."""
