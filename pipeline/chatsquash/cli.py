@@ -147,13 +147,14 @@ def _telling(run: Any) -> Any:
 @cli.command(cls=Command)
 @argument("logs", nargs=-1, metavar="LOGS...")
 @_output
+@option("--agent", "agents", multiple=True, metavar="NAME", help="Convert what this agent keeps on this machine.")
 @option("--shard", metavar="K/N", help="Convert one shard of those that chatsquash shards made; no LOGS.")
 @options(*_DECIDING)
 @_single_file
 @options(*_TAKING, "run")
 @engine_options
 @_telling
-def convert(logs: tuple[str, ...], *, shard: str | None, **given: Any) -> int:
+def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None, **given: Any) -> int:
     """Convert session logs (folders, files, globs or URLs) into a dataset, one record per session.
 
     Exits with 0 when all was written, 3 when a session or a line was left out, 1 when it was stopped, 2 when it
@@ -166,6 +167,8 @@ def convert(logs: tuple[str, ...], *, shard: str | None, **given: Any) -> int:
     collect_less()
     if shard is not None:
         return _convert_shard(shard, logs, given)
+    if agents:
+        logs = (*logs, *_kept(agents))
     if not logs:
         raise click.UsageError("Missing argument 'LOGS...'.")
     where = where_of(given)
@@ -174,6 +177,26 @@ def convert(logs: tuple[str, ...], *, shard: str | None, **given: Any) -> int:
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
         done = runs.convert(logs, given["output"], asked, where, watch)
     return _told(done, given)
+
+
+def _kept(agents: tuple[str, ...]) -> list[str]:
+    from chatsquash.run import kept  # which few runs need
+
+    return kept.paths(agents)
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def sources(*, as_json: bool) -> None:
+    """List what agents keep on this machine, with the command that converts it.
+
+    Looks at names, sizes and times alone; no file of an agent is opened but the settings of Claude Code, which say when
+    it deletes sessions.
+    """
+    from chatsquash.run import kept
+
+    with _whoever_listens():
+        click.echo(kept.as_json() if as_json else kept.as_text())
 
 
 def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:

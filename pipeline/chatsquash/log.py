@@ -40,12 +40,19 @@ class Log(Struct, frozen=True):
     that of its line feed."""
     part: int | None = None
     """Which conversation of a document it is, where there are several."""
+    unit: bytes | None = None
+    """Where in a file of many sessions, which are read one at a time, the one stands that it is."""
     modified: int | None = None
     """When the file was last changed, as it was found, in nanoseconds since the epoch; ``None`` if nobody looked.
 
     Of one in a store what its tag comes to in 63 bits."""
     whole: int | None = None
     """Bytes of the file, where ``size`` is that of the session's own lines."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of what its file holds."""
+        return self.spans is not None or self.part is not None or self.unit is not None
 
     @property
     def file_size(self) -> int:

@@ -136,6 +136,7 @@ class Options:
         "--sessions-by file), or stop.",
         group="sessions",
     )
+    keep_cut: bool = option(False, "Let presets have sessions of which the logger cut something.", group="sessions")
     json_tool_calls: bool = option(False, "Write calls as <tool_call> text.", group="sessions", short="-j/-J")
     reasoning: Reasoning = option(
         "keep", "Reasoning: leave it in its field, write it as <think> text, or remove it.", group="sessions"

@@ -118,7 +118,7 @@ def test_exit_codes(command, here, sentence, lines, options, code):
     assert Path("out").exists() == (code in (0, 3))
 
 
-LOGS_ARE = "Logs are *.jsonl and *.ndjson, or files named"
+LOGS_ARE = "Logs are *.jsonl and *.ndjson, or files named; `chatsquash formats` lists what is recognised"
 CHOOSE = "choose another with --output"
 ERRORS = [
     ("a wrong path", ["nope"], "error: nope: cannot be read (No such file or directory)\n"),

@@ -10,14 +10,30 @@ from chatsquash import Options
 from chatsquash.confine.process import BeyondBoundsError
 from chatsquash.formats.agents import goose
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.databases import Database, held
 
 from .hostile import FOREVER, LARGE, MESSAGES, SAID, SESSIONS, bomb, computed, database, schema
 
+DEFAULTS = Options()
 SMALL = Options(max_memory=100_000_000, max_database_time=20)
 ONE = [{"working_dir": "/w", "id": "s", "created_at": 1}]
 VIRTUAL = ", x GENERATED ALWAYS AS (1) VIRTUAL"
 STORED = ", x GENERATED ALWAYS AS (1) STORED"
 ROOT = "(SELECT rootpage FROM sqlite_master WHERE name = 'sessions')"
+
+
+def from_database(data, options=DEFAULTS):
+    """All sessions in the bytes of a database; ``None`` for one of anybody else's."""
+    with closing(Database(options, data=data)) as opened:
+        found = held(opened, iter([goose]))
+        return found and [each for family in found[1].families() for each in found[1].objects(family)]
+
+
+def holds_sessions(data, options=DEFAULTS):
+    with closing(Database(options, data=data)) as opened:
+        found = held(opened, iter([goose]))
+        return found is not None and not found[1].is_empty
+
 
 # sentence, what the database is made of: what stands in its tables is read, whatever else it says
 READ = [
@@ -43,11 +59,11 @@ READ = [
 @pytest.mark.parametrize("sentence, tables, more", READ, ids=[row[0] for row in READ])
 def test_what_stands_in_tables_is_read_and_nothing_else(tmp_path, sentence, tables, more):
     data = database(tmp_path / "a.db", *more, **tables)
-    (session,) = goose.from_database(data, SMALL)
+    (session,) = from_database(data, SMALL)
     assert session["conversation"] == [
         {"id": None, "role": "user", "created": None, "content": [{"type": "text", "text": "hi"}]}
     ]
-    assert goose.holds_sessions(data, SMALL)
+    assert holds_sessions(data, SMALL)
     assert "x" not in session
 
 
@@ -57,14 +73,15 @@ NOT_GOOSE = [
     ("a virtual table", [schema("messages", "CREATE VIRTUAL TABLE messages USING nothing_that_is_known")]),
     ("a virtual table that says that it has rows", [schema("messages", "CREATE VIRTUAL TABLE messages USING dbstat", root=2)]),
     ("no messages", ["DROP TABLE messages"]),
+    ("a column that is only computed", ["DROP TABLE messages", "CREATE TABLE messages (id INTEGER PRIMARY KEY, content_json TEXT, session_id AS ('s'))"]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, more", NOT_GOOSE, ids=[row[0] for row in NOT_GOOSE])
 def test_what_is_no_table_is_not_read(tmp_path, sentence, more):
     data = database(tmp_path / "a.db", *more)
-    assert goose.from_database(data, SMALL) is None
-    assert not goose.holds_sessions(data, SMALL)
+    assert from_database(data, SMALL) is None
+    assert not holds_sessions(data, SMALL)
 
 
 CONTRADICTING = [
@@ -78,18 +95,17 @@ CONTRADICTING = [
 def test_what_contradicts_itself_is_not_read(tmp_path, sentence, more):
     data = database(tmp_path / "a.db", more)
     with suppress(TurnError):  # some versions of SQLite refuse it at once
-        assert goose.from_database(data, SMALL) is None
+        assert from_database(data, SMALL) is None
 
 
 def test_tables_without_rows_are_no_sessions(tmp_path):
     data = database(tmp_path / "a.db", "DELETE FROM messages", "DELETE FROM sessions")
-    assert goose.from_database(data) == []
-    assert not goose.holds_sessions(data)
+    assert from_database(data) == []
+    assert not holds_sessions(data)
 
 
 BROKEN = [
     ("a schema that is no SQL", [schema("messages", "CREATE TABLE messages (((", root=3)], "malformed database schema"),
-    ("a column that is only computed", ["DROP TABLE messages", "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id AS ('s'))"], "the table messages has no column session_id"),
     ("a content that is no UTF-8", ["UPDATE messages SET content_json = CAST(x'5b22ff225d' AS TEXT)"], "message 0 of session s has a content_json that is no JSON"),
     ("a role that is no UTF-8", ["UPDATE messages SET role = CAST(x'ff' AS TEXT)"], "message 0 of session s has a role that is no UTF-8"),
     ("a content that is a number", ["UPDATE messages SET content_json = '['"], "message 0 of session s has a content_json that is no JSON"),
@@ -99,13 +115,13 @@ BROKEN = [
 @pytest.mark.parametrize("sentence, more, message", BROKEN, ids=[row[0] for row in BROKEN])
 def test_a_broken_database_says_where(tmp_path, sentence, more, message):
     with pytest.raises(TurnError, match=message):
-        goose.from_database(database(tmp_path / "a.db", *more))
+        from_database(database(tmp_path / "a.db", *more))
 
 
 @pytest.mark.parametrize("size", [16, 18, 99, 100, 3000, 5000])
 def test_a_database_that_is_cut_anywhere_says_so(tmp_path, size):
-    with pytest.raises(TurnError, match="is no database of goose"):
-        goose.from_database(database(tmp_path / "a.db")[:size])
+    with pytest.raises(TurnError, match="is a database that is broken"):
+        from_database(database(tmp_path / "a.db")[:size])
 
 
 TIME = "its tables take more than 1 s to read (--max-database-time allows more)"
@@ -123,20 +139,20 @@ def test_what_takes_more_than_it_may_is_not_read(tmp_path, sentence, tables, opt
     data = bomb(tmp_path / "a.db", **tables)
     assert len(data) < 50_000
     with pytest.raises(BeyondBoundsError) as caught:
-        goose.from_database(data, options)
+        from_database(data, options)
     assert caught.value.strerror == text
-    assert goose.holds_sessions(data, SMALL), "which its first rows tell at once"
+    assert holds_sessions(data, SMALL), "which its first rows tell at once"
 
 
 def test_what_the_values_take_counts_before_they_are_parsed(tmp_path):
     data = database(tmp_path / "a.db", said=f"[{'[],' * 1_000_000}1]")
     with pytest.raises(BeyondBoundsError, match="--max-memory"):
-        goose.from_database(data, SMALL)
-    assert len(goose.from_database(data)[0]["conversation"][0]["content"]) == 1_000_001
+        from_database(data, SMALL)
+    assert len(from_database(data)[0]["conversation"][0]["content"]) == 1_000_001
 
 
 def test_a_small_bomb_is_a_database_that_can_be_read(tmp_path):
-    assert len(goose.from_database(bomb(tmp_path / "a.db", 1))[0]["conversation"]) == 201
+    assert len(from_database(bomb(tmp_path / "a.db", 1))[0]["conversation"]) == 201
 
 
 def test_the_file_is_not_opened_by_the_database_and_nothing_is_written_beside_it(tmp_path):
@@ -144,7 +160,7 @@ def test_the_file_is_not_opened_by_the_database_and_nothing_is_written_beside_it
     with closing(sqlite3.connect(tmp_path / "a?mode=rwc#.db")) as writing:
         writing.execute("BEGIN EXCLUSIVE")  # as goose does while it writes
         before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-        assert len(goose.from_database(before["a?mode=rwc#.db"])) == 1
+        assert len(from_database(before["a?mode=rwc#.db"])) == 1
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -155,7 +171,7 @@ def test_many_sessions_without_an_index_are_read_in_one_pass(tmp_path):
     messages = [
         f"INSERT INTO messages (session_id, role, content_json) SELECT id, 'user', '{SAID}' FROM sessions WHERE created_at > 1"
     ]
-    found = goose.from_database(database(tmp_path / "a.db", *sessions, *messages))
+    found = from_database(database(tmp_path / "a.db", *sessions, *messages))
     assert [each["id"] for each in found[:3]] == ["s", "s2", "s3"]
     assert {len(each["conversation"]) for each in found} == {1}
 
@@ -193,7 +209,7 @@ def test_each_session_of_a_database_is_a_conversation(tmp_path):
         ("s1", "assistant", json.dumps([said("old")]), hidden),
         ("s1", "assistant", json.dumps([said("hello")]), "{}"),
     )
-    found = goose.from_database(data)
+    found = from_database(data)
     assert goose.fits(found) == "working_dir and conversation"
     told = [[message["content"] for message in each.messages] for each in goose.conversations(found)]
     assert told == [["hi", "hello"], ["you"]]
@@ -206,7 +222,7 @@ def test_a_database_that_is_written_to_by_several_is_read_as_well(tmp_path):
     with closing(sqlite3.connect(path)) as opened:
         opened.execute("PRAGMA journal_mode = WAL")
     assert path.read_bytes()[18:20] == b"\2\2"
-    assert len(goose.conversations(goose.from_database(path.read_bytes()))) == 1
+    assert len(goose.conversations(from_database(path.read_bytes()))) == 1
     assert [each.name for each in tmp_path.iterdir()] == ["a.db"], "nothing is written beside it"
 
 
@@ -214,4 +230,4 @@ def test_a_database_of_anybody_else_is_none(tmp_path):
     with closing(sqlite3.connect(tmp_path / "a.db")) as made:
         made.execute("CREATE TABLE sessions (id TEXT)")
         made.commit()
-    assert goose.from_database((tmp_path / "a.db").read_bytes()) is None
+    assert from_database((tmp_path / "a.db").read_bytes()) is None

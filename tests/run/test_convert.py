@@ -185,7 +185,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
     write_log(here / "logs" / "a.jsonl")
     convert("logs", "out", Options(workers=3, force=True, include=("*a*", "\udcff"), since="2026-01-01"))
     assert manifest()["options"] == {
-        "cleanup_goose": True, "cleanup": [], "on_invalid": "skip", "json_tool_calls": False, "anonymize": True,
+        "cleanup_goose": True, "cleanup": [], "on_invalid": "skip", "keep_cut": False, "json_tool_calls": False, "anonymize": True,
         "integrity_analysis": True, "group_by": "date", "tool_report": True, "keep_rejected": False, "strict": False,
         "follow_links": False, "since": "2026-01-01", "until": None, "limit": None,
         "redact": None, "redact_names": None, "redact_rules": None, "redact_pattern": [], "redact_known": None,
@@ -392,7 +392,7 @@ def test_nothing_to_read_is_an_error_that_says_what_was_seen(here, sentence, fil
         (here / "logs" / name).touch()
     with pytest.raises(UsageError) as caught:
         convert("logs", "out", Options(exclude=("z*",)))
-    logs_are = "Logs are *.jsonl and *.ndjson, or files named"
+    logs_are = "Logs are *.jsonl and *.ndjson, or files named; `chatsquash formats` lists what is recognised"
     hint = "Widen --include, --exclude, --since or --until" if "by options" in seen else logs_are
     assert str(caught.value) == f"logs: no session logs to read; seen: {seen}. {hint}"
     assert not (here / "out").exists()

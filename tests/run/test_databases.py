@@ -11,8 +11,8 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.errors import UsageError
-from chatsquash.read import contents
 from chatsquash.run.inspect import inspect
+from chatsquash.translate import reading
 from tests.conftest import log_line, write_log
 from tests.formats.hostile import MESSAGES, VIRTUAL_FOREVER, bomb, database
 from tests.run.outputs import findings, manifest
@@ -83,14 +83,14 @@ def test_inspect_says_why_it_is_not_read(logs):
 
 def test_translate_says_why_it_is_not_read(command, logs, monkeypatch):
     bomb(logs / "x.db")
-    monkeypatch.setattr(contents.parsed, "__defaults__", (Options(**BOUNDS),))
+    monkeypatch.setattr(reading, "Options", lambda **_: Options(**BOUNDS))
     ended = command("translate", logs / "x.db", "--to", "openai_chat", "-o", "-")
     assert (ended.code, ended.out) == (2, "")
     assert f"x.db: cannot be read ({BEYOND})" in ended.err
 
 
 JOURNALS = [
-    ("-wal", b"x", "only in x.db-wal"),
+    ("-wal", b"x", None),
     (
         "-journal",
         b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",

@@ -141,7 +141,7 @@ WRONG = [
     (
         "a pipe, which would never end",
         "fifo.jsonl",
-        "fifo.jsonl: no session logs to read; seen: 1 special file. Logs are *.jsonl and *.ndjson, or files named",
+        "fifo.jsonl: no session logs to read; seen: 1 special file. Logs are *.jsonl and *.ndjson, or files named; `chatsquash formats` lists what is recognised",
     ),
 ]
 

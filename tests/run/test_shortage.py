@@ -191,6 +191,6 @@ def test_a_log_that_can_never_be_split_is_unreadable(here, monkeypatch):
     def never(*given):
         raise OSError(errno.EIO, "always")
 
-    monkeypatch.setattr(sessions, "by_ids", never)
+    monkeypatch.setattr(sessions, "places_by_id", never)
     summary = convert("logs", "other", BY_ID)
     assert dict(summary.left_out) == {"unreadable-log": 2}

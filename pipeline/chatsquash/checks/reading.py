@@ -226,6 +226,17 @@ def cut_short(reason: str) -> Fact:
 
 
 @rule("error")
+def cut_by_logger(what: str, count: int) -> Fact:
+    """Reported when whoever wrote the log cut what it held: at a number of bytes, or with a mark in its place.
+
+    What the model was given or said is not known there. Presets other than `chat` leave the session out, unless
+    `--keep-cut` keeps it. What a tool cut of its own result is no such cut, since the model saw it so.
+    """
+    times = f", {count:,} times" if count > 1 else ""
+    return Fact(f"the logger cut {escaped(what)}{times}: see whether it can log more (--keep-cut keeps the session)")
+
+
+@rule("error")
 def lost_worker(how: str) -> Fact:
     """Reported when the process that converts a session is killed, and again when it has that session alone.
 

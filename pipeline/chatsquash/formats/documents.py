@@ -109,6 +109,12 @@ def siblings(name: str, path: str) -> str | None:
     return found(path) if found else None
 
 
+def kept(name: str) -> tuple[str, ...]:
+    """Globs of where an agent keeps files of a format, as ``sources.kept`` reads them; none of an export."""
+    patterns: tuple[str, ...] = getattr(named(name), "KEPT", ())
+    return patterns
+
+
 @cache
 def holds_tools(name: str) -> bool:
     """Whether logs or files of a format have definitions of tools: all formats of requests have."""

@@ -1,34 +1,26 @@
-"""What a file holds as a whole: a JSON value, those of its lines, or the rows of a database."""
+"""What a file holds as a whole: a JSON value, or those of its lines."""
 
 from __future__ import annotations
 
 import os
 import re
 from io import BytesIO
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import MsgspecError
 
 from chatsquash import jsonio
-from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.model import Json, Rejected
-from chatsquash.options import Options
-from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import read
 from chatsquash.sources.compression import Expanded
-from chatsquash.sources.open import raw
 
 LONGEST = 256 << 20
 """Bytes of a file that is looked at; a document is held in memory whole."""
 MARK = b"\xef\xbb\xbf"
 """The byte order mark, which some editors put before a text."""
-DATABASE = b"SQLite format 3\0"
-"""What a database begins with."""
 _BROKEN = 10_000
 """Lines that are no JSON, of which a document has no more."""
-_DEFAULTS = Options()
 _SAID = re.compile(rb"\S")
 _LONG = 1 << 20
 """Bytes of a line from which on it is weighed before it is parsed."""
@@ -45,42 +37,18 @@ def is_too_large(file: BinaryIO) -> bool:
 
 
 def whole(file: BinaryIO) -> bytes | None:
-    """All bytes of a file; ``None`` where these are more than are looked at.
-
-    Raises ``TurnError`` for a database that has changes which are not in its file yet.
-    """
+    """All bytes of a file; ``None`` where these are more than are looked at."""
     if is_too_large(file):
         return None
     file.seek(0)
     data = read(file, LONGEST + 1)
     if len(data) > LONGEST:
         return None
-    name = getattr(file, "name", "")
-    if isinstance(name, str):
-        refuse_unsaved(data, name)
     return data
 
 
-def refuse_unsaved(data: bytes, path: str) -> None:
-    """Raise ``TurnError`` for a database that has changes which are not in its file yet."""
-    if not data.startswith(DATABASE):
-        return
-    log, journal = Path(f"{path}-wal"), Path(f"{path}-journal")
-    if relatives.size_of(f"{path}-wal"):
-        raise TurnError(f"is a database with changes that are only in {log.name}: end the program that writes it")
-    if relatives.size_of(f"{path}-journal") and _begins(f"{path}-journal"):
-        what = f"is a database in the middle of a change, which {journal.name} tells how to undo"
-        raise TurnError(f"{what}: end the program that writes it, or start it once")
-
-
-def _begins(journal: str) -> bool:
-    """Whether a journal holds anything: some programs leave it behind empty, or with zeros in place of its header."""
-    with raw(journal) as file:
-        return file.read(1) not in (b"", b"\0")
-
-
 class Parsed(NamedTuple):
-    """The JSON value that a file holds, or those of its lines; or a database's rows."""
+    """The JSON value that a file holds, or those of its lines."""
 
     objects: list[Json]
     broken: list[Rejected]
@@ -89,15 +57,8 @@ class Parsed(NamedTuple):
     """Of each object the line that it begins at, from 1."""
 
 
-def parsed(data: bytes, options: Options = _DEFAULTS) -> Parsed:
-    """What a file holds.
-
-    Raises ``TurnError`` where these are very many, and ``OSError`` for a database beyond the bounds.
-    """
-    if data.startswith(DATABASE):
-        goose: Any = documents.named("goose")
-        rows = goose.from_database(data, options) or []
-        return Parsed(rows, [], [1] * len(rows))
+def parsed(data: bytes) -> Parsed:
+    """What a file holds; raises ``NoDocumentError``."""
     if not _has_lines(data):
         try:
             return Parsed([jsonio.loads(data.removeprefix(MARK))], [], [1])

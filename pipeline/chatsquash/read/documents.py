@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 from errno import EFBIG
 from io import BytesIO
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chatsquash import footprint, formats
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
+from chatsquash.log import Log
 from chatsquash.model import Conversation, Json, Rejected
 from chatsquash.options import Options
 from chatsquash.outcome import Relative
-from chatsquash.read import beside, contents, envelopes, recognise
+from chatsquash.read import beside, contents, divided, envelopes, recognise
 from chatsquash.read.lineage import Place, places
 from chatsquash.read.recognise import first_lines
 from chatsquash.sources import relatives
@@ -45,6 +47,8 @@ class Held(NamedTuple):
     """All of it as one line, where it is an exchange that stands on several; it holds no conversations then."""
     meta: Json = None
     """What the file holds that lies beside."""
+    units: int = 1
+    """How many units the file has, of which this is one."""
 
     def conversations(self) -> list[Conversation]:
         """Its conversations; raises ``TurnError`` for a document that is broken."""
@@ -59,8 +63,12 @@ class Held(NamedTuple):
         return bodies.aside(formats.named(self.format), self.objects[0])
 
 
-def look(file: BinaryIO, forced: str | None = None, options: Options = _DEFAULTS) -> Held | None:
+def look(
+    file: BinaryIO, forced: str | None = None, options: Options = _DEFAULTS, unit: bytes | None = None
+) -> Held | None:
     """The document in a file, which stands after where it stood before; ``None`` where it holds none that is known.
+
+    Of a file that is read unit by unit it is the one that is asked for, else the first.
 
     Raises ``TurnError`` for a file that may be of two formats, and for one that is said to be a document and is too
     large for that; ``OSError`` for a document, and for any file with the suffix of one, whose parsed form would take
@@ -68,27 +76,37 @@ def look(file: BinaryIO, forced: str | None = None, options: Options = _DEFAULTS
     """
     place = file.tell()
     try:
-        return _look(file, forced, options)
+        return _of_unit(file, unit, options) if unit is not None else _look(file, forced, options)
     finally:
         file.seek(place)
+
+
+def _of_unit(file: BinaryIO, unit: bytes, options: Options) -> Held:
+    name = unit.partition(b"\0")[0].decode()
+    return Held(name, name, divided.objects(file, unit, options))
 
 
 def _look(file: BinaryIO, forced: str | None, options: Options) -> Held | None:
     is_named = forced in documents.names()
     if not is_named and not contents.is_too_large(file) and _begins_as_log(file, options):
         return None
+    if (is_named or forced is None) and (found := divided.divided(file, forced, options)):
+        units = found.units()
+        read = divided.objects(file, units[0], options) if units else []
+        return Held(found.format, found.why, read, units=len(units))
     data = contents.whole(file)
     if data is None:
         if is_named:
             raise TurnError(f"is larger than {contents.LONGEST:,} bytes")
         return None
     is_json = uncompressed(str(getattr(file, "name", ""))).lower().endswith(".json")
-    if not data.startswith(contents.DATABASE):
-        footprint.hold_to_machine(data)
-        if footprint.exceeds(data, options.max_memory):
-            _refuse_heavy(file, forced, options, is_json=is_json)
-            return None
-    return _told(data, forced, options, is_json=is_json)
+    if data.startswith(divided.DATABASE):
+        return None
+    footprint.hold_to_machine(data)
+    if footprint.exceeds(data, options.max_memory):
+        _refuse_heavy(file, forced, options, is_json=is_json)
+        return None
+    return _told(data, forced, is_json=is_json)
 
 
 def _begins_as_log(file: BinaryIO, options: Options) -> bool:
@@ -99,14 +117,14 @@ def _begins_as_log(file: BinaryIO, options: Options) -> bool:
 def _refuse_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_json: bool) -> None:
     """Raise ``OSError`` for a document, or what a suffix calls one; lines of anything else are looked at one by one."""
     memory = options.max_memory
-    if is_json or forced in documents.names() or _told(beginning(file, memory), forced, options, is_json=is_json):
+    if is_json or forced in documents.names() or _told(beginning(file, memory), forced, is_json=is_json):
         raise OSError(EFBIG, footprint.refusal(memory))
 
 
-def _told(data: bytes, forced: str | None, options: Options, *, is_json: bool) -> Held | None:
+def _told(data: bytes, forced: str | None, *, is_json: bool) -> Held | None:
     """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError`` and ``OSError``."""
     try:
-        objects, broken, lines = contents.parsed(data, options)
+        objects, broken, lines = contents.parsed(data)
     except contents.NoDocumentError:
         if forced in documents.names():
             raise
@@ -150,12 +168,12 @@ def is_document(path: str, options: Options = _DEFAULTS) -> bool | str:
     try:
         with opened(path, options) as file:
             start = beginning(file, options.max_memory)
-            if start.startswith(contents.DATABASE):
-                return _holds_sessions(file, options)
+            if divided.divided(file, None, options, start):
+                return True
             is_large = contents.is_too_large(file)
         if _is_log(BytesIO(start), options):
             return True
-        return not is_large and _told(start, None, options, is_json=True) is not None
+        return not is_large and _told(start, None, is_json=True) is not None
     except TurnError:
         return True
     except (OSError, MemoryError):
@@ -164,13 +182,6 @@ def is_document(path: str, options: Options = _DEFAULTS) -> bool | str:
 
 def _is_log(file: BinaryIO, options: Options) -> bool:
     return recognise.look(file, memory=options.max_memory)[1].format is not None
-
-
-def _holds_sessions(file: BinaryIO, options: Options) -> bool:
-    """Whether a database is a document, or one of which is to be said why it is none."""
-    data = contents.whole(file)
-    goose: Any = documents.named("goose")
-    return data is not None and bool(goose.holds_sessions(data, options))
 
 
 class LogDocument(Struct):
@@ -197,6 +208,8 @@ class LogDocument(Struct):
     """What each of its conversations is."""
     relatives: list[Relative] = []
     """The files beside it that tell of it."""
+    units: int = 1
+    """How many units its file has, of which it is one."""
     is_alone: bool = False
     """Whether it is known that its first lines are not those of a log."""
 
@@ -205,22 +218,24 @@ _last: tuple[object, LogDocument | None] | None = None
 """The document that was read last, for its other conversations."""
 
 
-def document(file: BinaryIO, options: Options) -> LogDocument | None:
+def document(file: BinaryIO, options: Options, unit: bytes | None = None) -> LogDocument | None:
     """The document in a file, which is parsed once for all of its conversations; ``None`` and errors as in ``look``."""
     global _last  # noqa: PLW0603 - one of a process, since it may be large
-    key = _key(file, options)
+    key = _key(file, options, unit)
     if _last and key == _last[0]:
         return _last[1]
-    _last = None
-    found = alone(file, options)
+    before, _last = _last, None
+    found = alone(file, options, unit)
     if key:
+        if found and before and before[1] and before[0][0] == key[0]:  # type: ignore[index]
+            found.digest = before[1].digest
         _last = key, found
     return found
 
 
-def alone(file: BinaryIO, options: Options) -> LogDocument | None:
+def alone(file: BinaryIO, options: Options, unit: bytes | None = None) -> LogDocument | None:
     """The document in a file, which is not kept in mind; ``None`` and errors as in ``look``."""
-    held = look(file, options.from_format, options)
+    held = look(file, options.from_format, options, unit)
     return _read(held, file, options) if held else None
 
 
@@ -231,10 +246,10 @@ def forget(file: BinaryIO | None = None) -> None:
         _last = None
 
 
-def _key(file: BinaryIO, options: Options) -> tuple[object, ...] | None:
+def _key(file: BinaryIO, options: Options, unit: bytes | None) -> tuple[object, ...] | None:
     status = status_of(file)
     bounds = options.max_memory, options.max_database_time, options.max_expansion, options.max_expanded
-    return (status, options.from_format, *bounds) if status else None
+    return (status, unit, options.from_format, *bounds) if status else None
 
 
 def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:
@@ -253,16 +268,33 @@ def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:
     version = documents.version(held.format, held.objects)
     told = (held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
     met = [relatives.look(pattern)] if pattern else []
-    return LogDocument(*told, version=version, places=places(found), relatives=met)
+    return LogDocument(*told, version=version, places=places(found), relatives=met, units=held.units)
 
 
-def count(file: BinaryIO, options: Options) -> int:
-    """How many conversations the document in a file holds; 0 for a log, a broken document, and anything else."""
+def parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
+    """The conversations of the document in a file, or the units of one that is read unit by unit.
+
+    There are none of a log, of a broken document, and of anything else.
+    """
     try:
-        found = document(file, options)
+        found = None if log.unit else divided.divided(file, options.from_format, options)
+        file.seek(0)
+        if found:
+            units = found.units()
+            if len(units) > 1:
+                shared = zip(units, _shares(units, log.size), strict=True)
+                return [replace(log, unit=unit, size=size, whole=log.size) for unit, size in shared]
+        held = document(file, options, log.unit)
     except (OSError, TurnError):
-        return 0
-    if not found or not found.conversations:
-        return 0
-    is_alone = found.is_alone or bool(options.from_format)
-    return len(found.conversations) if is_alone or not _is_log(file, options) else 0
+        return []
+    if not held or not held.conversations:
+        return []
+    is_alone = held.is_alone or log.unit is not None or bool(options.from_format)
+    count = len(held.conversations) if is_alone or not _is_log(file, options) else 0
+    return [replace(log, part=part) for part in range(count)]
+
+
+def _shares(units: list[bytes], size: int) -> list[int]:
+    """The bytes of a file that count for each of its units, so that they come to all of them."""
+    share = size // len(units)
+    return [size - share * (len(units) - 1), *[share] * (len(units) - 1)]

@@ -190,6 +190,7 @@ class _Stream:
         self.exchange = exchange
         messages, edits, session_id, reply = request.messages, request.edits, exchange.session_id, exchange.reply
         found: tuple[Repeated, ...] = (Repeated("hosted-tools"),) if offered.hosted else ()
+        found += (Repeated("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
         if loader and loaded:
             messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
             found += loader.remember(loaded, exchange)

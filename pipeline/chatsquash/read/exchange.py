@@ -47,6 +47,7 @@ class _Beside(Struct, gc=False):
     status: Raw = Raw()
     timestamp: Raw = Raw()
     session_id: Raw = Raw()
+    cut_by_logger: Raw = Raw()
 
 
 BESIDE = _Beside.__struct_fields__
@@ -66,6 +67,12 @@ class Exchange(Struct, frozen=True, gc=False):
     """The raw elements of the tools, where they were split with the line."""
     line: Any = None
     """The line as it was split, with the members by which other envelopes are told."""
+
+    @property
+    def cut(self) -> str | None:
+        """What of it the logger cut, in words, as its envelope tells it."""
+        raw = bytes(self.line.cut_by_logger) if self.line is not None else NOTHING
+        return str(jsonio.loads(raw)) if raw[:1] == b'"' else None
 
     @property
     def is_claimed(self) -> bool:

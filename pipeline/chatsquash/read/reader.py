@@ -69,7 +69,7 @@ class Reader:
         """
         documents.forget(file)
         self._files = max(1, len(log.pieces))
-        if log.part is not None:
+        if log.part is not None or log.unit is not None:
             return self._part(file, log, hashed)
         expanded = file if isinstance(file, Expanded) else None
         if log.spans is not None:
@@ -118,7 +118,7 @@ class Reader:
                 held, seen = None, Seen(None, "document", str(problem), conflict=True)
             if held:
                 held.is_alone = held.is_alone or not self._from
-                if len(held.conversations) > 1 and self._split:
+                if (len(held.conversations) > 1 or held.units > 1) and self._split:
                     raise MixedSessionsError
                 deque(stream, maxlen=0)  # which hashes the rest
                 return (*self._spread(held), None) if held.line else (_seen(held), _whole(held, log), held)
@@ -131,17 +131,28 @@ class Reader:
         return EntryReader(shape, self._known, self._bounds._replace(rejected=most))
 
     def _part(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None) -> Reading:
-        """One conversation of a document."""
+        """One conversation of a document, or one unit."""
         try:
-            held = documents.document(file, self._options)
-        except TurnError:
-            held = None
+            held = documents.document(file, self._options, log.unit)
+        except TurnError as problem:
+            if log.unit is None:
+                raise OSError(EIO, "it changed while it was read") from None
+            return self._broken(file, log, str(problem), hashed)
+        if held and log.part is None and len(held.conversations) > 1 and self._options.sessions_by != "file":
+            raise MixedSessionsError
         if held is None or (log.part or 0) >= max(1, len(held.conversations)):
             raise OSError(EIO, "it changed while it was read")
         if hashed and not held.digest:
             _hash(file, hashed)
         cut = [Skipped(lines=0, found=(reading.cut_short(held.cut),))] if held.cut else []
         return Reading(_seen(held), chain(_whole(held, log), cut), held)
+
+    def _broken(self, file: BinaryIO, log: Log, problem: str, hashed: Callable[[memoryview], object] | None) -> Reading:
+        """A unit that cannot be read."""
+        if hashed:
+            _hash(file, hashed)
+        seen = Seen(None, "document", problem, conflict=True)
+        return Reading(seen, iter([Skipped(1, size=log.size)]), None)
 
     def _spread(self, held: documents.LogDocument) -> tuple[Seen, Items]:
         """The entry of a file that is one exchange on several lines."""
@@ -187,7 +198,7 @@ def _whole(held: documents.LogDocument, log: Log) -> Items:
 
     The bytes of a document with several conversations count with the first.
     """
-    size = 0 if log.part else held.size
+    size = 0 if log.part else held.size if log.unit is None else log.size
     if held.problem:
         yield Skipped(1, size=size)
         return None

@@ -19,6 +19,7 @@ from chatsquash.read.lines import CHUNK, Line, lines
 from chatsquash.read.members import members
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
+from chatsquash.sources.members import MARK
 from chatsquash.sources.open import opened, shortage
 from chatsquash.urls import is_remote
 
@@ -54,9 +55,9 @@ def split(
     parts_of = parts_of or by_ids
     try:
         with opened(log.path, options) as file:
-            if held := documents.count(file, options):
-                return [replace(log, part=part) for part in range(held)]
-            if not isinstance(file, Expanded):
+            if parts := documents.parts(log, file, options):
+                return parts
+            if not isinstance(file, Expanded) and getattr(file, "is_direct", True):
                 found = as_found(file, log)
                 parts = parts_of(log, found, options)
                 # Of a log in a store, each session would ask for all of it.
@@ -66,7 +67,7 @@ def split(
                 parts = parts_of(log, file, options)
             else:
                 parts = _of_copy(log, file, expanded, parts_of, options)
-            return [*parts[:-1], replace(parts[-1], cut=file.problem)]
+            return [*parts[:-1], replace(parts[-1], cut=getattr(file, "problem", None))]
     except OSError:
         return [log]
 
@@ -92,7 +93,7 @@ def cleared(done: Iterable[tuple[Log, T]], expanded: Folder) -> Iterator[tuple[L
     """The same, in the order of the logs; each file in the folder goes once the sessions in it are done."""
     before, inside = "", f"{expanded.path}/"
     for log, outcome in done:
-        if log.path != before and before.startswith(inside):
+        if log.path != before and before.startswith(inside) and MARK not in before:
             expanded.remove(before.removeprefix(inside))
         before = log.path
         yield log, outcome
@@ -133,16 +134,25 @@ def _write(descriptor: int, piece: bytes) -> None:
 
 def by_ids(log: Log, file: BinaryIO, options: Options | None = None) -> list[Log]:
     """The sessions in an open log by the ids that its lines name."""
-    memory = (options or Options()).max_memory
+    return [part(log, spans) for spans in places_by_id(file, options or Options()).values()] or [log]
+
+
+def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int]]:
+    """The places of a log's lines, as in ``Log.spans``, by the ids that these name; ``None``: none."""
     places: dict[str | None, array[int]] = {}
     name: str | None = None
     for line in lines(file):
         data = bytes(line.buffer[line.start : line.stop])
-        found = None if footprint.exceeds(data, memory) else members(data)
+        found = None if footprint.exceeds(data, options.max_memory) else members(data)
         name = name if found is None else envelopes.session_id(found)
         feed = line.size - line.length
         places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length, feed))
-    return [replace(log, size=sum(spans[2::SPAN]), spans=spans, whole=log.size) for spans in places.values()] or [log]
+    return places
+
+
+def part(log: Log, spans: array[int]) -> Log:
+    """The session in a log whose lines stand at these places."""
+    return replace(log, size=sum(spans[2::SPAN]), spans=spans, whole=log.size)
 
 
 def lines_of(

@@ -11,8 +11,8 @@ from chatsquash.errors import UsageError
 from chatsquash.options import Options
 from chatsquash.read.lines import lines
 from chatsquash.sources.compression import KINDS, Expanded, uncompressed
-from chatsquash.sources.find import SUFFIXES
 from chatsquash.sources.open import opened
+from chatsquash.sources.suffixes import LOGS
 from chatsquash.urls import refuse_remote
 
 PARQUET = ".parquet"
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 def session(file: Path) -> str:
     """A file's name without its suffixes."""
     name = file.name
-    for suffix in (*KINDS, *SUFFIXES, PARQUET):
+    for suffix in (*KINDS, *LOGS, PARQUET):
         name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
     return name
 
@@ -89,7 +89,7 @@ def _inside(folder: Path) -> list[Path]:
 def is_dataset(path: Path) -> bool:
     """Whether the name is one that record files have."""
     inner = Path(uncompressed(path.name)).suffix.lower()
-    return inner in SUFFIXES or path.suffix.lower() == PARQUET
+    return inner in LOGS or path.suffix.lower() == PARQUET
 
 
 def _lines(path: Path) -> Iterator[Row]:

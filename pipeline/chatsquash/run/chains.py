@@ -88,8 +88,7 @@ class Chained(Struct):
         for item in reader.read(whole, log, digest.update, spans).items:
             if isinstance(item, Entry):
                 if item.reply.included:
-                    held = documents.count(file, self.options)
-                    self._others[number] = [structs.replace(log, part=part) for part in range(held)] or [log]
+                    self._others[number] = documents.parts(log, file, self.options) or [log]
                     self.digests[number] = digest.hexdigest()
                     return
                 sessions.append(self._chains.add(item))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from os import PathLike, fspath
@@ -16,6 +16,7 @@ from msgspec import structs
 
 from chatsquash.checks import dataset, reading
 from chatsquash.errors import StoppedError, UsageError
+from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.model import Finding, Found
 from chatsquash.options import Options
@@ -83,15 +84,35 @@ def convert(
     started = time.monotonic()
     options = with_key(options or Options())
     out = place_of(output)
-    found = find(logs, out, options)
-    return _converted(found, output_in(out, force=options.force), options, observer, started)
+    claimed: list[Output] = []
+
+    def claim() -> Output:
+        """The output, which is claimed once: what archives hold may be expanded into it before anything is written."""
+        claimed[:] = claimed or [output_in(out, force=options.force)]
+        return claimed[0]
+
+    try:
+        found = find(logs, out, options, lambda: claim().expanded)
+    except BaseException:
+        for each in claimed:
+            each.discard()
+        raise
+    return _converted(found, claim(), options, observer, started)
 
 
-def find(logs: str | PathLike[str] | Iterable[str | PathLike[str]], out: Path | str, options: Options) -> Discovered:
-    """The session logs in directories, files and globs; raises ``UsageError`` where there are none."""
+def find(
+    logs: str | PathLike[str] | Iterable[str | PathLike[str]],
+    out: Path | str,
+    options: Options,
+    expanded: Callable[[], Folder] | None = None,
+) -> Discovered:
+    """The session logs in directories, files and globs; raises ``UsageError`` where there are none.
+
+    ``expanded`` gives the folder for copies of compressed archives, as ``discover`` has it.
+    """
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     forget_documents()
-    found = discover(roots, options, _is_document, out, lambda log: _days(log, options))
+    found = discover(roots, options, _is_document, out, lambda log: _days(log, options), expanded)
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
     return found

@@ -75,7 +75,9 @@ class Filters:
 
     def _filtered(self, log: Log, outcome: Outcome, record: Record) -> tuple[Found, str] | None:
         """Why a record is filtered, and the option that says so."""
-        if (log.part is not None or record.conversation) and (untimely := self._untimely(_day(log, outcome, record))):
+        if (log.part is not None or log.unit or record.conversation) and (
+            untimely := self._untimely(_day(log, outcome, record))
+        ):
             return dataset.filtered(*untimely), untimely[0]
         for option, unwanted in self._filters.items():
             if why := unwanted(record):

@@ -121,7 +121,7 @@ def each_session(logs: Iterable[str], options: Options, work: Callable[[Log], T]
 
 def _sessions(log: Log, options: Options, work: Callable[[Log], T]) -> Iterator[T]:
     """What is made of a log, or of each of the sessions that its file holds."""
-    is_divided = options.sessions_by == "id" and log.spans is None and log.part is None
+    is_divided = options.sessions_by == "id" and not log.is_part
     try:
         for part in parts(log, options) if is_divided else [log]:
             try:

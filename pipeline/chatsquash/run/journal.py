@@ -97,7 +97,7 @@ class JournalWriter(Struct):
 
     def key(self, log: Log, seen: bytes) -> bytes:
         """The key of a session, of which ``identify`` tells so much."""
-        part = log.spans.tobytes() + str(log.cut).encode() if log.spans else str(log.part).encode()
+        part = log.spans.tobytes() + str(log.cut).encode() if log.spans else str(log.part).encode() + (log.unit or b"")
         return xxh3_128_digest(self.identity + seen + part)
 
     def look(self, log: Log, file: BinaryIO, hashed: Hashed | None = None) -> None:

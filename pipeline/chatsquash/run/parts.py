@@ -12,7 +12,7 @@ from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.model import Entry
 from chatsquash.options import Options
-from chatsquash.read import sessions
+from chatsquash.read import recognise, sessions
 from chatsquash.read.reader import Reader
 from chatsquash.read.sessions import SPAN
 from chatsquash.run.order import UNKNOWN, behind, carried, packed
@@ -30,24 +30,34 @@ def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Lo
 
 
 def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
-    found = sessions.by_ids(log, file, options)
-    if len(found) > 1 or options.sessions_by is not None or found[0].spans is None:
+    places = sessions.places_by_id(file, options)
+    found = [sessions.part(log, spans) for spans in places.values()] or [log]
+    if options.sessions_by is not None or None not in places:
         return found
-    return _by_exchange(found[0], log, file, options)
+    nameless = list(places).index(None)
+    file.seek(0)
+    if recognise.look(file, options.from_format, options.max_memory)[0].envelope.MIXES:
+        found[nameless : nameless + 1] = _by_tree(found[nameless], log, file, options, is_mixed=True)
+        return found
+    return found if len(found) > 1 else _by_tree(found[0], log, file, options, is_mixed=False)
 
 
-def _by_exchange(whole: Log, log: Log, file: BinaryIO, options: Options) -> list[Log]:
-    """A session for each exchange of an open log, unless one goes on from another; ``whole`` has the places of all."""
+def _by_tree(whole: Log, log: Log, file: BinaryIO, options: Options, *, is_mixed: bool) -> list[Log]:
+    """The sessions among lines that name none, whose places ``whole`` has.
+
+    Of a log that mixes sessions these are the requests that go on from one another; of any other one each exchange is
+    one if none goes on from another, and else all are one.
+    """
     followed = Followed()
     file.seek(0)
     reader = Reader(replace(options, sessions_by="file"))
-    for item in reader.read(file, log).items:
+    for item in reader.read(file, whole if is_mixed else log).items:
         if isinstance(item, Entry):
             if item.session_id is not None:
                 return [whole]
             followed.add(item)
     trees = followed.branch()
-    if not are_unrelated(trees):
+    if not (is_mixed or are_unrelated(trees)):
         return [whole]
     trees_of = {reply.line: reply.tree for reply in trees.replies}
     trees_of |= {each.line: each.by.tree for each in trees.again}
@@ -58,7 +68,7 @@ def _by_exchange(whole: Log, log: Log, file: BinaryIO, options: Options) -> list
         session = trees_of.get(spans[at], session)
         places.setdefault(session, array("Q")).extend(spans[at : at + SPAN])
     logs = [structs.replace(whole, size=sum(each[2::SPAN]), spans=each) for each in places.values()]
-    return [structs.replace(logs[0], apart=len(logs)), *logs[1:]]
+    return logs if is_mixed else [structs.replace(logs[0], apart=len(logs)), *logs[1:]]
 
 
 def _in_order(log: Log, options: Options) -> Log:

@@ -32,7 +32,7 @@ class PlainLogs:
 
     def read(self, file: BinaryIO, log: Log) -> tuple[Outcome | Session, Hashed] | None:
         """What the lines of a log come to, and its hash; ``None`` for any other, which stands at its beginning then."""
-        if self._way is None or log.spans is not None or log.part is not None or not is_raw(file):
+        if self._way is None or log.is_part or not is_raw(file):
             return None
         if not self._may_be(file):
             return None

@@ -23,7 +23,7 @@ from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.asked import with_kinds
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import anonymizer, with_passwords
-from chatsquash.run import beginnings
+from chatsquash.run import beginnings, cuts
 from chatsquash.run.covered import Covered, accounts, lost_of
 from chatsquash.run.plain import PlainLogs
 from chatsquash.run.private import Privacy
@@ -223,13 +223,7 @@ class Converter:
     def _is_apart(self, session: Session, log: Log) -> bool:
         """Whether no line has an id and no request goes on from another, so that each is a session."""
         trees = session.followed.trees
-        if (
-            trees is None
-            or session.id is not None
-            or not self._divides
-            or log.spans is not None
-            or log.part is not None
-        ):
+        if trees is None or session.id is not None or not self._divides or log.is_part:
             return False
         from chatsquash.tree.choose import are_unrelated
 
@@ -353,10 +347,11 @@ class Converter:
     def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
         noted = [*cleaned(session, self._options.cleanups), *taken_apart(log)]
+        noted += cuts.marked(session)
         why = unfit(read.seen, session)
         if why:
             noted.append((None, why))
-        return noted, why or session.invalid
+        return noted, why or session.invalid or cuts.refused(session, noted, self._options)
 
     def _finished(
         self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None

@@ -43,7 +43,7 @@ def prefix(messages: list[Message]) -> str:
 def is_whole(session: Session, file: BinaryIO, log: Log) -> bool:
     """Whether every byte of a file that is one session was counted, unless the rest of it was not read."""
     is_cut = any(found.code == "cut-short" for _, found in session.found)
-    return is_cut or log.part is not None or log.spans is not None or session.sizes.all == file.tell()
+    return is_cut or log.is_part or session.sizes.all == file.tell()
 
 
 _TOLD_LINES = ("role-sequence", "short-tail", "session-id-mismatch", "timestamp-order", "tool-conflict")

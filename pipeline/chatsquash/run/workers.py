@@ -95,7 +95,7 @@ def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = Non
 
 def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
     """The sessions of a log, which may be one of those already; converting it will say why it has none."""
-    if log.spans is not None or log.part is not None:
+    if log.is_part:
         return [log]
     from chatsquash.run.parts import parts  # which few runs need
 

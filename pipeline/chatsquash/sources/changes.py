@@ -7,8 +7,9 @@ import os
 from typing import Any, BinaryIO
 
 from chatsquash.log import Log
-from chatsquash.sources.find import DOCUMENTS
+from chatsquash.sources.members import container
 from chatsquash.sources.places import is_raw
+from chatsquash.sources.suffixes import may_be_document
 from chatsquash.urls import is_remote
 
 GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written to"
@@ -23,6 +24,8 @@ def change(log: Log, file: BinaryIO | None = None) -> str | None:
     if log.pieces:
         pieces = log.pieces
         return next((how for each in pieces if (how := _change(each.shown, each.size, each.modified))), None)
+    if inside := container(log.shown):
+        return _archive_change(inside[0], log.modified)
     if file is not None and (told := getattr(file, "identity", None)):
         return _differs(told[1], told[2], log.file_size, log.modified)
     return _change(log.shown, log.file_size, log.modified)
@@ -38,6 +41,16 @@ def _change(path: str, size: int, modified: int | None) -> str | None:
     except OSError:
         return VANISHED
     return _differs(status.st_size, status.st_mtime_ns, size, modified)
+
+
+def _archive_change(path: str, modified: int | None) -> str | None:
+    """What happened to the archive of a log; of one in a store its tag tells when it is read."""
+    if modified is None or is_remote(path):
+        return None
+    try:
+        return None if os.stat(path).st_mtime_ns == modified else REWRITTEN  # noqa: PTH116 - as above
+    except OSError:
+        return VANISHED
 
 
 def _stored_change(path: str, size: int, modified: int) -> str | None:
@@ -65,8 +78,10 @@ def as_found(file: BinaryIO, log: Log) -> BinaryIO:
 
     What is no text of lines, such as a document, has none to stop at.
     """
-    is_whole = log.part is None and not log.is_copy  # neither a document nor a copy of a compressed log
-    is_text = is_whole and not log.shown.endswith(DOCUMENTS) and is_raw(file)
+    is_whole = (
+        log.part is None and not log.unit and not log.is_copy
+    )  # neither a document nor a copy of a compressed log
+    is_text = is_whole and not may_be_document(log.shown) and is_raw(file)
     if not is_text or change(log, file) != GREW:
         return file
     return _UpTo(file, _whole_lines(file, log.file_size))

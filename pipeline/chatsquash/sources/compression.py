@@ -114,7 +114,7 @@ class Expanded(Placed):
     def __init__(self, file: io.FileIO, kind: Compression, options: Options) -> None:
         self._file, self._kind = file, kind
         self.name = file.name
-        size = file.seek(0, os.SEEK_END)
+        size = getattr(file, "size", None) or file.seek(0, os.SEEK_END)
         self._most, self._beyond = min(
             (size * options.max_expansion, f"{options.max_expansion:,} times its size (--max-expansion allows more)"),
             (options.max_expanded, f"{options.max_expanded:,} bytes (--max-expanded allows more)"),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import zlib
 from importlib import import_module
+from sys import modules
 from typing import Any
 
 MEMORY = 256 << 20
 """Bytes that expanding may take beside the data: what ``xz -9`` and ``zstd --ultra`` need and more."""
+_LITTLE = 1 << 9
+"""Bytes that are expanded at a time: a block of zstd that has four may make 128 KiB."""
 
 
 def bzip2() -> Any:
@@ -30,6 +33,27 @@ def zstd() -> Any:
         return Zstandard(_library("zstandard"))
 
 
+def problems() -> tuple[type[Exception], ...]:
+    """What decoders raise for what is damaged, of the libraries that are loaded."""
+    named = ("zlib.error", "lzma.LZMAError", "compression.zstd.ZstdError", "zstandard.ZstdError")
+    found = (name.rpartition(".") for name in named)
+    return (OSError, ValueError, *(getattr(modules[module], error) for module, _, error in found if module in modules))
+
+
+def whole(stream: Any, data: bytes, most: int) -> bytes:
+    """All that a stream expands to, given little at a time; raises ``ValueError`` for more than ``most`` bytes."""
+    made = bytearray()
+    for at in range(0, len(data), _LITTLE):
+        made += stream.decompress(data[at : at + _LITTLE], most)
+        while not (stream.eof or stream.needs_input) and len(made) <= most:
+            made += stream.decompress(b"", most)
+        if len(made) > most:
+            raise ValueError(f"it expands to more than {most:,} bytes")
+        if stream.eof:
+            break
+    return bytes(made)
+
+
 def _library(name: str) -> Any:
     """A module; raises ``OSError`` where there is no descriptor left to load it with, which ``ImportError`` hides."""
     try:
@@ -40,10 +64,10 @@ def _library(name: str) -> Any:
 
 
 class Gzip:
-    """A member of gzip, with the methods that the others have."""
+    """A member of gzip, or what else zlib expands, with the methods that the others have."""
 
-    def __init__(self) -> None:
-        self._one = zlib.decompressobj(wbits=31)
+    def __init__(self, wbits: int = 31) -> None:
+        self._one = zlib.decompressobj(wbits)
 
     def decompress(self, data: bytes, most: int) -> bytes:
         """At most so many bytes of what is expanded."""

@@ -11,26 +11,34 @@ from collections.abc import Callable, Iterable
 from errno import ELOOP, ENOENT
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from chatsquash.checks import archives
 from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
 from chatsquash.log import Log
-from chatsquash.model import OURS, STAGED, Finding
+from chatsquash.model import OURS, STAGED, Finding, Found
 from chatsquash.options import Options
-from chatsquash.sources.compression import KINDS, uncompressed
+from chatsquash.sources.compression import HEAD, KINDS, Expanded, recognise, stem, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
 from chatsquash.sources.days import check_dates, is_between, path_day
 from chatsquash.sources.globs import Root, expand, fits, matches
 from chatsquash.sources.logs import Logs
+from chatsquash.sources.members import MARK
+from chatsquash.sources.open import raw
+from chatsquash.sources.places import read_at, status_of
+from chatsquash.sources.suffixes import LOGS, is_archive, may_be_document
 from chatsquash.text import escaped, listed
 from chatsquash.urls import is_remote, refuse_unknown
 
-SUFFIXES = (".jsonl", ".ndjson")
-DOCUMENTS = (".json", ".db")
-"""Suffixes of files that are read where they are recognised as documents, and only there."""
+if TYPE_CHECKING:
+    from chatsquash.sources.archives import Entry
+
 NO_SUFFIX, LINKED_FOLDER, BROKEN_LINK, SPECIAL = "no suffix", "linked folder", "broken link", "special file"
 SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "second copy"
+NESTED, STORED_ARCHIVE = "archive in an archive", "archive in a store"
 _NAMED = 5  # arguments in an error
 
 
@@ -50,22 +58,24 @@ class Discovered(Struct):
     """What was found on the way about single files."""
 
 
-def discover(
+def discover(  # noqa: PLR0913, PLR0917
     logs: Iterable[str],
     options: Options,
     is_document: IsDocument,
     out: Path | str | None = None,
     days_of: Callable[[Log], list[str]] = lambda _: [],
+    expanded: Callable[[], Folder] | None = None,
 ) -> Discovered:
     """The session logs in directories, files, globs and URLs; ``out``, the output folder or its URL, is never read.
 
+    ``expanded`` gives the folder for copies of compressed archives, without which each process makes its own.
     ``is_document`` tells whether a file with the suffix of documents is to be read, or what it is a part of.
     ``days_of`` gives the days of the sessions in a log whose path has none; it is asked only where options choose by
     day.  Raises ``UsageError`` for an argument that names nothing and for a date that is none.
     """
     check_dates(options.since, options.until)
     found = Discovered()
-    search = _Search(options, is_document, out, days_of, found, Copies(found.logs))
+    search = _Search(options, is_document, out, days_of, expanded, found, Copies(found.logs))
     for given in logs:
         if is_remote(given):
             search.stored(given)
@@ -81,6 +91,7 @@ class _Search(Struct):
     is_document: IsDocument
     out: Path | str | None
     days_of: Callable[[Log], list[str]]
+    expanded: Callable[[], Folder] | None
     found: Discovered
     copies: Copies
     seen: set[int] = field(default_factory=set)
@@ -123,7 +134,9 @@ class _Search(Struct):
                 self.found.others[SAME_FILE] += 1
                 continue
             self.seen.add(met)
-            if self._is_wanted(entry.path, entry.name, asked):
+            if is_archive(entry.name):
+                self.found.others[STORED_ARCHIVE] += 1
+            elif self._is_wanted(entry.path, entry.name, asked):
                 self._add(entry_log(entry))
         for folder in listing.earlier:
             self.found.others[EARLIER_OUTPUT] += folder not in self.outputs
@@ -175,16 +188,66 @@ class _Search(Struct):
         return [(path + item.name, name + item.name, item) for item in names]
 
     def _file(self, path: str, name: str, asked: tuple[str, ...], *, linked: bool = True) -> None:
-        """A file, which is a log if its suffix is that of logs or asked for."""
-        if self._is_wanted(path, name, asked):
+        """A file, which is a log if its suffix is that of logs or asked for; of an archive its members may be."""
+        if is_archive(name):
+            self._archive(path, name)
+        elif self._is_wanted(path, name, asked):
             self._take(path, name, linked=linked)
+
+    def _archive(self, path: str, name: str) -> None:
+        """The members of an archive, in order; those that are none of its own are told."""
+        if matches(name, self.options.exclude):
+            self.found.passed_over += 1
+            return
+        try:
+            if (held := self._members(path)) is None:
+                return
+            copied, modified, members = held
+        except OSError as problem:
+            self._note(archives.unreadable_archive(problem.strerror or type(problem).__name__), path)
+            return
+        for each in members:
+            inner = f"{MARK}{each.name}"
+            if each.problem:
+                self._note(archives.archive_member(each.problem), path + inner)
+            elif is_archive(each.name):
+                self.found.others[NESTED] += 1
+            elif self._is_wanted(copied + inner, name + inner, ()):
+                self._add(Log(copied + inner, path + inner, name + inner, each.size, modified=modified))
+
+    def _members(self, path: str) -> tuple[str, int, list[Entry]] | None:
+        """What to open for an archive, when it was changed, and its members; ``None`` for one that was met before."""
+        from chatsquash.sources.archives import entries  # which few runs need
+        from chatsquash.sources.scratch import tar_in, tar_of
+
+        with raw(path) as file:
+            key = hash(status_of(file))
+            if key in self.seen:
+                self.found.others[SAME_FILE] += 1
+                return None
+            self.seen.add(key)
+            modified = os.fstat(file.fileno()).st_mtime_ns
+            kind = recognise(read_at(file, HEAD, 0))
+            if kind is None:
+                return path, modified, entries(file)
+            with Expanded(file, kind, self.options) as compressed:
+                copied = tar_in(self.expanded(), compressed) if self.expanded else tar_of(compressed, status_of(file))
+                if compressed.problem:
+                    self._note(archives.cut_archive(compressed.problem), path)
+        with raw(copied) as file:
+            return copied if self.expanded else path, modified, entries(file)
+
+    def _note(self, fact: Found, path: str) -> None:
+        """A fact about a file that is not read."""
+        name = stem(Log(path, path, path, 0))
+        self.found.findings.append(Finding(fact.code, fact.severity, name, path, None, None, fact.text))
 
     def _is_wanted(self, path: str, name: str, asked: tuple[str, ...]) -> bool:
         """Whether a file is a log to convert, by its name; what else it is is counted."""
         suffix = _suffix(name)
-        inner = _suffix(uncompressed(name)) if suffix in KINDS else suffix
-        is_log = inner in SUFFIXES or inner in asked or suffix in asked
-        told = is_log or (inner in DOCUMENTS and self.is_document(path, self.options))
+        plain = uncompressed(name) if suffix in KINDS else name
+        is_log = _suffix(plain) in (*LOGS, *asked) or suffix in asked
+        told = is_log or (may_be_document(plain) and self.is_document(path, self.options))
         if isinstance(told, str):
             self.found.others[told] += 1
         elif not told:
@@ -280,6 +343,6 @@ def nothing_to_read(roots: list[str], found: Discovered) -> str:
     hint = (
         "Widen --include, --exclude, --since or --until"
         if found.passed_over
-        else "Logs are *.jsonl and *.ndjson, or files named"
+        else "Logs are *.jsonl and *.ndjson, or files named; `chatsquash formats` lists what is recognised"
     )
     return f"{where}: no session logs to read; seen: {seen}. {hint}"

@@ -8,6 +8,7 @@ from typing import BinaryIO
 from xxhash import xxh3_128, xxh3_128_digest
 
 from chatsquash.log import Log
+from chatsquash.sources.members import container
 from chatsquash.urls import is_remote
 
 _NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -39,7 +40,7 @@ class Hashed:
 
     def ends(self, log: Log) -> bytes | None:
         """What ``ends`` gives of a log, where all of its file was read."""
-        if self._size != log.file_size or log.spans is not None or log.part is not None:
+        if self._size != log.file_size or log.is_part:
             return None
         return self._head + self._tail if log.file_size > _ENDS else self._head
 
@@ -57,6 +58,8 @@ def identify(log: Log, file: BinaryIO | None = None, hashed: Hashed | None = Non
 
 
 def _ends(log: Log, file: BinaryIO | None, hashed: Hashed | None) -> bytes:
+    if inside := container(log.shown):
+        return _archive_ends(inside[0])
     if is_remote(log.shown):  # whose tag tells more; one without a tag is never what it was
         return b"" if log.modified is not None else os.urandom(16)
     if file is not None and not log.is_copy:
@@ -66,6 +69,15 @@ def _ends(log: Log, file: BinaryIO | None, hashed: Hashed | None) -> bytes:
         return _read_ends(log, descriptor)
     finally:
         os.close(descriptor)
+
+
+def _archive_ends(path: str) -> bytes:
+    """The ends of an archive, of which the last one tells of all members of a zip file."""
+    if is_remote(path):
+        return b""
+    with open(os.open(path, _NEVER_WAITING), "rb", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        return os.pread(file.fileno(), _ENDS, 0) + os.pread(file.fileno(), _ENDS, max(0, size - _ENDS))
 
 
 def _read_ends(log: Log, descriptor: int) -> bytes:

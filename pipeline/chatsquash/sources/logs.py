@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import overload
 
 from chatsquash.log import Log
+from chatsquash.sources.members import MARK, container
 
 _NUMBERS = 4
 """Of a log: where its path ends, the characters of its name, its size, and when it was changed."""
@@ -22,10 +23,15 @@ class Logs(Sequence[Log]):
         self._numbers = array("q")
         self._queries: dict[int, str] = {}
         """What stands behind the names of some, in URLs, and is not shown."""
+        self._copies: dict[str, str] = {}
+        """The copies of archives that are opened in the place of these, by the paths of the archives."""
 
     def append(self, log: Log) -> None:
         """Add a log."""
-        if log.path != log.shown:
+        inside = container(log.shown) if log.is_copy else None
+        if inside:
+            self._copies[inside[0]] = log.path.removesuffix(f"{MARK}{inside[1]}")
+        elif log.path != log.shown:
             self._queries[len(self)] = log.path.removeprefix(log.shown)
         self._paths += os.fsencode(log.shown)
         modified = _NEVER if log.modified is None else log.modified
@@ -57,4 +63,6 @@ class Logs(Sequence[Log]):
         stop, name, size, modified = self._numbers[first : first + _NUMBERS]
         shown = os.fsdecode(bytes(self._paths[start:stop]))
         path, when = shown + self._queries.get(number, ""), None if modified == _NEVER else modified
+        if self._copies and (inside := container(shown)) and inside[0] in self._copies:
+            path = f"{self._copies[inside[0]]}{MARK}{inside[1]}"
         return Log(path, shown, shown[-name:], size, modified=when, number=number)

@@ -10,8 +10,11 @@ from typing import BinaryIO
 
 from chatsquash.errors import ShortageError
 from chatsquash.options import Options
+from chatsquash.sources import unfold
 from chatsquash.sources.compression import HEAD, Expanded, recognise
-from chatsquash.sources.places import read_at
+from chatsquash.sources.members import MARK, container
+from chatsquash.sources.places import is_raw, read_at, status_of
+from chatsquash.sources.unfolded import Unfolded
 from chatsquash.urls import is_remote
 
 _SCARCE = frozenset((EMFILE, ENFILE, ENOMEM))
@@ -20,6 +23,8 @@ _SCARCE = frozenset((EMFILE, ENFILE, ENOMEM))
 
 def raw(path: str | os.PathLike[str]) -> io.FileIO:
     """The bytes of a file as it stands on a disk or in a store, unbuffered; raises as ``opened``."""
+    if isinstance(path, str) and MARK in path and (inside := container(path)):
+        return _member(*inside)
     # Without waiting for a pipe's other end, which may have taken the place of a file since that was found.
     if isinstance(path, str) and is_remote(path):
         from chatsquash.sources.stored import StoredLog  # which local files do not need
@@ -33,6 +38,34 @@ def raw(path: str | os.PathLike[str]) -> io.FileIO:
     file = io.FileIO(descriptor)
     file.name = os.fspath(path)  # as files have it that were opened by name
     return file
+
+
+def _member(archive: str, name: str) -> io.FileIO:
+    """A member of an archive, as the file that it would be."""
+    from chatsquash.sources import archives  # which other files do not need
+
+    file = opened_archive(archive)
+    try:
+        return archives.member(file, name)  # type: ignore[return-value]
+    except BaseException:
+        file.close()
+        raise
+
+
+def opened_archive(path: str) -> io.FileIO:
+    """An archive, of one that is compressed a copy that is not; raises as ``opened``."""
+    file = raw(path)
+    try:
+        kind = recognise(read_at(file, HEAD, 0))
+        if kind is None:
+            return file
+        from chatsquash.sources import scratch  # which few runs need
+
+        with Expanded(file, kind, Options()) as compressed:
+            return raw(scratch.tar_of(compressed, status_of(file)))
+    except BaseException:
+        file.close()
+        raise
 
 
 def opened(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
@@ -52,11 +85,26 @@ def opened(path: str | os.PathLike[str], options: Options | None = None) -> Bina
 def _opened(path: str | os.PathLike[str], options: Options) -> BinaryIO:
     file = raw(path)
     try:
-        kind = recognise(read_at(file, HEAD, 0))
-        return Expanded(file, kind, options) if kind else file  # type: ignore[return-value]
+        kind = recognise(_head(file, HEAD))
+        return _unfolded(Expanded(file, kind, options) if kind else file, options)
     except BaseException:
         file.close()
         raise
+
+
+def _unfolded(file: io.FileIO | Expanded, options: Options) -> BinaryIO:
+    """A file whose exchanges are no lines as the lines that are made of it; any other as it is."""
+    kind = unfold.recognise(_head(file, unfold.HEAD))
+    return Unfolded(file, kind, options) if kind else file  # type: ignore[return-value]
+
+
+def _head(file: io.FileIO | Expanded, size: int) -> bytes:
+    """What a file begins with, which stands at its beginning then."""
+    if is_raw(file):
+        return read_at(file, size, 0)
+    head = file.read(size) or b""
+    file.seek(0)
+    return head
 
 
 def shortage(path: str, what: str, problem: OSError) -> ShortageError:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from xxhash import xxh3_128
 
 from chatsquash.outcome import Relative
+from chatsquash.sources.members import MARK, container
 from chatsquash.urls import is_remote
 
 if TYPE_CHECKING:
+    from chatsquash.sources.archives import Entry
     from chatsquash.stores import Stored
 
 
@@ -22,7 +24,7 @@ def look(pattern: str) -> Relative:
     """The files that fit a glob, and what tells them from what they were."""
     digest = xxh3_128()
     for path in paths_of(pattern):
-        digest.update(_state(path))
+        digest.update(state(path))
     return Relative(os.fsencode(pattern), digest.digest())
 
 
@@ -35,7 +37,27 @@ def paths_of(pattern: str) -> list[str]:
     """All files that fit a glob, in order."""
     if is_remote(pattern):
         return _stored_paths(pattern)
+    if inside := container(pattern):
+        return [f"{inside[0]}{MARK}{name}" for name in sorted(_members(inside[0])) if _fits(name, inside[1])]
     return sorted(filter(os.path.isfile, glob.glob(pattern)))
+
+
+def _members(archive: str) -> dict[str, Entry]:
+    """The members of an archive by their names; nothing of one that cannot be read."""
+    from chatsquash.sources.archives import members  # which other files do not need
+    from chatsquash.sources.open import opened_archive
+
+    try:
+        with opened_archive(unescaped(archive)) as file:
+            return members(file)
+    except OSError:
+        return {}
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Whether the name of a member fits a glob, whose stars stand for no slash."""
+    parts, fits = name.split("/"), os.path.normpath(pattern).split("/")
+    return len(parts) == len(fits) and all(map(fnmatchcase, parts, fits))
 
 
 def _stored_paths(pattern: str) -> list[str]:
@@ -61,12 +83,14 @@ def unescaped(pattern: str) -> str:
 
 
 def absolute(path: str) -> str:
-    """A path that means the same wherever one is."""
+    """A path that means the same wherever one is; that of a member begins with the one of its archive."""
     return path if is_remote(path) else str(Path(path).absolute())
 
 
 def is_file(path: str) -> bool:
     """Whether a file stands there."""
+    if inside := container(path):
+        return inside[1] in _members(inside[0])
     return _stored(path) is not None if is_remote(path) else os.path.isfile(path)  # noqa: PTH113
 
 
@@ -75,6 +99,9 @@ def size_of(path: str) -> int:
     if is_remote(path):
         found = _stored(path)
         return found.size if found else 0
+    if inside := container(path):
+        entry = _members(inside[0]).get(inside[1])
+        return entry.size if entry else 0
     file = Path(path)
     return file.stat().st_size if file.is_file() else 0
 
@@ -91,11 +118,13 @@ def is_same(relative: Relative) -> bool:
     return look(os.fsdecode(relative.pattern)) == relative
 
 
-def _state(path: str) -> bytes:
+def state(path: str) -> bytes:
+    """What tells a file from what it was; nothing of one that is not there."""
     if is_remote(path):
         return os.fsencode(f"{path} {_stored(path)}\n")
+    inside = container(path)
     try:
-        status = Path(path).stat()
+        status = Path(inside[0] if inside else path).stat()
     except OSError:
         return b""
     return os.fsencode(path) + f" {status.st_size} {status.st_mtime_ns}\n".encode()

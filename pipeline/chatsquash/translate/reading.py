@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from chatsquash import formats, jsonio
 from chatsquash.errors import UsageError
@@ -15,7 +14,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.log import Log
 from chatsquash.model import Conversation, Json, Rejected
 from chatsquash.options import Options
-from chatsquash.read import beside, contents, envelopes
+from chatsquash.read import beside, contents, divided, envelopes
 from chatsquash.read import documents as read_documents
 from chatsquash.read.sessions import MixedSessionsError, by_ids
 from chatsquash.sources.compression import Expanded
@@ -59,26 +58,48 @@ class Reader:
         if piece.lines is not None:
             yield from self._in_lines(piece, piece.lines)
             return
+        if piece.data is not None:
+            yield from self._in_whole(piece, piece.data)
+            return
         try:
-            data = self._data(piece)
-            contents.refuse_unsaved(data, piece.shown)
+            yield from self._in_file(piece)
         except OSError as problem:
             raise UsageError(f"{piece.shown}: cannot be read ({problem.strerror})") from None
         except TurnError as problem:
             raise UsageError(f"{piece.shown}: {problem}") from None
-        if piece.data is not None:
-            yield from self._in_whole(piece, data)
-            return
-        try:
-            yield from self._in_whole(piece, data)
         except UsageError as problem:
             raise type(problem)(f"{piece.shown}: {problem}") from None
 
+    def _in_file(self, piece: Piece) -> Iterator[Source]:
+        with opened(piece.shown) as file:
+            if self._from_format is None or self._from_format in documents.names():
+                found = divided.divided(file, self._from_format, Options())
+                if found:
+                    yield from self._in_units(piece, file, found)
+                    return
+        yield from self._in_whole(piece, self._data(piece))
+
+    def _in_units(self, piece: Piece, file: BinaryIO, found: divided.Divided) -> Iterator[Source]:
+        """The conversations of a file that is read unit by unit; one that cannot be read is told."""
+        meta = _lying_beside(found.format, piece.shown)
+        group = 0
+        for number, unit in enumerate(found.units(), 1):
+            try:
+                held = self._loaded(divided.objects(file, unit, Options()), found.format, None, meta)
+            except (UsageError, TurnError) as problem:
+                self.bad_lines.append(f"{piece.shown}: unit {number:,}: {problem} [bad-entry]")
+                self.passed_over["units that cannot be read"] += 1
+                continue
+            for conversation in held:
+                if conversation.turns:
+                    group += 1
+                    yield self._source(conversation, found.format, None, group)
+        if not group:
+            raise UsageError(f"{found.format}: there is no conversation in it")
+
     def _data(self, piece: Piece) -> bytes:
         """What a file holds; why the rest of a compressed one cannot be read is counted."""
-        if piece.data is not None:
-            return piece.data
-        with opened(Path(piece.shown)) as file:
+        with opened(piece.shown) as file:
             data = b"".join(iter(lambda: file.read(_PIECE), b""))
             if isinstance(file, Expanded) and file.problem:
                 self.passed_over[f"the rest of {piece.shown}: {file.problem}"] += 1
@@ -194,8 +215,6 @@ def _objects(data: bytes, forced: str | None) -> contents.Parsed:
         is_known = not broken or _is_document(objects, forced) or _holds_any(objects, forced)
     except TurnError as problem:
         raise UsageError(str(problem)) from None
-    except OSError as problem:  # a database beyond the bounds
-        raise UsageError(f"cannot be read ({problem.strerror})") from None
     if not is_known:
         raise logs.NoLineLeftError(f"line {broken[0].line} is {broken[0].reason}")
     return found

@@ -19,7 +19,7 @@ from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.model import OURS, Json
 from chatsquash.options import Options
-from chatsquash.read import contents, envelopes
+from chatsquash.read import contents, divided, envelopes
 from chatsquash.read import documents as read_documents
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.find import discover, nothing_to_read
@@ -116,7 +116,7 @@ class Sources(Struct):
         name = Path(uncompressed(path.name)).stem
         whole = Piece(self._files, str(path), name, argument, is_found, size=_size(path))
         try:
-            with opened(path) as raw, io.BufferedReader(cast("Any", raw), _BUFFER) as file:
+            with opened(str(path)) as raw, io.BufferedReader(cast("Any", raw), _BUFFER) as file:
                 yield from self._divided(file, whole) or [whole]
         except OSError as problem:
             if is_found:
@@ -142,7 +142,7 @@ class Sources(Struct):
 
     def _of_each(self, first: list[Line]) -> str | None:
         """The format of lines each of which is a conversation of its own; ``None`` for others."""
-        if len(first) < 2 or first[0].raw.startswith(contents.DATABASE):
+        if len(first) < 2 or first[0].raw.startswith(divided.DATABASE):
             return None
         if self.from_format not in documents.names() and envelopes.recognise(first[0].raw):
             return None

@@ -33,7 +33,10 @@ class Envelope(Protocol):
     MIXES: bool
     """Whether loggers that wrap so are known to write several sessions into a file."""
     unwrap: Callable[[Members], Members] | None
-    """Gives ``request``, ``response``, ``status``, ``timestamp`` and ``session_id``; ``None``: they stand there."""
+    """Gives ``request``, ``response``, ``status``, ``timestamp`` and ``session_id``; ``None``: they stand there.
+
+    And ``cut``, in words, where the logger cut something of them.
+    """
 
     def fits(self, line: Members) -> bool:
         """Whether a line that has the members is one."""
@@ -73,7 +76,12 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
     if envelope.unwrap is None:
         return line
     found = members(line)
-    return joined(envelope.unwrap(found)) if found and _fits(envelope, found) else line
+    if not (found and _fits(envelope, found)):
+        return line
+    taken = dict(envelope.unwrap(found))
+    if told := taken.pop("cut", None):
+        taken["cut_by_logger"] = told
+    return joined(taken)
 
 
 def _fits(envelope: Envelope, line: Members) -> bool:

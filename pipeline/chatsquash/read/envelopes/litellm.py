@@ -11,6 +11,7 @@ NEEDS = frozenset(("call_type", "messages")), frozenset(("call_type", "proxy_ser
 MIXES = True
 
 TIMES = ("timestamp", "startTime", "logged_at", "start_time")
+_MARK = b"(litellm_truncated "
 _BESIDE = ("tools", "functions", "system", "instructions")
 """What a request has beside its turns."""
 
@@ -35,5 +36,12 @@ def unwrap(line: Members) -> Members:
         "status": line.get("status"),
         "timestamp": picked(line, TIMES),
         "session_id": picked(line, SESSION),
+        "cut": _cut(line),
     }
     return {name: raw for name, raw in found.items() if raw is not None}
+
+
+def _cut(line: Members) -> bytes | None:
+    """What spend logs cut of long texts, in the middle, as a mark says."""
+    named = [name for name in ("messages", "response", "proxy_server_request") if _MARK in line.get(name, b"")]
+    return b'"a text in %b"' % named[0].encode() if named else None

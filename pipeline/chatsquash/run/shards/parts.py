@@ -42,6 +42,7 @@ class _Told(Struct, array_like=True):
     size: int
     part: int | None
     whole: int | None
+    unit: bytes | None
     pieces: list[tuple[str, int, int, int]]
     """Of each its path, lines and bytes before it, and its size."""
     rejected: list[Kept]
@@ -50,7 +51,7 @@ class _Told(Struct, array_like=True):
     def log(self, number: int) -> Log:
         """The log, as far as one needs to know once it was converted."""
         pieces = tuple(Piece(path, path, line, offset, size, None) for path, line, offset, size in self.pieces)
-        log = Log(self.path, self.path, self.name, self.size, part=self.part, whole=self.whole)
+        log = Log(self.path, self.path, self.name, self.size, part=self.part, whole=self.whole, unit=self.unit)
         return msgspec.structs.replace(log, pieces=pieces, number=number)
 
 
@@ -75,7 +76,7 @@ class PartWriter:
         pieces = [(each.shown, each.line, each.offset, each.size) for each in log.pieces]
         places = [self._rejected(each) for each in rejected]
         bare = structs.replace(payload.without(outcome), kept=[])
-        told = _packed(_Told(bare, log.shown, log.name, log.size, log.part, log.whole, pieces, places))
+        told = _packed(_Told(bare, log.shown, log.name, log.size, log.part, log.whole, log.unit, pieces, places))
         sizes = len(told), sum(map(len, lines))
         self._write("part", _FRAME.pack(job, *sizes, xxh3_64_digest(told)), told, *lines)
 

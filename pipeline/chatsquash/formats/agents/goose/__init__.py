@@ -8,8 +8,9 @@ from chatsquash import chat, jsonio
 from chatsquash.blocks import Block, Call
 from chatsquash.formats import anthropic
 from chatsquash.formats.agents.goose.content import SHOWN, block
-from chatsquash.formats.agents.goose.database import from_database as from_database
-from chatsquash.formats.agents.goose.database import holds_sessions as holds_sessions
+from chatsquash.formats.agents.goose.database import families as families
+from chatsquash.formats.agents.goose.database import from_rows as from_rows
+from chatsquash.formats.agents.goose.database import tables as tables
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, entries, moment, origin, told, with_origin
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string

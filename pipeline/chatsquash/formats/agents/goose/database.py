@@ -2,83 +2,63 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
-from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 from chatsquash import jsonio
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import Object, string
 from chatsquash.model import Json
-from chatsquash.options import Options
 
-DEFAULTS = Options()
-_STRUCTURE = b"[{,:"
-_PARSED = 64
-"""Bytes of memory that a list, an object or a value takes once it is parsed, beside those that it is spelled with."""
+_SESSION, _MESSAGE = ("created_at", "id"), ("id", "session_id")
+_PARENT = "parent_session_id"
 
 
-def from_database(data: bytes, options: Options = DEFAULTS) -> list[Json] | None:
-    """The sessions in the bytes of a ``sessions.db``, each as its export; ``None`` for a database of anybody else's.
+def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+    """Goose's database has sessions, and messages that name theirs and have ``content_json``."""
+    sessions, messages = held.get("sessions", []), held.get("messages", [])
+    if not ({*_SESSION} <= {*sessions} and {*_MESSAGE, "content_json"} <= {*messages}):
+        return None
+    return {"sessions": (*_SESSION, *([_PARENT] if _PARENT in sessions else [])), "messages": _MESSAGE}
 
-    Raises ``TurnError`` for one that is broken, and ``BeyondBoundsError`` for one that takes more memory or time to
-    read than the options allow.
-    """
+
+def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
+    """Each session with those that it began, by their times; a message of no session belongs to none."""
+    found: dict[object, dict[str, list[int]]] = {}
+    roots: dict[object, object] = {}
+    sessions = sorted(index["sessions"], key=lambda row: (_order(row[1]), _order(row[2])))
+    known = {_id(row[2]) for row in sessions}
+    for rowid, _, own, *parent in sessions:
+        above = _id(parent[0]) if parent and parent[0] is not None else None
+        root = roots.get(above, above) if above in known and above != _id(own) else _id(own)
+        roots.setdefault(_id(own), root)
+        found.setdefault(root, {"sessions": [], "messages": []})["sessions"].append(rowid)
+    for rowid, _, session in sorted(index["messages"], key=lambda row: _order(row[1])):
+        if (root := roots.get(_id(session))) in found:
+            found[root]["messages"].append(rowid)
+    return [each for each in found.values() if each["sessions"]]
+
+
+def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
+    """The sessions of a family, each as its export; raises ``TurnError`` for a message that is none."""
     sessions: list[Object] = []
     by_id: dict[object, list[Json]] = {}
-    name, columns = "", list[str]()
-    for what, *told_of in _read(data, None, options):
-        if what == "table":
-            name, columns = told_of
-            continue
-        for cells in told_of[0]:
-            # What came as an object is bytes.
-            held = [b64decode(cell["base64"]) if isinstance(cell, dict) else cell for cell in cells]
-            row = dict(zip(columns, held, strict=True))
-            if name == "sessions":
-                header = {name: value for name, value in row.items() if isinstance(value, str | int | float)}
-                sessions.append({"working_dir": "", **header, "conversation": []})
-                by_id.setdefault(_id(row["id"]), sessions[-1]["conversation"])
-            elif (told := by_id.get(_id(row["session_id"]))) is not None:
-                told.append(_message(row))
-    return sessions if name else None
+    for row in rows.get("sessions", []):
+        header = {name: value for name, value in row.items() if isinstance(value, str | int | float)}
+        sessions.append({"working_dir": "", **header, "conversation": []})
+        by_id.setdefault(_id(row.get("id")), sessions[-1]["conversation"])
+    for row in rows.get("messages", []):
+        if (told := by_id.get(_id(row.get("session_id")))) is not None:
+            told.append(_message(row))
+    return list(sessions)
 
 
-def holds_sessions(data: bytes, options: Options = DEFAULTS) -> bool:
-    """Whether a database has sessions of goose, told by its first rows; raises as ``from_database``."""
-    tables = [what for what, *_ in _read(data, 1, options)]
-    return tables[:2] == ["table", "rows"]
-
-
-def _read(data: bytes, rows: int | None, options: Options) -> Iterator[list[Any]]:
-    """The tables that hold sessions, as ``chatsquash.confine.tables`` tells them; nothing where they are not there."""
-    from chatsquash.confine.process import BeyondBoundsError, Confined, EndedError, OutOfMemoryError, OutOfTimeError
-
-    asked = {"tables": {"sessions": ["created_at", "id"], "messages": ["id", "session_id"]}, "rows": rows}
-    memory, seconds = options.max_memory, options.max_database_time
-    try:
-        with closing(Confined("chatsquash.confine.tables", memory, seconds)) as process:
-            left = memory
-            process.begin(jsonio.dumps(asked) + b"\n", data)
-            for frame in process.answers(memory):
-                left -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
-                if left < 0:
-                    raise OutOfMemoryError  # noqa: TRY301 - as if that process had told it
-                told = jsonio.loads(frame)
-                if told[0] == "none":
-                    return
-                if told[0] == "broken":
-                    raise TurnError(f"is no database of goose ({told[1]})")
-                yield told
-    except OutOfTimeError:
-        text = f"its tables take more than {seconds} s to read (--max-database-time allows more)"
-        raise BeyondBoundsError(text) from None
-    except OutOfMemoryError:
-        text = f"its tables take more than {memory:,} bytes of memory to read (--max-memory allows more)"
-        raise BeyondBoundsError(text) from None
-    except EndedError as problem:
-        raise BeyondBoundsError(f"reading its tables failed: {problem}") from None
+def _order(value: Json) -> tuple[int, Any]:
+    """What sorts values as SQLite does: nothing, then numbers, texts and bytes."""
+    if value is None:
+        return 0, 0
+    if isinstance(value, int | float):
+        return 1, value
+    return (2, value.encode("utf-8", "surrogateescape")) if isinstance(value, str) else (3, value)
 
 
 def _id(value: Json) -> object:

@@ -1,0 +1,139 @@
+"""The databases of agents, read session by session by a process that is confined; each agent's module says which rows.
+
+Such a module has three functions beside those of a document.  ``tables(held)`` gives the columns by which the rows of
+each table are told apart, or ``None`` for a database of anybody else; ``families(index)`` the numbers of the rows of
+each session with those that belong to it; ``from_rows(rows)`` the objects of one family, which ``conversations`` takes.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from chatsquash import jsonio
+from chatsquash.confine.process import BeyondBoundsError, Confined, EndedError, OutOfMemoryError, OutOfTimeError
+from chatsquash.formats.base import TurnError
+from chatsquash.model import Json
+from chatsquash.options import Options
+
+_STRUCTURE = b"[{,:"
+_PARSED = 64
+"""Bytes of memory that a list, an object or a value takes once it is parsed, beside those that it is spelled with."""
+
+Index = dict[str, list[tuple[Any, ...]]]
+"""Of each table its rows: the number of the row, and some of its columns."""
+Family = dict[str, list[int]]
+"""Of each table the numbers of rows."""
+
+
+class Database:
+    """A database, in memory or in a file that nobody changes."""
+
+    def __init__(self, options: Options, data: bytes | bytearray | None = None, path: str | None = None) -> None:
+        self._options = options
+        self._process = Confined("chatsquash.confine.tables", options.max_memory, options.max_database_time)
+        self._beyond = ""
+        """Why nothing more can be read of it."""
+        self.close: Callable[[], object] = self._process.close
+        try:
+            list(self._ask({"do": "open"} if path is None else {"do": "open", "path": path}, data or b""))
+        except BaseException:
+            self.close()
+            raise
+
+    def tables(self) -> dict[str, list[str]]:
+        """The columns of each table; raises as ``index``."""
+        return {name: columns for _, name, columns in self._ask({"do": "tables"})}
+
+    def index(self, table: str, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        """The number of each row of a table, and these of its columns.
+
+        Raises ``TurnError`` for a database that is broken, and ``BeyondBoundsError`` for one that takes more memory or
+        time to read than the options allow.
+        """
+        asked = {"do": "index", "table": table, "columns": columns}
+        return [tuple(map(_cell, row)) for _, rows in self._ask(asked) for row in rows]
+
+    def has_rows(self, table: str) -> bool:
+        """Whether a table has any; raises as ``index``."""
+        asked = {"do": "index", "table": table, "columns": (), "most": 1}
+        told = list(self._ask(asked))  # all of it, since who asks for no more ends the process
+        return any(rows for _, rows in told)
+
+    def rows(self, table: str, columns: list[str], rowids: list[int]) -> list[dict[str, Json]]:
+        """The rows of these numbers; raises as ``index``."""
+        asked = {"do": "rows", "table": table, "columns": columns, "rowids": rowids}
+        return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._ask(asked) for row in rows]
+
+    def _ask(self, asked: dict[str, Any], data: bytes | bytearray = b"") -> Iterator[list[Any]]:
+        memory, seconds = self._options.max_memory, self._options.max_database_time
+        left = memory
+        if self._beyond:
+            raise BeyondBoundsError(self._beyond)
+        try:
+            self._process.begin(jsonio.dumps(asked) + b"\n", cast("bytes", data))
+            for frame in self._process.answers(memory):
+                left -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
+                if left < 0:
+                    raise OutOfMemoryError  # noqa: TRY301 - as if that process had told it
+                told = jsonio.loads(frame) if frame else ["nothing"]
+                if told[0] == "broken":
+                    raise TurnError(f"is a database that is broken ({told[1]})")
+                if told[0] != "nothing":
+                    yield told
+        except OutOfTimeError:
+            self._beyond = f"its tables take more than {seconds} s to read (--max-database-time allows more)"
+        except OutOfMemoryError:
+            self._beyond = f"its tables take more than {memory:,} bytes of memory to read (--max-memory allows more)"
+        except EndedError as problem:
+            self._beyond = f"reading its tables failed: {problem}"
+        if self._beyond:
+            raise BeyondBoundsError(self._beyond)
+
+
+def _cell(cell: Json) -> Json:
+    """A cell; what came as an object is bytes."""
+    return b64decode(cell["base64"]) if isinstance(cell, dict) else cell
+
+
+class Held:
+    """What a database holds for the module of its agent."""
+
+    def __init__(self, database: Database, module: Any, wanted: dict[str, tuple[str, ...]]) -> None:
+        self._database, self._module, self._wanted = database, module, wanted
+        self.tables = list(wanted)
+        self.is_empty = not database.has_rows(self.tables[0])
+        """Whether its first table has no rows."""
+        self._columns = database.tables()
+
+    def families(self) -> list[Family]:
+        """The sessions, each with the numbers of its rows; raises as ``Database.index``."""
+        index = {table: self._database.index(table, columns) for table, columns in self._wanted.items()}
+        found: list[Family] = self._module.families(index)
+        return found
+
+    def objects(self, family: Family) -> list[Json]:
+        """The objects of a session; raises as ``Database.index``."""
+        read = {
+            table: self._database.rows(table, self._columns[table], rowids)
+            for table, rowids in family.items()
+            if table in self._columns
+        }
+        found: list[Json] = self._module.from_rows(read)
+        return found
+
+
+def held(database: Database, modules: Iterator[Any]) -> tuple[Any, Held] | None:
+    """The module that reads a database, and what it holds; ``None`` for a database of nobody that is known.
+
+    Raises ``TurnError`` for one that may be of two agents.
+    """
+    tables = database.tables()
+    fitting = [(module, wanted) for module in modules if (wanted := module.tables(tables)) is not None]
+    if len(fitting) > 1:
+        raise TurnError(f"two formats at once: {fitting[0][0].NAME} and {fitting[1][0].NAME}")
+    if not fitting:
+        return None
+    module, wanted = fitting[0]
+    return module, Held(database, module, wanted)

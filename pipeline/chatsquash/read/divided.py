@@ -1,0 +1,251 @@
+"""Files of many sessions that are read one after the other: databases, arrays of conversations, and what else divides.
+
+A unit is what is read at a time: a session with those that belong to it.  It is told by the name of its format and by
+where it stands.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from msgspec import Struct
+
+from chatsquash import footprint, jsonio
+from chatsquash.formats import documents
+from chatsquash.formats.base import TurnError
+from chatsquash.model import Json
+from chatsquash.options import Options
+from chatsquash.sources import arrays, relatives, wal
+from chatsquash.sources.beginnings import read
+from chatsquash.sources.open import raw
+from chatsquash.sources.places import status_of
+
+if TYPE_CHECKING:
+    from chatsquash.formats.databases import Database, Held
+
+DATABASE = b"SQLite format 3\0"
+"""What a database begins with."""
+LONGEST = 256 << 20
+"""Bytes of a database that is held in memory; a larger one is read from its file."""
+_TRIES = 5
+_MARK = b"\0"
+_GLANCE = 1 << 10
+_OBJECTS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\[[ \t\r\n]*+\{")
+"""What an array of objects begins with."""
+_FIRST = 64 << 20
+"""Bytes of the first element of an array, by which it is told."""
+
+
+class Divided(Struct, frozen=True):
+    """A file that is read unit by unit."""
+
+    format: str
+    why: str
+    places: Callable[[], list[bytes]]
+    """Gives where its units stand; raises ``TurnError`` and ``OSError``."""
+    seeks: bool = False
+    """Whether units are read from their places, so that a compressed file is expanded first."""
+
+    def units(self) -> list[bytes]:
+        """Its units, in order."""
+        return [_MARK.join((self.format.encode(), place)) for place in self.places()]
+
+
+def divided(file: BinaryIO, forced: str | None, options: Options, head: bytes | None = None) -> Divided | None:
+    """How a file is divided; ``None`` for one that is read whole.  The file stands anywhere after.
+
+    ``head`` is what it begins with, where that is known.
+
+    Raises ``TurnError`` for a file that is damaged, and ``OSError`` for one that is beyond the bounds.
+    """
+    if head is None:
+        file.seek(0)
+        head = read(file, _GLANCE)
+    if head.startswith(DATABASE):
+        return _of_database(file, forced, options)
+    for name, module in _dividing().items():
+        if forced in (None, name) and (found := _of_module(file, name, module)):
+            return found
+    if _OBJECTS.match(head):
+        return _of_array(file, forced, options)
+    return None
+
+
+def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
+    """The objects of a unit; raises as ``divided``."""
+    name, _, place = unit.partition(_MARK)
+    module: Any = documents.named(name.decode())
+    if hasattr(module, "tables"):
+        found = _held(file, options)
+        if found is None:
+            raise TurnError("is no longer what it was")
+        return found[1].objects(jsonio.loads(place))
+    if hasattr(module, "divided"):
+        return list(module.objects(file, place))
+    offset, _, length = place.partition(b":")
+    file.seek(int(offset))
+    return [_value(read(file, int(length)), options)]
+
+
+@cache
+def _dividing() -> dict[str, Any]:
+    return {name: documents.named(name) for name in documents.names() if hasattr(documents.named(name), "divided")}
+
+
+@cache
+def _elementwise() -> dict[str, Any]:
+    modules = {name: documents.named(name) for name in documents.names()}
+    return {name: module for name, module in modules.items() if getattr(module, "PER_ELEMENT", False)}
+
+
+def _of_module(file: BinaryIO, name: str, module: Any) -> Divided | None:
+    file.seek(0)
+    places: list[bytes] | None = module.divided(file)
+    if places is None:
+        return None
+    return Divided(name, name, lambda: places)
+
+
+# Arrays
+
+
+def _of_array(file: BinaryIO, forced: str | None, options: Options) -> Divided | None:
+    """An array of which each element is a conversation, as the first one tells."""
+    file.seek(0)
+    try:
+        first = next(arrays.elements(file, longest=_FIRST), None)
+    except ValueError:
+        return None
+    value = _value(first.data, options) if first else None
+    for name, module in _elementwise().items():
+        why = module.fits([value]) if forced in (None, name) else None
+        if why:
+            return Divided(name, f"{name} ({why})", partial(_elements, file), seeks=True)
+    return None
+
+
+def _elements(file: BinaryIO) -> list[bytes]:
+    file.seek(0)
+    try:
+        return [b"%d:%d" % (each.offset, len(each.data)) for each in arrays.elements(file)]
+    except ValueError as problem:
+        raise TurnError(f"the file {problem}") from None
+
+
+def _value(data: bytes, options: Options) -> Json:
+    footprint.hold_to_machine(data)
+    if footprint.exceeds(data, options.max_memory):
+        return None
+    return jsonio.value(data)
+
+
+# Databases
+
+
+def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Divided | None:
+    found = _held(file, options)
+    if found is None or forced not in (None, found[0].NAME) or found[1].is_empty:
+        return None
+    module, held = found
+
+    def places() -> list[bytes]:
+        return [jsonio.dumps(family) for family in held.families()]
+
+    return Divided(module.NAME, f"{module.NAME} (tables {', '.join(held.tables)})", places)
+
+
+_last: tuple[object, Database, tuple[Any, Held] | None] | None = None
+"""The database that was read last, which is open for its other sessions."""
+
+
+def _held(file: BinaryIO, options: Options) -> tuple[Any, Held] | None:
+    global _last  # noqa: PLW0603 - one of a process
+    key = (status_of(file), options.max_memory, options.max_database_time)
+    if _last and _last[0] == key:
+        return _last[2]
+    if _last:
+        _last[1].close()
+        _last = None
+    from chatsquash.formats import databases  # which few files need
+
+    database = _database(file, options)
+    try:
+        found = databases.held(database, _reading())
+    except BaseException:
+        database.close()
+        raise
+    if key[0]:
+        _last = key, database, found
+    return found
+
+
+def _reading() -> Iterator[Any]:
+    modules = (documents.named(name) for name in documents.names())
+    return (module for module in modules if hasattr(module, "tables"))
+
+
+def forget() -> None:
+    """Close the database that was read last."""
+    global _last  # noqa: PLW0603 - as above
+    if _last:
+        _last[1].close()
+        _last = None
+
+
+def _database(file: BinaryIO, options: Options) -> Database:
+    """A database as it is now, with what only its log of changes holds."""
+    name = str(getattr(file, "name", ""))
+    from chatsquash.formats.databases import Database  # as above
+
+    _refuse_journal(name)
+    size = file.seek(0, os.SEEK_END)
+    if size > LONGEST and not relatives.size_of(f"{name}-wal"):
+        return Database(options, path=str(Path(name).absolute()))
+    return Database(options, data=_snapshot(file, name, size))
+
+
+def _snapshot(file: BinaryIO, name: str, size: int) -> bytearray:
+    """The bytes of a database and of its log, of one moment: both are read again where either changed meanwhile."""
+    if size > LONGEST:
+        raise TurnError(f"is a database of more than {LONGEST:,} bytes with changes that are only in its log")
+    for _ in range(_TRIES):
+        before = _state(name)
+        file.seek(0)
+        data = bytearray(read(file, LONGEST + 1))
+        log = _log(name)
+        if _state(name) == before:
+            try:
+                wal.applied(data, log, LONGEST)
+            except ValueError as problem:
+                raise TurnError(f"is a database that {problem}") from None
+            return data
+    raise TurnError("is a database that a program writes to all the time: try again when it rests")
+
+
+def _state(name: str) -> tuple[object, ...]:
+    return tuple(relatives.state(path) for path in (name, f"{name}-wal"))
+
+
+def _log(name: str) -> bytes:
+    path = f"{name}-wal"
+    if not name or not relatives.size_of(path):
+        return b""
+    with raw(path) as file:
+        return read(file, LONGEST)
+
+
+def _refuse_journal(name: str) -> None:
+    """Raise ``TurnError`` for a database in the middle of a change that has to be undone."""
+    path = f"{name}-journal"
+    if not name or not relatives.size_of(path):
+        return
+    with raw(path) as journal:
+        is_open = journal.read(1) not in (b"", b"\0")  # some programs leave it behind empty, or with a blank header
+    if is_open:
+        what = f"is a database in the middle of a change, which {Path(path).name} tells how to undo"
+        raise TurnError(f"{what}: end the program that writes it, or start it once")

@@ -1,0 +1,136 @@
+"""What agents keep on this machine, as a table with the command that converts it."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from chatsquash.errors import UsageError
+from chatsquash.formats import documents
+from chatsquash.sources.kept import Kept, files, place
+from chatsquash.text import aligned, counted
+
+_CLAUDE = "claude_code"
+_SETTINGS = "${CLAUDE_CONFIG_DIR:-~/.claude}/settings.json"
+_PERIOD = "cleanupPeriodDays"
+_DAYS = 30
+"""Days after which Claude Code deletes a session that nobody went on with, unless its settings say otherwise."""
+_SOON = 7
+_DAY = 86_400
+_LONGEST = 1 << 20
+
+
+class Agent(Struct, frozen=True):
+    """What an agent keeps here."""
+
+    name: str
+    """As in ``chatsquash formats``."""
+    files: list[Kept]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its files."""
+        return sum(each.size for each in self.files)
+
+    @property
+    def command(self) -> str:
+        """What converts them."""
+        return f"chatsquash convert --agent {self.name} -o out-{self.name.replace('_', '-')}"
+
+
+def agents() -> list[Agent]:
+    """The agents of which anything is here."""
+    found = (Agent(name, files(patterns)) for name in documents.names() if (patterns := documents.kept(name)))
+    return [each for each in found if each.files]
+
+
+def paths(names: tuple[str, ...]) -> list[str]:
+    """The files of agents; raises ``UsageError`` for an agent that is not known, or keeps nothing here."""
+    found: list[str] = []
+    for name in names:
+        known = [each for each in documents.names() if documents.kept(each)]
+        if name not in known:
+            raise UsageError(f"--agent {name}: no such agent; known are {', '.join(known)}")
+        held = files(documents.kept(name))
+        if not held:
+            looked = ", ".join(filter(None, map(place, documents.kept(name))))
+            raise UsageError(f"--agent {name}: nothing is kept here; looked for {looked}")
+        found += [each.path for each in held]
+    return found
+
+
+def as_text() -> str:
+    """The table for a terminal."""
+    found = agents()
+    if not found:
+        return "no agent that is known keeps anything here; `chatsquash formats` lists what is read"
+    rows = [("agent", "sessions", "MB", "first", "last", "command"), *map(_row, found)]
+    lines = [line.rstrip() for line in aligned(rows)]
+    told = [line for each in found if each.name == _CLAUDE and (line := _clean_up(each, time.time()))]
+    return "\n".join([*lines, *told])
+
+
+def as_json() -> str:
+    """The same for programs."""
+    return json.dumps([_told(each) for each in agents()], indent=1)
+
+
+def _told(agent: Agent) -> dict[str, Any]:
+    databases = sum(each.is_database for each in agent.files)
+    times = [each.changed for each in agent.files]
+    return {
+        "agent": agent.name,
+        "files": len(agent.files),
+        "databases": databases,
+        "bytes": agent.size,
+        "first": _day(min(times)),
+        "last": _day(max(times)),
+        "command": agent.command,
+    }
+
+
+def _row(agent: Agent) -> tuple[str, ...]:
+    databases = sum(each.is_database for each in agent.files)
+    alone = len(agent.files) - databases
+    held = [f"{alone:,}"] if alone else []
+    held += [f"in {counted(databases, 'database')}"] if databases else []
+    times = [each.changed for each in agent.files]
+    return agent.name, " + ".join(held), f"{agent.size / 1e6:,.1f}", _day(min(times)), _day(max(times)), agent.command
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def _clean_up(agent: Agent, now: float) -> str:
+    """What Claude Code's own clean-up deletes next."""
+    days = _period()
+    ages = [(now - each.changed) / _DAY for each in agent.files]
+    over = [each for each, age in zip(agent.files, ages, strict=True) if age >= days]
+    soon = [each for each, age in zip(agent.files, ages, strict=True) if days - _SOON <= age < days]
+    said = f"Claude Code deletes files {days:g} days after their last change ({_PERIOD} in its settings): "
+    parts = []
+    if over:
+        parts.append(f"{counted(len(over), 'file')} ({_megabytes(over)} MB) when it starts next")
+    if soon:
+        parts.append(f"{counted(len(soon), 'file')} ({_megabytes(soon)} MB) within {_SOON} days")
+    return said + (" and ".join(parts) if parts else f"none within {_SOON} days")
+
+
+def _megabytes(held: list[Kept]) -> str:
+    return f"{sum(each.size for each in held) / 1e6:,.1f}"
+
+
+def _period() -> float:
+    try:
+        with Path(place(_SETTINGS)).open("rb") as file:
+            settings = json.loads(file.read(_LONGEST))
+    except (OSError, ValueError, RecursionError):
+        return _DAYS
+    days = settings.get(_PERIOD) if isinstance(settings, dict) else None
+    return days if isinstance(days, int | float) and 0 <= days < 1e6 else _DAYS

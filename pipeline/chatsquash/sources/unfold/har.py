@@ -1,0 +1,71 @@
+"""HTTP archives, as browsers and proxies save them: the exchanges with models among their entries."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+
+from chatsquash import jsonio
+from chatsquash.model import Json
+from chatsquash.sources import captured
+from chatsquash.sources.arrays import Readable, elements
+
+NAME = "HAR"
+WHAT = "`{log: {version, creator, entries: [{request, response}]}}`"
+SUFFIXES: tuple[str, ...] = (".har",)
+COPIES = False
+
+_BEGINS = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*+\{[ \t\r\n]*+"log"[ \t\r\n]*+:[ \t\r\n]*+\{')
+_BESIDE = (b'"entries"', b'"creator"')
+_TEXT = 1
+"""The opcode of a message of a web socket that is a text."""
+
+
+def fits(head: bytes) -> str | None:
+    """One object, whose first member is a log with entries or a creator."""
+    begun = _BEGINS.match(head)
+    return "log.entries" if begun and any(name in head for name in _BESIDE) else None
+
+
+def lines(file: Readable) -> Iterator[bytes]:
+    """A line for each entry that was sent to a model; headers and cookies are in none."""
+    for element in elements(file, ("log", "entries")):
+        entry = jsonio.value(element.data)
+        if isinstance(entry, dict):
+            if line := captured.line(NAME, _exchange(entry)):
+                yield line
+            yield from captured.of_socket(NAME, _messages(entry.get("_webSocketMessages")))
+
+
+def _exchange(entry: dict[str, Json]) -> captured.Exchange:
+    request, response = _object(entry.get("request")), _object(entry.get("response"))
+    return captured.Exchange(
+        when=entry.get("startedDateTime"),
+        method=request.get("method"),
+        url=request.get("url"),
+        sent=_object(request.get("postData")).get("text"),
+        status=response.get("status"),
+        answered=_text(_object(response.get("content"))),
+    )
+
+
+def _messages(logged: Json) -> Iterator[tuple[bool, Json, Json]]:
+    for each in logged if isinstance(logged, list) else []:
+        if isinstance(each, dict) and each.get("opcode", _TEXT) == _TEXT:
+            yield each.get("type") == "send", each.get("time"), each.get("data")
+
+
+def _object(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(content: dict[str, Json]) -> Json:
+    """What was answered; some writers encode what they take for no text."""
+    text = content.get("text")
+    if content.get("encoding") != "base64" or not isinstance(text, str):
+        return text
+    try:
+        return b64decode(text).decode("utf-8", "replace")
+    except ValueError:
+        return None

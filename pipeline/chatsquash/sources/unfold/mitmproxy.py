@@ -1,0 +1,118 @@
+"""What mitmproxy saves: flows one behind the other, with the bytes that went over the wire."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from chatsquash.model import Json
+from chatsquash.sources import captured, decoders, tnetstrings
+from chatsquash.sources.arrays import Readable
+
+NAME = "mitmproxy"
+WHAT = "flows that `mitmdump -w` writes"
+SUFFIXES = (".flow", ".flows", ".mitm", ".dump")
+COPIES = False
+
+_BEGINS = re.compile(rb"\d{1,9}:(?=.)", re.DOTALL)
+_MEMBERS = (b"7:version", b"4:type", b"7:request", b"11:client_conn", b"2:id")
+_LONGEST = 256 << 20
+"""Bytes of a body that is expanded."""
+
+
+def fits(head: bytes) -> str | None:
+    """The length of a flow, and names that flows have."""
+    known = bool(_BEGINS.match(head)) and sum(name in head for name in _MEMBERS) > 1
+    return "a flow of mitmproxy" if known else None
+
+
+def lines(file: Readable) -> Iterator[bytes]:
+    """A line for each flow that was sent to a model; headers and cookies are in none."""
+    for flow in tnetstrings.values(file):
+        if isinstance(flow, dict) and flow.get("type", "http") == "http":
+            request, response = _object(flow.get("request")), _object(flow.get("response"))
+            if line := captured.line(NAME, _exchange(request, response)):
+                yield line
+            yield from captured.of_socket(NAME, _messages(_object(flow.get("websocket")).get("messages")))
+
+
+def _exchange(request: dict[str, Any], response: dict[str, Any]) -> captured.Exchange:
+    return captured.Exchange(
+        when=request.get("timestamp_start"),
+        method=_text(request.get("method")),
+        url=_text(request.get("path")),
+        sent=_body(request),
+        status=response.get("status_code"),
+        answered=_body(response),
+    )
+
+
+def _messages(logged: Json) -> Iterator[tuple[bool, Json, Json]]:
+    """Messages are lists: the opcode, whether the client sent it, the content, and the time."""
+    for each in logged if isinstance(logged, list) else []:
+        if isinstance(each, list) and len(each) > 3:
+            yield bool(each[1]), each[3], _text(each[2])
+
+
+def _object(value: Json) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Json) -> Json:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _body(message: dict[str, Any]) -> Json:
+    """A body as it was before it was compressed; ``None`` for one that cannot be expanded."""
+    content = message.get("content")
+    if not isinstance(content, bytes):
+        return None
+    encodings = [value for name, value in _headers(message) if name == "content-encoding"]
+    for encoding in reversed(",".join(encodings).split(",")):
+        expanded = _expanded(content, encoding.strip().lower())
+        if expanded is None:
+            return None
+        content = expanded
+    return content.decode("utf-8", "replace")
+
+
+def _headers(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Headers, of which only one is looked at."""
+    held = message.get("headers")
+    for pair in held if isinstance(held, list) else []:
+        if isinstance(pair, list) and len(pair) == 2:
+            name, value = map(_text, pair)
+            if isinstance(name, str) and isinstance(value, str):
+                yield name.lower(), value
+
+
+def _expanded(data: bytes, encoding: str) -> bytes | None:  # noqa: PLR0911 - one for each encoding
+    try:
+        match encoding:
+            case "" | "identity":
+                return data
+            case "gzip" | "x-gzip":
+                return zlib.decompressobj(31).decompress(data, _LONGEST)
+            case "deflate":
+                return zlib.decompressobj(15 if data[:1] == b"\x78" else -15).decompress(data, _LONGEST)
+            case "zstd":
+                return decoders.whole(decoders.zstd(), data, _LONGEST)
+            case "br":
+                return _unbrotlied(data)
+    except ImportError:
+        return None
+    except decoders.problems():
+        return None
+    return None
+
+
+def _unbrotlied(data: bytes) -> bytes:
+    import brotli  # type: ignore[import-untyped, import-not-found, unused-ignore] # of the extra `captures`
+
+    decoder = brotli.Decompressor()
+    try:
+        return bytes(decoder.process(data, output_buffer_limit=_LONGEST))
+    except brotli.error:
+        raise ValueError("is no brotli") from None

@@ -1,0 +1,52 @@
+"""HTTP archives that are compressed as a whole, as mitmproxy saves them under ``.zhar``."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+
+from chatsquash.sources.arrays import Readable
+from chatsquash.sources.unfold import har
+
+NAME = "zipped HAR"
+WHAT = "the same, compressed with zlib"
+SUFFIXES = (".zhar",)
+COPIES = False
+
+_BEGINS = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
+_GLANCE = 1 << 12
+_PIECE = 1 << 18
+
+
+def fits(head: bytes) -> str | None:
+    """A stream of zlib in which an HTTP archive begins."""
+    if not _BEGINS.match(head):
+        return None
+    try:
+        return har.fits(zlib.decompressobj().decompress(head, _GLANCE))
+    except zlib.error:
+        return None
+
+
+def lines(file: Readable) -> Iterator[bytes]:
+    """As those of the archive."""
+    yield from har.lines(_Inflated(file))
+
+
+class _Inflated:
+    def __init__(self, file: Readable) -> None:
+        self._file, self._stream = file, zlib.decompressobj()
+
+    def read(self, size: int) -> bytes:
+        """So many bytes at most; none at the end."""
+        while not self._stream.eof:
+            data = self._stream.unconsumed_tail or self._file.read(_PIECE)
+            if not data:
+                raise ValueError("ends early")
+            try:
+                if made := self._stream.decompress(data, size):
+                    return made
+            except zlib.error:
+                raise ValueError("is damaged") from None
+        return b""

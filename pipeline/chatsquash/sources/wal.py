@@ -1,0 +1,73 @@
+"""The write-ahead log of an SQLite database: pages that were committed and do not stand in the database's file yet."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+
+_HEAD = struct.Struct(">IIIIIIII")
+_FRAME = struct.Struct(">IIIIII")
+_BIG, _LITTLE = 0x377F0683, 0x377F0682
+_MASK = 0xFFFFFFFF
+_PAGES = (512, 65536)
+
+
+def committed(log: bytes) -> tuple[dict[int, memoryview], int] | None:
+    """The pages of a log up to its last commit, by their numbers, and how many pages the database has then.
+
+    What stands behind the last commit, or was left by an earlier one, does not count.  ``None`` where there is none.
+    """
+    if len(log) < _HEAD.size:
+        return None
+    magic, _, size, _, *salts, one, two = _HEAD.unpack_from(log)
+    is_big = magic == _BIG
+    if magic not in (_BIG, _LITTLE) or not _PAGES[0] <= size <= _PAGES[1] or size & (size - 1):
+        return None
+    view = memoryview(log)
+    sums = _summed(view[: _HEAD.size - 8], (0, 0), is_big=is_big)
+    if sums != (one, two):
+        return None
+    pages, waiting = dict[int, memoryview](), dict[int, memoryview]()
+    count = 0
+    for at in range(_HEAD.size, len(log) - size - _FRAME.size + 1, size + _FRAME.size):
+        number, total, *told, one, two = _FRAME.unpack_from(log, at)
+        page = view[at + _FRAME.size : at + _FRAME.size + size]
+        sums = _summed(page, _summed(view[at : at + 8], sums, is_big=is_big), is_big=is_big)
+        if told != salts or sums != (one, two) or number == 0:
+            break
+        waiting[number] = page
+        if total:
+            pages |= waiting
+            waiting, count = {}, total
+    return (pages, count) if count else None
+
+
+def _summed(data: memoryview, sums: tuple[int, int], *, is_big: bool) -> tuple[int, int]:
+    """The two sums that a log carries on over its words."""
+    words = array("I", bytes(data))
+    if is_big != (sys.byteorder == "big"):
+        words.byteswap()
+    one, two = sums
+    for first, second in zip(words[::2], words[1::2], strict=True):
+        one = (one + first + two) & _MASK
+        two = (two + second + one) & _MASK
+    return one, two
+
+
+def applied(data: bytearray, log: bytes, most: int) -> None:
+    """Put the committed pages of a log into a database's bytes; raises ``ValueError`` for too many of them."""
+    found = committed(log)
+    if found is None:
+        return
+    pages, count = found
+    size = len(next(iter(pages.values())))
+    if count * size > most:
+        raise ValueError(f"is larger than {most:,} bytes with its changes")
+    whole = count * size
+    if len(data) < whole:
+        data.extend(bytes(whole - len(data)))
+    del data[whole:]
+    for number, page in pages.items():
+        if number <= count:
+            data[(number - 1) * size : number * size] = page
