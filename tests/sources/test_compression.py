@@ -18,11 +18,10 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import Options, convert
+from chatsquash import Options, convert, decoders
 from chatsquash.log import Log
 from chatsquash.read import sessions
 from chatsquash.run.session import Converter
-from chatsquash.sources import decoders
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
 from tests.conftest import examples, log_line, tree, write_log

@@ -22,7 +22,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from chatsquash.sources import decoders
+from chatsquash import decoders
 from chatsquash.sources.compression import Placed
 from chatsquash.sources.members import MARK
 from chatsquash.sources.places import read_at, status_of

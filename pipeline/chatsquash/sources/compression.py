@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from chatsquash import decoders
 from chatsquash.log import Log
 from chatsquash.options import Options
-from chatsquash.sources import decoders
 
 HEAD = 10
 """Bytes with which a stream begins and by which its kind is told."""

@@ -7,8 +7,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from chatsquash import decoders
 from chatsquash.model import Json
-from chatsquash.sources import captured, decoders, tnetstrings
+from chatsquash.sources import captured, tnetstrings
 from chatsquash.sources.arrays import Readable
 
 NAME = "mitmproxy"

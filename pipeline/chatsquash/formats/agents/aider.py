@@ -1,0 +1,178 @@
+"""Aider's chat histories, as Markdown, and its logs of prompts and answers, as text: what was said, without calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from chatsquash.formats import openai_chat
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.threads import counted
+from chatsquash.formats.values import Object, count
+from chatsquash.model import Conversation, Json
+
+NAME = "aider"
+HOLDS_TOOLS = False
+MEMBERS = ("aider",)
+KEPT = ()
+SUFFIXES = (".md",)
+
+_STARTED = "# aider chat started at "
+_HISTORY = re.compile(rb"\s*+# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_LOG = re.compile(rb"\s*+TO LLM \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_LONGEST = 256 << 20
+_MODEL = re.compile(r"> (?:Main )?[Mm]odel: (\S+)")
+_USER, _TOLD = "#### ", "> "
+_ASKED, _ANSWERED, _RULE = "TO LLM ", "LLM RESPONSE ", "-------"
+_ROLE = re.compile(r"(SYSTEM|USER|ASSISTANT) ?(.*)", re.DOTALL)
+
+
+def fits(found: list[Json]) -> str | None:
+    """What ``objects`` makes of a history."""
+    made = found and all(isinstance(each, dict) and isinstance(each.get("aider"), str) for each in found)
+    return "runs of aider" if made else None
+
+
+def divided(file: BinaryIO) -> list[bytes] | None:
+    """A history is one unit; ``None`` for a text that begins otherwise."""
+    file.seek(0)
+    head = file.read(256) or b""
+    return [b""] if _HISTORY.match(head) or _LOG.match(head) else None
+
+
+def objects(file: BinaryIO, unit: bytes) -> list[Json]:
+    """The runs of a history, or the exchanges of a log; raises ``TurnError`` for one that is too large."""
+    del unit
+    file.seek(0)
+    pieces, left = list[bytes](), _LONGEST
+    while left > 0 and (piece := file.read(1 << 20)):
+        pieces.append(piece)
+        left -= len(piece)
+    if left <= 0:
+        raise TurnError(f"is larger than {_LONGEST:,} bytes")
+    return list(_divided(b"".join(pieces).decode("utf-8", "replace")))
+
+
+def _divided(data: str) -> Iterator[Object]:
+    of, begins = ("run", _STARTED) if data.lstrip().startswith(_STARTED) else ("exchange", _ASKED)
+    held, first = list[str](), 1
+    for number, written in enumerate(data.split("\n"), 1):
+        line = written.removesuffix("\r")
+        if line.startswith(begins):
+            if held:
+                yield {"aider": of, "line": first, "lines": held}
+            held, first = [line], number
+        elif held:
+            held.append(line)
+    if held:
+        yield {"aider": of, "line": first, "lines": held}
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """A conversation for each run, or for each exchange that no later one goes on from.
+
+    Edits are texts, so there are no calls; what aider itself printed is left out of runs, which have no system prompt.
+    """
+    del lines
+    unread, whole = Unread(), list[Conversation]()
+    several = len(found) > 1
+    exchanges = list[tuple[str, list[Logged]]]()
+    for place, _, value in entries(found, None):
+        written = value.get("lines")
+        if not isinstance(written, list) or not all(isinstance(line, str) for line in written):
+            raise TurnError(f"entry {place} has no lines")
+        line = count(value.get("line")) or 1
+        if value.get("aider") == "exchange":
+            exchanges.append((str(place), _exchange(written, line)))
+        else:
+            whole += _run(written, line, str(place) if several else "", unread)
+    whole += _grown(exchanges)
+    return counted(whole, unread)
+
+
+class _Speaking:
+    """Gathers the lines of whoever speaks into turns."""
+
+    def __init__(self, line: int) -> None:
+        self.turns = list[Logged]()
+        self.role = ""
+        self.known = Evidence()
+        """What is known of the assistant's turns that follow."""
+        self._said, self._began = list[str](), line
+
+    def to(self, role: str, line: int) -> None:
+        """Another one speaks from a line on, unless it is the same one."""
+        if role != self.role:
+            self.close()
+            self.role, self._began = role, line
+
+    def add(self, line: str) -> None:
+        """A line that was said."""
+        self._said.append(line)
+
+    def close(self) -> None:
+        """The turn ends."""
+        said = "\n".join(self._said).strip("\n")
+        if self.role and said.strip():
+            known = self.known if self.role == "assistant" else Evidence(time=self.known.time)
+            turn = {"role": self.role, "content": said}
+            self.turns.append(Logged(f"line {self._began}", turn, known._replace(line=self._began)))
+        self.role = ""
+        self._said.clear()
+
+
+def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Conversation]:
+    time = moment(lines[0].removeprefix(_STARTED).strip())
+    speaking = _Speaking(line)
+    speaking.known = Evidence(time=time, is_sampled=True)
+    for number, each in enumerate(lines[1:], line + 1):
+        if each.startswith(_USER) or each.rstrip() == _USER.rstrip():
+            speaking.to("user", number)
+            speaking.add(each[len(_USER) :].rstrip())
+        elif each.startswith(_TOLD) or each == _TOLD.rstrip():
+            if found := _MODEL.match(each):
+                speaking.known = speaking.known._replace(model=found[1])
+            unread.one("line that aider printed")
+        elif each.strip():
+            speaking.to("assistant", number)
+            speaking.add(each.rstrip())
+        elif speaking.role == "assistant":
+            speaking.add("")
+    speaking.close()
+    if not speaking.turns:
+        return []
+    held = told(openai_chat, speaking.turns)
+    return [Conversation(held.messages, [], origin=origin(held, id=name))]
+
+
+def _exchange(lines: list[str], line: int) -> list[Logged]:
+    """The messages of a prompt and its answer."""
+    speaking = _Speaking(line)
+    speaking.known = Evidence(time=moment(lines[0].removeprefix(_ASKED).strip()))
+    for number, each in enumerate(lines[1:], line + 1):
+        if each.startswith(_ANSWERED):
+            speaking.close()
+            time = moment(each.removeprefix(_ANSWERED).strip()) or speaking.known.time
+            speaking.known = Evidence(time=time, is_sampled=True)
+        elif each == _RULE:
+            speaking.close()
+        elif found := _ROLE.match(each):
+            speaking.to(found[1].lower(), number)
+            speaking.add(found[2])
+    speaking.close()
+    return speaking.turns
+
+
+def _grown(exchanges: list[tuple[str, list[Logged]]]) -> list[Conversation]:
+    """The exchanges that the next one does not go on from, since each repeats all that was said."""
+    found = list[Conversation]()
+    for number, (name, turns) in enumerate(exchanges):
+        later = exchanges[number + 1][1] if number + 1 < len(exchanges) else []
+        said = [each.turn for each in turns]
+        if not turns or [each.turn for each in later[: len(said)]] == said:
+            continue
+        held = told(openai_chat, turns)
+        found.append(Conversation(held.messages, [], origin=origin(held, id=name)))
+    return found

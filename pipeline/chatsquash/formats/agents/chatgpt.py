@@ -1,0 +1,209 @@
+"""ChatGPT's exported conversations: nodes that form a tree, of which one is the current one."""
+
+from __future__ import annotations
+
+from chatsquash.formats import openai_chat
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import function_call
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
+from chatsquash.formats.threads import Step, counted, linked, paths, text
+from chatsquash.formats.threads import conversations as told_of
+from chatsquash.formats.values import Object, at, compact, kind, listed, members, objects, string
+from chatsquash.model import Conversation, Json
+
+NAME = "chatgpt"
+HOLDS_TOOLS = False
+PER_ELEMENT = True
+MEMBERS = ("mapping",)
+
+_CONVERSATION = ("mapping", "current_node", "conversation_id", "id", "title", "create_time", "update_time")
+_MESSAGE = (
+    "id",
+    "author",
+    "create_time",
+    "content",
+    "status",
+    "recipient",
+    "metadata",
+    "channel",
+    "weight",
+    "end_turn",
+)
+_HIDDEN = "is_visually_hidden_from_conversation"
+_ALL = "all"
+"""The recipient of what is no call."""
+_THOUGHTS = ("thoughts", "reasoning_recap")
+
+
+def fits(found: list[Json]) -> str | None:
+    """A conversation maps the ids of nodes to nodes, and names the current one."""
+    fitting = found and all(isinstance(at(each, "mapping"), dict) and "current_node" in each for each in found)
+    return "mapping and current_node" if fitting else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """Of each conversation the path to its current node, then what was edited or given anew.
+
+    The system prompt and the tools are not exported; calls have no ids, and are told by their order.
+    """
+    whole = list[Conversation]()
+    for number, value in enumerate(found):
+        whole += _conversation(value, f"conversation {number + 1}", lines[number] if lines else number + 1)
+    return whole
+
+
+def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
+    mapping = at(value, "mapping")
+    if not isinstance(mapping, dict):
+        raise TurnError(f"{where} has a mapping that is {kind(mapping)}, not an object")
+    unread = Unread()
+    unread.rest("conversation", value, *_CONVERSATION)
+    names, nodes = list(mapping), list(map(members, mapping.values()))
+    before = linked(names, [text(node.get("parent")) for node in nodes])
+    numbers = _Numbers()
+    current = text(value.get("current_node"))
+    leaf = names.index(current) if current in mapping else _latest(nodes)
+    if not nodes:
+        return []
+    steps = [
+        _step(f"{where}, node {name}", line, node.get("message"), numbers, unread)
+        for name, node in zip(names, nodes, strict=True)
+    ]
+    ways = [_paired(way, steps) for way in paths(before, leaf, [each.is_sampled for each in steps], unread)]
+    began, ended = moment(value.get("create_time")), moment(value.get("update_time"))
+    session: Object = {"session_id": text(value.get("conversation_id")) or text(value.get("id"))}
+    session |= {"started": began.at, "ended": (ended or began).at} if began else {}
+    flat = [step for way in ways for step in way]
+    places, at_place = list[list[int]](), 0
+    for way in ways:
+        places.append(list(range(at_place, at_place + len(way))))
+        at_place += len(way)
+    return counted(told_of(openai_chat, flat, places, session), unread)
+
+
+def _latest(nodes: list[Object]) -> int:
+    """The last node that nothing follows."""
+    leaves = [place for place, node in enumerate(nodes) if not listed(node.get("children"))]
+    return leaves[-1] if leaves else len(nodes) - 1
+
+
+class _Numbers:
+    """Numbers the calls, which have no ids."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def next(self) -> str:
+        self.count += 1
+        return f"call_{self.count}"
+
+
+def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unread) -> Step:
+    """A node: a message, or nothing."""
+    if not isinstance(message, dict):
+        return Step()
+    unread.rest("message", message, *_MESSAGE, "weight", "end_turn")
+    role, metadata = string(message.get("author"), "role"), members(message.get("metadata"))
+    if role == "system" or (metadata.get(_HIDDEN) is True and role != "assistant"):
+        said = _content(message.get("content"), unread)
+        return Step((Logged(place, {"role": "system", "content": said}, Evidence(line)),)) if said else Step()
+    time = moment(message.get("create_time"))
+    if role == "assistant":
+        known = Evidence(line, time, True, text(metadata.get("model_slug")))
+        turn = _assistant(message, numbers, unread)
+        return Step((Logged(place, turn, known),), is_sampled=True) if turn else Step()
+    content = _content(message.get("content"), unread)
+    if role == "tool":
+        turn = {"role": "tool", "name": text(at(message, "author", "name")), "content": content}
+        return Step((Logged(place, turn, Evidence(line, time)),))
+    if role != "user":
+        raise TurnError(f"{place} has the role {compact(at(message, 'author', 'role'))[:40]}")
+    return Step((Logged(place, {"role": "user", "content": content}, Evidence(line, time)),))
+
+
+def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | None:
+    """What the assistant said, thought, or called."""
+    content, recipient = members(message.get("content")), text(message.get("recipient")) or _ALL
+    of = string(content, "content_type")
+    if of in _THOUGHTS:
+        thoughts = [said for each in objects(content.get("thoughts")) if (said := text(each.get("content")))]
+        recap = [said] if not thoughts and of == "thoughts" and (said := text(content.get("content"))) else []
+        if of == "reasoning_recap":
+            unread.one("message reasoning_recap")
+        said = "\n\n".join(thoughts or recap)
+        return {"role": "assistant", "content": None, "reasoning_content": said} if said else None
+    if recipient != _ALL:
+        asked = content.get("text") if isinstance(content.get("text"), str) else _flat(content)
+        call = function_call(numbers.next(), recipient, asked)
+        return {"role": "assistant", "content": None, "tool_calls": [call]}
+    said = _content(content, unread)
+    return {"role": "assistant", "content": said} if said else None
+
+
+def _flat(content: Object) -> str:
+    """The texts of parts, one behind the other."""
+    return "".join(part for part in listed(content.get("parts")) if isinstance(part, str))
+
+
+def _content(content: Json, unread: Unread) -> Json:
+    """A content as a text, or as parts where pictures were shown, of which only the names are exported."""
+    held = members(content)
+    of = string(held, "content_type")
+    if isinstance(held.get("text"), str):
+        return held["text"]
+    if of in ("tether_browsing_display", "tether_quote", "execution_output", "code", "system_error"):
+        return next((said for name in ("text", "result", "summary") if (said := text(held.get(name)))), "")
+    if of in ("user_editable_context", "model_editable_context"):
+        names = ("user_profile", "user_instructions", "model_set_context")
+        return "\n\n".join(said for name in names if (said := text(held.get(name))))
+    texts = list[str]()
+    for part in listed(held.get("parts")):
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and isinstance(part.get("text"), str):
+            texts.append(part["text"])
+        else:
+            unread.one(f"part {string(part, 'content_type') or kind(part)}")
+    if not texts and not listed(held.get("parts")) and held:
+        unread.one(f"content {of}")
+    return "\n\n".join(filter(None, texts))
+
+
+def _paired(way: list[int], steps: list[Step]) -> list[Step]:
+    """The steps of a path, in which the result behind a call has its id, and what was said in a row is one message."""
+    found, waiting = list[Step](), list[str]()
+    for place in way:
+        step = steps[place]
+        turn = step.turns[0].turn if step.turns else None
+        if turn is None:
+            continue
+        if turn["role"] == "tool":
+            if not waiting:
+                user = {"role": "user", "content": turn["content"]}
+                found.append(step._replace(turns=(step.turns[0]._replace(turn=user),)))
+                continue
+            turn = {**turn, "tool_call_id": waiting.pop(0)}
+            step = step._replace(turns=(step.turns[0]._replace(turn=turn),))
+        elif turn["role"] == "assistant":
+            if found and found[-1].is_sampled and _joins(found[-1].turns[0].turn, turn):
+                found[-1] = _joined(found[-1], step)
+                waiting += [call["id"] for call in turn.get("tool_calls", [])]
+                continue
+            waiting = [call["id"] for call in turn.get("tool_calls", [])]
+        found.append(step)
+    return found
+
+
+def _joins(before: Object, turn: Object) -> bool:
+    """Whether two messages of the assistant are one: thoughts before what is said, and that before a call."""
+    return not before.get("tool_calls") and not (before.get("content") and turn.get("content"))
+
+
+def _joined(one: Step, other: Step) -> Step:
+    before, turn = one.turns[0], other.turns[0]
+    thoughts = [said for each in (before.turn, turn.turn) if (said := each.get("reasoning_content"))]
+    made: Object = {**before.turn, **{name: value for name, value in turn.turn.items() if value is not None}}
+    if thoughts:
+        made["reasoning_content"] = "\n\n".join(thoughts)
+    made["content"] = turn.turn.get("content") or before.turn.get("content")
+    return one._replace(turns=(Logged(before.place, made, before.evidence.and_then(turn.evidence)),))

@@ -1,0 +1,200 @@
+"""Histories of Cline, Roo Code and Kilo Code: messages of Anthropic in one list, with marks of what was summarised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from chatsquash.formats import anthropic
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.threads import counted, text
+from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
+from chatsquash.jsonio import value as parsed
+from chatsquash.model import Conversation, ConversationKind, Json
+
+NAME = "cline"
+HOLDS_TOOLS = False
+_FILES = ("api_conversation_history.json", "claude_messages.json")
+_BESIDE = ("ui_messages.json", "history_item.json", "task_metadata.json", "context_history.json")
+_TASKS = "tasks/*/api_conversation_history.json"
+KEPT = (
+    f"<config>/Code/User/globalStorage/saoudrizwan.claude-dev/{_TASKS}",
+    f"<config>/Code/User/globalStorage/rooveterinaryinc.roo-cline/{_TASKS}",
+    f"<config>/Code/User/globalStorage/kilocode.kilo-code/{_TASKS}",
+    f"~/.cline/data/{_TASKS}",
+)
+
+_TASK, _DETAILS = "<task>", "<environment_details>"
+_PARENTS = (("condenseParent", "condenseId"), ("truncationParent", "truncationId"))
+"""What a message names that is no longer seen, and what names itself so that stands for it."""
+_MESSAGE = (
+    *("role", "content", "ts", "id", "isSummary", "isTruncationMarker", "reasoning_content", "reasoning_details"),
+    *(name for pair in _PARENTS for name in pair),
+)
+_REASONING = ("type", "summary", "text", "ts", "id")
+_USED = ("tokensIn", "cacheReads", "cacheWrites")
+_MARKS = 50
+"""Summaries of a file before which is told what was seen: the last ones."""
+_RANGE = "conversationHistoryDeletedRange"
+
+
+def fits(found: list[Json]) -> str | None:
+    """A list of messages that begins with a task, and tells of its surroundings."""
+    listed = found[0] if len(found) == 1 else None
+    if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
+        return None
+    first = [said for each in listed[:3] if each.get("role") == "user" for said in _texts(each)]
+    is_task = bool(first) and first[0].lstrip().startswith(_TASK)
+    return f"{_TASK} and {_DETAILS}" if is_task and any(_DETAILS in said for said in first) else None
+
+
+def _texts(message: Object) -> list[str]:
+    content = message.get("content")
+    return [content] if isinstance(content, str) else [string(each, "text") for each in objects(content)]
+
+
+def beside(name: str) -> str | None:
+    """What the screen shows of the task, which tells how many tokens were used."""
+    return _BESIDE[0] if name in _FILES else None
+
+
+def owner(path: str) -> str | None:
+    """The history of the task that another file of its folder tells of."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{_FILES[0]}" if name in _BESIDE else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+    """What the model sees now, then what it saw before each summary and each truncation.
+
+    ``meta`` is what the screen shows.  Calls that older versions spell as XML in texts stay there.  Neither the system
+    prompt nor the tools are kept in it.
+    """
+    del lines
+    messages = found[0] if found else []
+    if not isinstance(messages, list):
+        raise TurnError(f"the history is {kind(messages)}, not a list")
+    unread = Unread()
+    evidence = _evidence(messages, meta)
+    turns = list(_turns(messages, evidence, unread))
+    if not turns:
+        return []
+    last, *before = [*_eras(turns), _visible(turns, None)][::-1]
+    seen = _without_range(last, meta)
+    whole = [_conversation(seen, len(before), bool(before))]
+    whole += [_conversation(each, len(before) - 1 - at, bool(before)) for at, each in enumerate(before)]
+    return counted([each for each in whole if each.messages], unread)
+
+
+class _Turn:
+    """A message of the list."""
+
+    def __init__(self, message: Object, logged: Logged) -> None:
+        self.logged = logged
+        self.hidden_by = {text(message.get(parent)) for parent, _ in _PARENTS} - {None}
+        self.names = {text(message.get(name)) for _, name in _PARENTS if message.get(name) is not None} - {None}
+        self.is_mark = message.get("isSummary") is True or message.get("isTruncationMarker") is True
+
+
+def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> Iterator[_Turn]:
+    thoughts = list[str]()
+    for place, message in enumerate(messages):
+        where = f"message {place + 1}"
+        if not isinstance(message, dict):
+            raise TurnError(f"{where} is {kind(message)}, not an object")
+        if message.get("type") == "reasoning" and "role" not in message:
+            unread.rest("reasoning", message, *_REASONING)
+            thoughts += _thoughts(message)
+            continue
+        unread.rest("message", message, *_MESSAGE)
+        turn: Object = {"role": message.get("role"), "content": message.get("content")}
+        if message.get("role") == "assistant":
+            thoughts += [said] if (said := text(message.get("reasoning_content"))) else []
+            thoughts += [said for each in objects(message.get("reasoning_details")) if (said := string(each, "text"))]
+            turn["content"] = _with_thoughts(thoughts, message.get("content"))
+            thoughts = []
+        yield _Turn(message, Logged(where, turn, evidence[place]))
+
+
+def _thoughts(item: Object) -> list[str]:
+    said = text(item.get("text"))
+    return [said] if said else [string(each, "text") for each in objects(item.get("summary")) if string(each, "text")]
+
+
+def _with_thoughts(thoughts: list[str], content: Json) -> Json:
+    if not thoughts:
+        return content
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else listed(content)
+    if any(each.get("type") == "thinking" for each in objects(blocks)):
+        return blocks
+    return [{"type": "thinking", "thinking": "\n\n".join(thoughts)}, *blocks]
+
+
+def _eras(turns: list[_Turn]) -> Iterator[list[_Turn]]:
+    """What was seen before each summary and each truncation."""
+    first = next((place for place, each in enumerate(turns) if each.logged.evidence.is_sampled), len(turns))
+    marks = [place for place, each in enumerate(turns) if each.is_mark and each.names and place > first]
+    for place in marks[-_MARKS:]:
+        yield _visible(turns, place)
+
+
+def _visible(turns: list[_Turn], until: int | None) -> list[_Turn]:
+    """The messages that no mark hides, of those that stand before a place."""
+    held = turns[:until]
+    marks = {name for each in held if each.is_mark for name in each.names}
+    return [each for each in held if not each.hidden_by & marks]
+
+
+def _without_range(turns: list[_Turn], meta: Json) -> list[_Turn]:
+    """The messages without those that Cline no longer sends, and without results whose calls are gone with them."""
+    ranges = (each.get(_RANGE) for each in reversed(objects(meta)))
+    cut = next((each for each in ranges if isinstance(each, list) and len(each) == 2), None)
+    if cut is None or not all(type(each) is int for each in cut) or not 0 <= cut[0] <= cut[1] < len(turns) - 1:
+        return turns
+    kept = [*turns[: cut[0]], *turns[cut[1] + 1 :]]
+    called, found = set[str](), list[_Turn]()
+    for each in kept:
+        turn = each.logged.turn
+        called |= {string(block, "id") for block in objects(turn["content"]) if block.get("type") == "tool_use"}
+        blocks = turn["content"]
+        if isinstance(blocks, list):
+            blocks = [block for block in blocks if not _is_orphan(block, called)]
+        if blocks or not turn["content"]:
+            each.logged = each.logged._replace(turn={**turn, "content": blocks})
+            found.append(each)
+    return found
+
+
+def _is_orphan(block: Json, called: set[str]) -> bool:
+    return at(block, "type") == "tool_result" and string(block, "tool_use_id") not in called
+
+
+def _conversation(turns: list[_Turn], number: int, several: bool) -> Conversation:
+    held = told(anthropic, [each.logged for each in turns])
+    of: ConversationKind = "compacted" if number else "main"
+    known: Object = {"id": str(number + 1), "parent": str(number) if number else None} if several else {}
+    return Conversation(held.messages, [], origin=origin(held, kind=of, **known))
+
+
+def _evidence(messages: list[Json], meta: Json) -> list[Evidence]:
+    """What is known of each message; the requests on the screen tell tokens where they are as many as the replies."""
+    asked = [_tokens(each) for each in objects(meta) if each.get("say") == "api_req_started"]
+    replies = sum(at(each, "role") == "assistant" for each in messages)
+    used: Iterable[tuple[int | None, int | None]] = asked if len(asked) == replies else [(None, None)] * replies
+    tokens = iter(used)
+    found = list[Evidence]()
+    for each in messages:
+        time = moment(at(each, "ts"))
+        if at(each, "role") == "assistant":
+            found.append(Evidence(1, time, True, None, *next(tokens)))
+        else:
+            found.append(Evidence(1, time))
+    return found
+
+
+def _tokens(shown: Object) -> tuple[int | None, int | None]:
+    told = parsed(string(shown, "text"))
+    asked = [
+        tokens for name in ("tokensIn", "cacheReads", "cacheWrites") if (tokens := count(at(told, name))) is not None
+    ]
+    return sum(asked) if asked else None, count(at(told, "tokensOut"))

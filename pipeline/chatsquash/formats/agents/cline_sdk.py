@@ -1,0 +1,122 @@
+"""Sessions of Cline's SDK and command line: messages with the system prompt, and what a compaction left of them."""
+
+from __future__ import annotations
+
+from glob import escape
+
+from chatsquash.formats import anthropic, view
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, moment, origin, told
+from chatsquash.formats.threads import counted, text
+from chatsquash.formats.values import Object, at, count, kind, listed, string, without
+from chatsquash.model import Conversation, ConversationKind, Json
+
+NAME = "cline_sdk"
+HOLDS_TOOLS = False
+MEMBERS = ("messages",)
+KEPT = ("~/.cline/data/sessions/*/*.messages.json",)
+
+_SUFFIX = ".messages.json"
+_FILE = ("version", "updated_at", "agent", "sessionId", "messages", "system_prompt")
+_MESSAGE = ("role", "content", "id", "ts", "modelInfo", "metrics")
+_AGENTS = ("subagent", "teammate")
+_USED = ("inputTokens", "cacheReadTokens", "cacheWriteTokens")
+
+
+def fits(found: list[Json]) -> str | None:
+    """A file of a version, with messages, a session and the kind of its agent."""
+    value = found[0] if len(found) == 1 else None
+    fitting = isinstance(value, dict) and value.keys() >= {"version", "agent", "sessionId", "messages"}
+    return "agent and sessionId beside messages" if fitting and isinstance(at(value, "messages"), list) else None
+
+
+def beside(name: str) -> str | None:
+    """What a compaction left, and what the session was set to."""
+    return f"{escape(name.removesuffix(_SUFFIX))}.[!m]*" if name.endswith(_SUFFIX) else None
+
+
+def owner(path: str) -> str | None:
+    """The messages of the session that another file beside them tells of."""
+    for suffix in (".compaction.json", ".json"):
+        if path.endswith(suffix) and not path.endswith(_SUFFIX):
+            folder, _, name = path.rpartition("/")
+            stem = name.removesuffix(suffix)
+            return f"{folder}/{stem}{_SUFFIX}" if folder.endswith(f"/{stem}") else None
+    return None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+    """What the model sees now, then what it saw before a compaction; ``meta`` are the files beside.
+
+    The definitions of tools are not kept in it.
+    """
+    del lines
+    value = found[0] if found else None
+    unread = Unread()
+    unread.rest("file", value, *_FILE)
+    left = next((each for each in listed(meta) if isinstance(at(each, "source_message_count"), int)), None)
+    manifest = next((each for each in listed(meta) if isinstance(at(each, "session_id"), str)), None)
+    model = text(at(manifest, "model"))
+    whole = _told(value, model, unread, "messages")
+    count_of = at(left, "source_message_count")
+    if left is None or not listed(at(left, "messages")) or not 0 < count_of <= len(listed(at(value, "messages"))):
+        return counted([_conversation(whole, value, "", "main")] if whole.messages else [], unread)
+    behind = {**left, "messages": [*listed(at(left, "messages")), *listed(at(value, "messages"))[count_of:]]}
+    before = {**(value or {}), "messages": listed(at(value, "messages"))[:count_of]}
+    now = _conversation(_told(behind, model, Unread(), "compaction"), value, "2", "compacted")
+    return counted([now, _conversation(_told(before, model, Unread(), "messages"), value, "1", "main")], unread)
+
+
+def _conversation(held: Told, value: Json, name: str, of: ConversationKind) -> Conversation:
+    is_inner = at(value, "agent") in _AGENTS
+    known: Object = {"id": name, "kind": "subagent" if is_inner and of == "main" else of}
+    known |= {"parent": "1"} if of == "compacted" else {}
+    return Conversation(held.messages, [], origin=origin(held, session_id=text(at(value, "sessionId")), **known))
+
+
+def _told(value: Json, model: str | None, unread: Unread, place: str) -> Told:
+    messages = at(value, "messages")
+    if not isinstance(messages, list):
+        raise TurnError(f"{place} are {kind(messages)}, not a list")
+    turns = list[Logged]()
+    for number, message in enumerate(messages):
+        where = f"{place}[{number}]"
+        if not isinstance(message, dict):
+            raise TurnError(f"{where} is {kind(message)}, not an object")
+        unread.rest("message", message, *_MESSAGE)
+        turn = {"role": message.get("role"), "content": _content(message.get("content"))}
+        turns.append(Logged(where, turn, _evidence(message, model)))
+    held = told(anthropic, turns)
+    prompt = text(at(value, "system_prompt"))
+    system = view.messages(anthropic.system(prompt)) if prompt else []
+    return Told([*system, *held.messages], [*(Evidence(1) for _ in system), *held.evidence])
+
+
+def _evidence(message: Object, model: str | None) -> Evidence:
+    time = moment(message.get("ts"))
+    if message.get("role") != "assistant":
+        return Evidence(1, time)
+    used = message.get("metrics")
+    asked = [tokens for name in _USED if (tokens := count(at(used, name))) is not None]
+    named = text(at(message, "modelInfo", "id")) or model
+    return Evidence(1, time, True, named, sum(asked) if asked else None, count(at(used, "outputTokens")))
+
+
+def _content(content: Json) -> Json:
+    return [_block(block) for block in content] if isinstance(content, list) else content
+
+
+def _block(block: Json) -> Json:
+    """A block as Anthropic has it."""
+    match block:
+        case {"type": "image", "data": str(data), "mediaType": str(mime)}:
+            return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
+        case {"type": "file", "content": str(held)}:
+            return {"type": "text", "text": f"{string(block, 'path')}\n{held}"}
+        case {"type": "tool_result", "content": list(content)}:
+            return {**without(block, "name", "content"), "content": [_block(each) for each in content]}
+        case {"type": "tool_result"}:
+            return without(block, "name")
+        case {"type": "tool_use"}:
+            return without(block, "call_id")
+    return block

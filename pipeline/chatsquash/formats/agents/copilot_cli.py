@@ -1,0 +1,201 @@
+"""Copilot CLI's sessions: events, each behind the one before it, with the system prompt and what tools gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from chatsquash import jsonio
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats import openai_chat
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.threads import counted, text
+from chatsquash.formats.values import Object, at, count, objects, string
+from chatsquash.model import Conversation, ConversationKind, Json
+
+NAME = "copilot_cli"
+HOLDS_TOOLS = False
+MEMBERS = ("data",)
+KEPT = (
+    "${COPILOT_HOME:-~/.copilot}/session-state/*/events.jsonl",
+    "${COPILOT_HOME:-~/.copilot}/session-state/*.jsonl",
+    "${COPILOT_HOME:-~/.copilot}/history-session-state/*.jsonl",
+)
+
+_KNOWN = ("session.start", "user.message", "assistant.message", "tool.execution_complete")
+_LINE = ("type", "id", "parentId", "timestamp", "data", "agentId", "ephemeral")
+_REPEATED = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start", "assistant.turn_end")
+"""Events that say once more what messages hold."""
+_SAID = (
+    "messageId",
+    "content",
+    "reasoningText",
+    "toolRequests",
+    "model",
+    "outputTokens",
+    "apiCallId",
+    "parentToolCallId",
+)
+
+
+def fits(found: list[Json]) -> str | None:
+    """Events have types with a point in them, and data; one at least is of those that only this agent has."""
+    lines = objects(found)
+    if not lines or len(lines) != len(found) or not all(isinstance(each.get("data"), dict) for each in lines):
+        return None
+    own = sum(each.get("type") in _KNOWN for each in lines)
+    begun = at(lines[0], "type") == "session.start" and isinstance(at(lines[0], "data", "sessionId"), str)
+    return f"types such as {_KNOWN[1]} in {own} lines" if own and (begun or own > 1) else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """What the model sees at the end, then what it saw before each compaction, then the sub-agents.
+
+    The definitions of tools are not kept in it.
+    """
+    unread = Unread()
+    agents: dict[str, _Agent] = {"": _Agent(unread)}
+    session: str | None = None
+    model: str | None = None
+    for place, line, event in entries(found, lines):
+        data = event["data"] if isinstance(event.get("data"), dict) else {}
+        of = string(event, "type")
+        unread.rest("event", event, *_LINE)
+        if of in ("session.start", "session.resume"):
+            session = session or text(data.get("sessionId"))
+            model = text(data.get("selectedModel")) or model
+            continue
+        if of == "session.model_change":
+            model = text(data.get("newModel")) or model
+            continue
+        name = text(event.get("agentId")) or text(data.get("parentToolCallId")) or ""
+        agent = agents.setdefault(name, _Agent(unread))
+        agent.add(f"entry {place}", line, of, data, Evidence(line, moment(event.get("timestamp")), model=model))
+    return counted(list(_told(agents, session)), unread)
+
+
+def _told(agents: dict[str, _Agent], session: str | None) -> Iterator[Conversation]:
+    for name, agent in agents.items():
+        agent.leave()
+        eras = agent.eras
+        for number in range(len(eras) - 1, -1, -1):
+            held = told(openai_chat, eras[number])
+            of: ConversationKind = "compacted" if number else "subagent" if name else "main"
+            own = f"{name or '1'}.{number + 1}" if len(eras) > 1 else name or "1"
+            known: Object = {"id": own, "kind": of, "session_id": session}
+            known |= {"parent": f"{name or '1'}.{number}"} if number else {"call": name} if name else {}
+            if len(eras) == len(agents) == 1:
+                known |= {"id": "", "parent": None}
+            yield Conversation(held.messages, [], origin=origin(held, **known))
+
+
+@dataclass(slots=True)
+class _Agent:
+    """What one agent saw, as events tell it."""
+
+    unread: Unread
+    turns: list[Logged] = field(default_factory=list)
+    eras: list[list[Logged]] = field(default_factory=list)
+    last: str | None = None
+    """The call of the service that gave the last message."""
+
+    def add(self, place: str, line: int, of: str, data: Object, evidence: Evidence) -> None:
+        """Take an event."""
+        del line
+        match of:
+            case "system.message":
+                self._turn(place, {"role": "system", "content": data.get("content")}, evidence._replace(model=None))
+            case "user.message":
+                self.unread.rest(of, data, "content", "transformedContent", "source", "agentMode", "interactionId")
+                said = text(data.get("transformedContent")) or data.get("content")
+                self._turn(place, {"role": "user", "content": said}, evidence._replace(model=None))
+            case "assistant.message":
+                self._assistant(place, data, evidence)
+            case "tool.execution_complete":
+                self._result(place, data, evidence)
+            case "session.compaction_complete":
+                self._compaction(place, data, evidence)
+            case "session.context_cleared":
+                self.leave()
+                self.turns = []
+            case _ if of in _REPEATED:
+                pass
+            case _:
+                self.unread.one(f"event {of}")
+
+    def leave(self) -> None:
+        """Keep what was seen so far."""
+        if any(each.evidence.is_sampled for each in self.turns):
+            self.eras.append(list(self.turns))
+
+    def _turn(self, place: str, turn: Object, evidence: Evidence) -> None:
+        self.last = None
+        self.turns.append(Logged(place, turn, evidence))
+
+    def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
+        """A message, which may be a piece of an answer."""
+        self.unread.rest("assistant.message", data, *_SAID, "parentToolCallId", "chunkIndex", "interactionId", "turnId")
+        calls = [_call(each) for each in objects(data.get("toolRequests"))]
+        thoughts, content = text(data.get("reasoningText")), text(data.get("content"))
+        if not (calls or thoughts or content):
+            return
+        known = evidence._replace(
+            is_sampled=True,
+            model=text(data.get("model")) or evidence.model,
+            completion_tokens=count(data.get("outputTokens")),
+            response_id=text(data.get("apiCallId")),
+        )
+        turn: Object = {"role": "assistant", "content": content or (None if calls else "")}
+        turn |= {"tool_calls": calls} if calls else {}
+        turn |= {"reasoning_content": thoughts} if thoughts else {}
+        before = self.turns[-1] if self.turns else None
+        if before and self.last and self.last == known.response_id and before.turn["role"] == "assistant":
+            self.turns[-1] = Logged(before.place, _joined(before.turn, turn), before.evidence.and_then(known))
+        else:
+            self.turns.append(Logged(place, turn, known))
+        self.last = known.response_id
+
+    def _result(self, place: str, data: Object, evidence: Evidence) -> None:
+        if data.get("isUserRequested") is True:
+            self.unread.one("command of the user")
+            return
+        self.unread.rest(
+            "tool.execution_complete", data, "toolCallId", "success", "result", "error", "toolName", "model"
+        )
+        content = at(data, "result", "content")
+        failed = data.get("success") is False
+        if content is None:
+            content = at(data, "error", "message")
+        turn: Object = {"role": "tool", "tool_call_id": data.get("toolCallId"), "content": content or ""}
+        turn |= {PRIVATE: Private({"outcome": "failed"})} if failed else {}
+        self.turns.append(Logged(place, turn, Evidence(evidence.line, evidence.time)))
+
+    def _compaction(self, place: str, data: Object, evidence: Evidence) -> None:
+        summary = text(data.get("summaryContent"))
+        if data.get("success") is False or summary is None:
+            self.unread.one("compaction without a summary")
+            return
+        self.leave()
+        system = [each for each in self.turns if each.turn["role"] == "system"]
+        told_of = Logged(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
+        self.turns = [*system, told_of]
+
+
+def _call(request: Object) -> Object:
+    """A call; older versions name the tool and the arguments otherwise."""
+    name = request.get("name", request.get("toolName"))
+    given = request.get("arguments", request.get("args"))
+    written = given if isinstance(given, str) else jsonio.dumps({} if given is None else given).decode()
+    if request.get("type") == "custom":
+        return {"id": request.get("toolCallId"), "type": "custom", "custom": {"name": name, "input": written}}
+    return {"id": request.get("toolCallId"), "type": "function", "function": {"name": name, "arguments": written}}
+
+
+def _joined(one: Object, other: Object) -> Object:
+    """Two pieces of an answer as one."""
+    content = "".join(filter(None, (one.get("content"), other.get("content"))))
+    calls = [*one.get("tool_calls", []), *other.get("tool_calls", [])]
+    thoughts = "".join(filter(None, (one.get("reasoning_content"), other.get("reasoning_content"))))
+    made: Object = {"role": "assistant", "content": content or (None if calls else "")}
+    made |= {"tool_calls": calls} if calls else {}
+    return made | ({"reasoning_content": thoughts} if thoughts else {})

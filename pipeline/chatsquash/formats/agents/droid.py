@@ -1,0 +1,84 @@
+"""Factory Droid's session files: messages of Anthropic, a line each, behind a line that begins the session."""
+
+from __future__ import annotations
+
+from glob import escape
+
+from chatsquash.formats import anthropic
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment
+from chatsquash.formats.threads import Step, counted, linked, paths, text
+from chatsquash.formats.threads import conversations as told_of
+from chatsquash.formats.values import Object, at, string
+from chatsquash.model import Conversation, Json
+
+NAME = "droid"
+HOLDS_TOOLS = False
+MEMBERS = ("owner",)
+KEPT = ("~/.factory/sessions/**/*.jsonl",)
+
+_BEGIN = ("type", "id", "title", "sessionTitle", "owner", "cwd", "version")
+_LINE = ("type", "id", "parentId", "timestamp", "message")
+_MESSAGE = ("role", "content", "modelId")
+_SUMMARY = ("summary", "summaryText", "text", "content")
+"""Members of a compaction that may hold the summary; which one does, no writer's code tells."""
+
+
+def fits(found: list[Json]) -> str | None:
+    """The first line begins a session that has an owner."""
+    first = found[0] if found else None
+    fitting = at(first, "type") == "session_start" and isinstance(at(first, "id"), str)
+    return "a line of the type session_start" if fitting else None
+
+
+def beside(name: str) -> str | None:
+    """The file with the model and the usage of the session."""
+    return f"{escape(name.removesuffix('.jsonl'))}.settings.json" if name.endswith(".jsonl") else None
+
+
+def owner(path: str) -> str | None:
+    """The session that settings belong to."""
+    return f"{path.removesuffix('.settings.json')}.jsonl" if path.endswith(".settings.json") else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+    """What the model sees at the end, then what compactions replaced, then branches that were left.
+
+    Neither the system prompt nor the tools are kept in it.
+    """
+    unread, header, held = Unread(), Object(), list[tuple[int, int, Object]]()
+    for place, line, value in entries(found, lines):
+        if value.get("type") == "session_start":
+            header = header or value
+            unread.rest("session_start", value, *_BEGIN)
+        else:
+            held.append((place, line, value))
+    if not held:
+        return []
+    model = text(at(meta, "model"))
+    steps = [_step(f"entry {place}", line, value, model, unread) for place, line, value in held]
+    before = linked([text(value.get("id")) for *_, value in held], [text(value.get("parentId")) for *_, value in held])
+    if not any(text(value.get("parentId")) for *_, value in held):
+        before = list(range(-1, len(held) - 1))
+    ways = paths(before, len(held) - 1, [each.is_sampled for each in steps], unread)
+    return counted(told_of(anthropic, steps, ways, {"session_id": text(header.get("id"))}), unread)
+
+
+def _step(place: str, line: int, value: Object, model: str | None, unread: Unread) -> Step:
+    of = string(value, "type")
+    evidence = Evidence(line, moment(value.get("timestamp")))
+    if of == "compaction_state":
+        summary = next((said for name in _SUMMARY if (said := text(value.get(name)))), None)
+        unread.rest("compaction_state", value, "type", "id", "parentId", "timestamp", *_SUMMARY)
+        turn = {"role": "user", "content": summary}
+        return Step((Logged(place, turn, evidence),), is_summary=True) if summary else Step()
+    message = value.get("message")
+    if of != "message" or not isinstance(message, dict):
+        unread.one(f"line of the type {of}")
+        return Step()
+    unread.rest("message", value, *_LINE)
+    unread.rest("message.message", message, *_MESSAGE)
+    is_sampled = message.get("role") == "assistant"
+    if is_sampled:
+        evidence = evidence._replace(is_sampled=True, model=text(message.get("modelId")) or model)
+    turn = {name: message[name] for name in ("role", "content") if name in message}
+    return Step((Logged(place, turn, evidence),), is_sampled=is_sampled)

@@ -1,0 +1,114 @@
+"""Logs of Inspect AI: the samples of an evaluation, as JSON or in a zip file, with their tools and scores."""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+from chatsquash import jsonio
+from chatsquash.formats import values
+from chatsquash.formats.agents.inspect_ai import zips
+from chatsquash.formats.agents.inspect_ai.sample import conversations_of
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Unread, numbers, with_origin
+from chatsquash.formats.values import Object, at, members
+from chatsquash.model import Conversation, Json
+
+NAME = "inspect_ai"
+HOLDS_TOOLS = True
+MEMBERS = ("samples", "sample")
+SUFFIXES = (".eval",)
+
+_LOG = ("version", "status", "eval", "samples")
+_SAMPLE = re.compile(r"samples/([^/]{1,200})\.json")
+_CHUNKED = re.compile(r"samples/([^/]{1,200})/(sample|metadata|skeleton)\.json")
+_HEADERS = ("header.json", "_journal/start.json")
+_LISTS = ("messages", "events", "calls", "attachments")
+
+
+def fits(found: list[Json]) -> str | None:
+    """A log has a version, a status and an evaluation; what is made of a zip file holds one sample of it."""
+    held = values.objects(found)
+    if not held or len(held) != len(found):
+        return None
+    if all(isinstance(each.get("sample"), dict) and isinstance(each.get("eval"), dict) for each in held):
+        return "samples of a log"
+    value = held[0]
+    is_log = len(held) == 1 and isinstance(value.get("samples"), list) and isinstance(value.get("eval"), dict)
+    return "eval and samples beside status" if is_log and "status" in value else None
+
+
+def divided(file: BinaryIO) -> list[bytes] | None:
+    """The samples of a zip file, each by the beginning of its name; ``None`` for any other file."""
+    held = zips.directory(file)
+    if held is None or not any(name in held for name in _HEADERS):
+        return None
+    found: dict[str, None] = {}
+    for name in held:
+        if match := _SAMPLE.fullmatch(name) or _CHUNKED.fullmatch(name):
+            found.setdefault(match[1])
+    return [name.encode("utf-8", "surrogateescape") for name in found]
+
+
+def objects(file: BinaryIO, unit: bytes) -> list[Json]:
+    """A sample of a zip file, with the evaluation that it is of."""
+    return [_sample(file, unit)]
+
+
+def _sample(file: BinaryIO, unit: bytes) -> Object:
+    held = zips.directory(file) or {}
+    name = unit.decode("utf-8", "surrogateescape")
+    header = next((_json(file, held, each) for each in _HEADERS if each in held), None)
+    whole = f"samples/{name}.json"
+    if whole in held:
+        return {"eval": members(at(header, "eval")), "sample": members(_json(file, held, whole))}
+    sample: Object = {}
+    for part in ("skeleton", "metadata", "sample"):
+        if (each := f"samples/{name}/{part}.json") in held:
+            sample |= members(_json(file, held, each))
+    pieces: Object = {}
+    for of in _LISTS:
+        begins = f"samples/{name}/{of}/"
+        chunks = sorted((entry for entry in held if entry.startswith(begins)), key=lambda entry: _start(entry, begins))
+        read = [_json(file, held, entry) for entry in chunks]
+        pieces[of] = [item for value in read if isinstance(value, list) for item in value]
+    return {"eval": members(at(header, "eval")), "sample": _put_together(sample, pieces)}
+
+
+def _start(name: str, begins: str) -> int:
+    number = name[len(begins) :].partition(".")[0]
+    return int(number) if number.isdigit() and len(number) < 12 else 0
+
+
+def _json(file: BinaryIO, held: Json, name: str) -> Json:
+    try:
+        return jsonio.loads(zips.entry(file, held[name]))
+    except (ValueError, RecursionError):
+        raise TurnError(f"{name} is no JSON") from None
+
+
+def _put_together(sample: Object, pieces: Object) -> Object:
+    """A sample whose lists stand in chunks."""
+    made = dict(sample)
+    made.setdefault("messages", pieces["messages"])
+    made.setdefault("events", pieces["events"])
+    if pieces["attachments"]:
+        made["attachments"] = {str(number): value for number, value in enumerate(pieces["attachments"])}
+    if pieces["calls"] or pieces["messages"]:
+        made.setdefault("events_data", {"messages": pieces["messages"], "calls": pieces["calls"]})
+    return made
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """Of each sample its messages at the end, then what events tell beside them: compacted turns, sub-agents."""
+    unread, whole = Unread(), list[Conversation]()
+    for place, (line, value) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
+        samples = [at(value, "sample")] if "sample" in members(value) else at(value, "samples")
+        if not isinstance(samples, list):
+            raise TurnError(f"entry {place} has no samples")
+        unread.rest("log", value if "samples" in members(value) else None, *_LOG)
+        model = at(value, "eval", "model")
+        for number, sample in enumerate(samples):
+            where = f"samples[{number}]" if len(samples) > 1 else "sample"
+            whole += conversations_of(sample, where, line, model if isinstance(model, str) else None, unread)
+    return [with_origin(each, unread=unread.of(number)) for number, each in enumerate(whole)]

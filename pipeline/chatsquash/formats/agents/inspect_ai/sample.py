@@ -1,0 +1,212 @@
+"""A sample: the state in which it ended, and the events in which the model was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from chatsquash import jsonio
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats import openai_chat
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.threads import text
+from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
+from chatsquash.jsonio import Rounded
+from chatsquash.model import Conversation, ConversationKind, Json, Tool
+
+_SAMPLE = ("id", "epoch", "messages", "output", "scores", "events", "attachments", "events_data", "model_usage")
+_MESSAGE = ("id", "role", "content", "source", "tool_calls", "tool_call_id", "function", "error", "model")
+_ATTACHED = "attachment://"
+_GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+"""What Inspect's letters for scores come to."""
+_DEEPEST = 50
+_MOST = 500
+"""Conversations of a sample that events tell beside its own."""
+
+
+class _Known(NamedTuple):
+    """What is known of a sample's replies: what the model's own events say, by the ids of messages."""
+
+    model: str | None
+    outputs: dict[str, Object]
+    attached: Object
+    """Texts and media that stand apart, by their names."""
+
+
+def conversations_of(sample: Json, where: str, line: int, model: str | None, unread: Unread) -> list[Conversation]:
+    """The conversations of a sample."""
+    if not isinstance(sample, dict):
+        raise TurnError(f"{where} is {kind(sample)}, not an object")
+    unread.rest("sample", sample, *_SAMPLE)
+    events = [each for each in objects(sample.get("events")) if each.get("event") == "model"]
+    outputs = {name: each for each in events if (name := _answer_id(each))}
+    known = _Known(model, outputs, members(sample.get("attachments")))
+    messages = sample.get("messages")
+    if not isinstance(messages, list):
+        raise TurnError(f"{where} has messages that are {kind(messages)}, not a list")
+    session: Object = {"session_id": _name(sample), **_reward(sample.get("scores"))}
+    main = _turns(messages, where, line, known, unread)
+    tools = _tools(events[-1].get("tools")) if events else []
+    others = list(_others(events, sample, {_id(each) for each in objects(messages)}))
+    whole = list[Conversation]()
+    several = bool(others)
+    if main:
+        held = told(openai_chat, main)
+        whole.append(Conversation(held.messages, tools, origin=origin(held, id="1" if several else "", **session)))
+    for number, (of, said, event) in enumerate(others, 2):
+        held = told(openai_chat, _turns(said, f"{where}, event {number}", line, known, Unread()))
+        linked: Object = {"id": str(number), "kind": of, "parent": "1"}
+        whole.append(Conversation(held.messages, _tools(event.get("tools")), origin=origin(held, **session, **linked)))
+    return [each for each in whole if each.messages]
+
+
+def _name(sample: Object) -> str | None:
+    identity, epoch = sample.get("id"), sample.get("epoch")
+    if not isinstance(identity, str | int):
+        return None
+    return f"{identity}_{epoch}" if type(epoch) is int and epoch != 1 else str(identity)
+
+
+def _id(message: Object) -> str | None:
+    return text(message.get("id"))
+
+
+def _answer_id(event: Object) -> str | None:
+    choice = next(iter(objects(at(event, "output", "choices"))), {})
+    return text(at(choice, "message", "id"))
+
+
+def _others(
+    events: list[Object], sample: Object, seen: set[str | None]
+) -> Iterator[tuple[ConversationKind, list[Json], Object]]:
+    """What events tell of replies that the end state lacks: each conversation that no later event goes on from."""
+    pool = listed(at(sample, "events_data", "messages"))
+    left = [each for each in events if (name := _answer_id(each)) and name not in seen][:_MOST]
+    asked = [_asked(each, pool) for each in left]
+    for number, event in enumerate(left):
+        own = _answer_id(event)
+        if any(own == _id(message) for later in asked[number + 1 : number + 3] for message in objects(later)):
+            continue
+        answer = at(next(iter(objects(at(event, "output", "choices"))), {}), "message")
+        first = [_id(each) for each in objects(asked[number])[:2]]
+        of: ConversationKind = "branch" if any(each in seen for each in first if each) else "subagent"
+        yield of, [*asked[number], answer], event
+
+
+def _asked(event: Object, pool: list[Json]) -> list[Json]:
+    """What the model was asked: the messages themselves, or ranges of those that all events share."""
+    found = list[Json]()
+    for each in listed(event.get("input_refs")):
+        if isinstance(each, list) and len(each) == 2 and all(type(place) is int and place >= 0 for place in each):
+            found += pool[each[0] : each[1]]
+    return found or listed(event.get("input"))
+
+
+def _turns(messages: list[Json], where: str, line: int, known: _Known, unread: Unread) -> list[Logged]:
+    turns = list[Logged]()
+    for number, message in enumerate(messages):
+        place = f"{where}, messages[{number}]"
+        if not isinstance(message, dict):
+            raise TurnError(f"{place} is {kind(message)}, not an object")
+        unread.rest("message", message, *_MESSAGE)
+        turns.append(
+            Logged(place, _turn(_resolved(message, known.attached, 0), unread), _evidence(message, line, known))
+        )
+    return turns
+
+
+def _evidence(message: Object, line: int, known: _Known) -> Evidence:
+    if message.get("role") != "assistant" or message.get("source") in ("input", "operator"):
+        return Evidence(line)
+    event = known.outputs.get(_id(message) or "", {})
+    used = at(event, "output", "usage")
+    asked = [count(at(used, name)) for name in ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")]
+    prompt = [each for each in asked if each is not None]
+    choice = next(iter(objects(at(event, "output", "choices"))), {})
+    return Evidence(
+        line=line,
+        time=moment(event.get("timestamp")),
+        is_sampled=True,
+        model=text(message.get("model")) or text(at(event, "output", "model")) or known.model,
+        prompt_tokens=sum(prompt) if prompt else None,
+        completion_tokens=count(at(used, "output_tokens")),
+        finish_reason=text(choice.get("stop_reason")),
+    )
+
+
+def _resolved(value: Json, attached: Object, depth: int) -> Json:
+    """A value in which what was attached stands in its place."""
+    if isinstance(value, str):
+        held = attached.get(value[len(_ATTACHED) :]) if value.startswith(_ATTACHED) else None
+        return held if isinstance(held, str) else value
+    if depth > _DEEPEST:
+        return value
+    if isinstance(value, list):
+        return [_resolved(each, attached, depth + 1) for each in value]
+    if isinstance(value, dict):
+        return {name: _resolved(each, attached, depth + 1) for name, each in value.items()}
+    return value
+
+
+def _turn(message: Object, unread: Unread) -> Object:
+    role = message.get("role")
+    if role not in ("system", "user", "assistant", "tool"):
+        raise TurnError(f"a message has the role {compact(role)[:40]}")
+    content, thoughts = _content(message.get("content"), unread)
+    turn: Object = {"role": role, "content": content}
+    if role == "assistant":
+        calls = [_call(call) for call in objects(message.get("tool_calls"))]
+        turn |= {"tool_calls": calls, "content": content or None} if calls else {}
+        turn |= {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
+    if role == "tool":
+        turn |= {"tool_call_id": message.get("tool_call_id")}
+        turn |= {"name": message["function"]} if text(message.get("function")) else {}
+        if isinstance(message.get("error"), dict):
+            turn["content"] = content or string(message["error"], "message")
+            turn[PRIVATE] = Private({"outcome": "failed"})
+    return turn
+
+
+def _content(content: Json, unread: Unread) -> tuple[Json, list[str]]:
+    """A content without its reasoning, and that."""
+    if not isinstance(content, list):
+        return content, []
+    shown, thoughts = list[Json](), list[str]()
+    for part in objects(content):
+        match part:
+            case {"type": "reasoning"}:
+                said = string(part, "summary") if part.get("redacted") is True else string(part, "reasoning")
+                thoughts += [said] if said else []
+                if not said:
+                    unread.one("reasoning that is withheld")
+            case {"type": "image", "image": str(url)}:
+                shown.append({"type": "image_url", "image_url": {"url": url}})
+            case {"type": "text", "text": str(said)}:
+                shown.append({"type": "text", "text": said})
+            case _:
+                unread.one(f"content {string(part, 'type')}")
+    return shown, thoughts
+
+
+def _call(call: Object) -> Object:
+    given = call.get("arguments")
+    written = given if isinstance(given, str) else jsonio.dumps({} if given is None else given).decode()
+    return {"id": call.get("id"), "type": "function", "function": {"name": call.get("function"), "arguments": written}}
+
+
+def _tools(defined: Json) -> list[Tool]:
+    names = ("name", "description", "parameters")
+    functions = [{name: each[name] for name in names if name in each} for each in objects(defined)]
+    return list(openai_chat.tools([{"type": "function", "function": each} for each in functions]).functions)
+
+
+def _reward(scores: Json) -> Object:
+    """The first score that is a number, or a letter that stands for one."""
+    for name, score in members(scores).items():
+        value = at(score, "value")
+        if isinstance(value, str) and value in _GRADES:
+            return {"reward": _GRADES[value], "reward_evidence": f"{name[:100]}, {value}, of the scores"}
+        if type(value) in (int, float, Rounded) and abs(value) < 1e300:
+            return {"reward": float(value), "reward_evidence": f"{name[:100]} of the scores"}
+    return {}

@@ -1,0 +1,99 @@
+"""Kimi CLI's contexts: messages of OpenAI chat with parts for thoughts, the system prompt before them."""
+
+from __future__ import annotations
+
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats import openai_chat
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, origin, told
+from chatsquash.formats.threads import counted, text
+from chatsquash.formats.values import Object, at, listed, objects, string
+from chatsquash.model import Conversation, Json
+
+NAME = "kimi_cli"
+HOLDS_TOOLS = False
+MEMBERS = ("role",)
+KEPT = (
+    "${KIMI_SHARE_DIR:-~/.kimi}/sessions/*/*/context.jsonl",
+    "${KIMI_SHARE_DIR:-~/.kimi}/sessions/*/*/subagents/*/context.jsonl",
+)
+
+_ROLES = ("system", "user", "assistant", "tool")
+_OWN = ("_system_prompt", "_checkpoint", "_usage")
+_ROW = ("role", "content", "tool_calls", "tool_call_id", "name", "partial")
+_ERROR = "<system>ERROR"
+
+
+def fits(found: list[Json]) -> str | None:
+    """Rows have roles, some of which only Kimi has, or parts for thoughts."""
+    rows = objects(found)
+    if len(rows) != len(found) or not all(isinstance(row.get("role"), str) for row in rows) or len(rows) < 1:
+        return None
+    own = sum(row["role"] in _OWN for row in rows)
+    thoughts = sum(_thinks(row) for row in rows)
+    others = any(row["role"] not in (*_ROLES, *_OWN) for row in rows)
+    if others or not (own or thoughts):
+        return None
+    return f"roles such as _checkpoint, or parts of the type think, in {own + thoughts} rows"
+
+
+def _thinks(row: Object) -> bool:
+    return any(part.get("type") == "think" for part in objects(row.get("content")))
+
+
+def beside(name: str) -> str | None:
+    """What is known of a sub-agent."""
+    return "meta.json" if name == "context.jsonl" else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+    """What the model saw; ``meta`` is what is known of a sub-agent.
+
+    Neither the model nor times nor the definitions of tools are kept in it.
+    """
+    unread, turns = Unread(), list[Logged]()
+    for place, line, row in entries(found, lines):
+        role = string(row, "role")
+        if role == "_system_prompt":
+            turns.append(Logged(f"entry {place}", {"role": "system", "content": row.get("content")}, Evidence(line)))
+        elif role in _OWN:
+            unread.one(f"row {role}")
+        else:
+            unread.rest("row", row, *_ROW)
+            turn = _turn(row)
+            turns.append(Logged(f"entry {place}", turn, Evidence(line, is_sampled=role == "assistant")))
+    if not turns:
+        return []
+    held = told(openai_chat, turns)
+    inner: Object = {"kind": "subagent"} if isinstance(meta, dict) and text(meta.get("agent_id")) else {}
+    return counted([Conversation(held.messages, [], origin=origin(held, **inner))], unread)
+
+
+def _turn(row: Object) -> Object:
+    """A row as a message of OpenAI chat."""
+    parts = listed(row.get("content"))
+    thoughts = [
+        string(part, "think") for part in objects(parts) if part.get("type") == "think" and string(part, "think")
+    ]
+    turn = {name: row[name] for name in ("role", "tool_call_id", "name") if row.get(name) is not None}
+    if isinstance(row.get("content"), list):
+        turn["content"] = [part for part in parts if at(part, "type") != "think"] or None
+    else:
+        turn["content"] = row.get("content")
+    if calls := objects(row.get("tool_calls")):
+        turn["tool_calls"] = [_call(call) for call in calls]
+    if thoughts and turn.get("role") == "assistant":
+        turn["reasoning_content"] = "\n\n".join(thoughts)
+    if turn.get("role") == "tool" and _first(turn["content"]).startswith(_ERROR):
+        turn[PRIVATE] = Private({"outcome": "failed"})
+    return turn
+
+
+def _call(call: Object) -> Object:
+    function = call.get("function")
+    if isinstance(function, dict) and function.get("arguments") is None:
+        function = {**function, "arguments": "{}"}
+    return {"id": call.get("id"), "type": "function", "function": function}
+
+
+def _first(content: Json) -> str:
+    return content if isinstance(content, str) else next((string(part, "text") for part in objects(content)), "")

@@ -1,0 +1,204 @@
+"""Kimi Code's wire files: records of what was put into the context, with the settings and the usage between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from chatsquash import jsonio
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats import openai_chat
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.threads import counted, text
+from chatsquash.formats.values import Object, at, count, listed, objects, string
+from chatsquash.model import Conversation, ConversationKind, Json
+
+NAME = "kimi_code"
+HOLDS_TOOLS = False
+MEMBERS = ("protocol_version", "event", "message")
+KEPT = ("${KIMI_CODE_HOME:-~/.kimi-code}/sessions/*/*/agents/*/wire.jsonl",)
+
+_EVENT, _MESSAGE = "context.append_loop_event", "context.append_message"
+_COMPACTION, _CLEAR, _UNDO = "context.apply_compaction", "context.clear", "context.undo"
+_FINISHED = {"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "length"}
+
+
+def fits(found: list[Json]) -> str | None:
+    """Records name what was put into the context."""
+    lines = objects(found)
+    own = sum(each.get("type") in (_EVENT, _MESSAGE) for each in lines)
+    return f"{_EVENT} or {_MESSAGE} in {own} lines" if own and len(lines) == len(found) else None
+
+
+def beside(name: str) -> str | None:
+    """What is known of the agents of the session."""
+    return "../../state.json" if name == "wire.jsonl" else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+    """What the model sees at the end, then what it saw before each compaction, and before the context was emptied.
+
+    The definitions of tools are not kept in it.
+    """
+    context = _Context()
+    for place, line, record in entries(found, lines):
+        context.add(f"entry {place}", line, record)
+    context.step_ends()
+    context.leave()
+    whole = context.conversations
+    agents = at(meta, "agents")
+    alone = next(iter(agents.values())) if isinstance(agents, dict) and len(agents) == 1 else None
+    inner = text(at(alone, "parentAgentId")) is not None
+    made = list[Conversation]()
+    for kind, number, turns in reversed(whole):
+        held = told(openai_chat, turns)
+        known: Object = {"id": str(number), "parent": str(number - 1)} if kind == "compacted" else {"id": str(number)}
+        known = known if len(whole) > 1 else {}
+        of: ConversationKind = "subagent" if inner and kind == "main" else kind
+        made.append(Conversation(held.messages, [], origin=origin(held, kind=of, **known)))
+    return counted(made, context.unread)
+
+
+@dataclass(slots=True)
+class _Context:
+    """What the model sees, as records change it."""
+
+    unread: Unread = field(default_factory=Unread)
+    turns: list[Logged] = field(default_factory=list)
+    system: Logged | None = None
+    model: str | None = None
+    kind: ConversationKind = "main"
+    conversations: list[tuple[ConversationKind, int, list[Logged]]] = field(default_factory=list)
+    step: Object | None = None
+    """The answer that is being given: its place, its line, its time, and what it holds so far."""
+
+    def add(self, place: str, line: int, record: Object) -> None:
+        """Take a record."""
+        of = string(record, "type")
+        time = moment(record.get("time"))
+        if of == "config.update":
+            self.model = text(record.get("model")) or self.model
+            if prompt := text(record.get("systemPrompt")):
+                self.system = Logged(place, {"role": "system", "content": prompt}, Evidence(line))
+            self.unread.rest("config.update", record, "type", "time", "agentId", "model", "systemPrompt", "cwd")
+        elif of == "llm.request":
+            self.model = text(record.get("model")) or self.model
+        elif of == _MESSAGE:
+            self.step_ends()
+            self._message(place, Evidence(line, time), record.get("message"))
+        elif of == _EVENT:
+            self._event(place, Evidence(line, time), record.get("event"))
+        elif of == _COMPACTION:
+            self._compaction(place, Evidence(line, time), record)
+        elif of == _CLEAR:
+            self.step_ends()
+            self.leave()
+            self.turns, self.kind = [], "main"
+        elif of == _UNDO:
+            self.step_ends()
+            self._undo(count(record.get("count")) or 0)
+        elif of == "usage.record":
+            self._usage(record.get("usage"))
+        else:
+            self.unread.one(f"record {of}")
+
+    def leave(self) -> None:
+        """Keep what was said so far as a conversation."""
+        if any(each.evidence.is_sampled for each in self.turns):
+            said = [self.system, *self.turns] if self.system else list(self.turns)
+            self.conversations.append((self.kind, len(self.conversations) + 1, said))
+
+    def step_ends(self) -> None:
+        """The answer that was being given is whole."""
+        step, self.step = self.step, None
+        if step is None or not (step["content"] or step["tool_calls"] or step["thoughts"]):
+            return
+        turn: Object = {"role": "assistant", "content": step["content"] or None}
+        turn |= {"tool_calls": step["tool_calls"]} if step["tool_calls"] else {}
+        turn |= {"reasoning_content": "\n\n".join(step["thoughts"])} if step["thoughts"] else {}
+        self.turns.append(Logged(step["place"], turn, step["evidence"]))
+        self.turns += step["results"]
+
+    def _message(self, place: str, evidence: Evidence, message: Json) -> None:
+        role = string(message, "role")
+        self.unread.rest("message", message, "role", "content", "toolCalls", "toolCallId", "origin", "id")
+        content, thoughts = _parted(at(message, "content"))
+        turn: Object = {"role": role, "content": content}
+        if calls := objects(at(message, "toolCalls")):
+            turn["tool_calls"] = [_call(call.get("id"), call.get("name"), call.get("args")) for call in calls]
+            turn["content"] = content or None
+        turn |= {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
+        turn |= {"tool_call_id": at(message, "toolCallId")} if role == "tool" else {}
+        self.turns.append(Logged(place, turn, evidence))
+
+    def _event(self, place: str, evidence: Evidence, event: Json) -> None:
+        of = string(event, "type")
+        if of == "step.begin" or (self.step is None and of in ("content.part", "tool.call")):
+            self.step_ends()
+            known = evidence._replace(is_sampled=True, model=self.model)
+            held: Object = {"content": [], "tool_calls": [], "thoughts": [], "results": []}
+            self.step = {"place": place, "evidence": known, **held}
+        step = self.step
+        if of == "content.part" and step is not None:
+            content, thoughts = _parted([at(event, "part")])
+            step["content"] += content if isinstance(content, list) else []
+            step["thoughts"] += thoughts
+        elif of == "tool.call" and step is not None:
+            step["tool_calls"].append(_call(at(event, "toolCallId"), at(event, "name"), at(event, "args")))
+        elif of == "tool.result":
+            result = Logged(place, _result(event), evidence)
+            (step["results"] if step is not None else self.turns).append(result)
+        elif of == "step.end":
+            if step is not None:
+                reason = text(at(event, "finishReason"))
+                step["evidence"] = step["evidence"]._replace(finish_reason=_FINISHED.get(reason or "", reason))
+            self._usage(at(event, "usage"))
+        elif of != "step.begin":
+            self.unread.one(f"event {of}")
+
+    def _usage(self, used: Json) -> None:
+        names = ("inputOther", "inputCacheRead", "inputCacheCreation")
+        asked = [tokens for name in names if (tokens := count(at(used, name))) is not None]
+        if self.step is not None and asked:
+            said = count(at(used, "output"))
+            self.step["evidence"] = self.step["evidence"]._replace(prompt_tokens=sum(asked), completion_tokens=said)
+
+    def _compaction(self, place: str, evidence: Evidence, record: Object) -> None:
+        """A summary stands for what was said, or for the first of it."""
+        self.step_ends()
+        self.unread.rest("compaction", record, "type", "time", "agentId", "summary", "compactedCount")
+        self.leave()
+        replaced = count(record.get("compactedCount"))
+        kept = self.turns[replaced:] if replaced else []
+        summary = Logged(place, {"role": "user", "content": string(record, "summary")}, evidence)
+        self.turns, self.kind = [summary, *kept], "compacted"
+
+    def _undo(self, times: int) -> None:
+        """The last prompts of the user are taken back, with what came of them."""
+        before = list(self.turns)
+        for _ in range(min(times, len(before))):
+            while self.turns and self.turns.pop().turn["role"] != "user":
+                pass
+        gone = before[len(self.turns) :]
+        if any(each.evidence.is_sampled for each in gone):
+            self.conversations.append(("branch", len(self.conversations) + 1, before))
+
+
+def _parted(content: Json) -> tuple[Json, list[str]]:
+    """A content without its thoughts, and these."""
+    parts = listed(content) if not isinstance(content, str) else [{"type": "text", "text": content}]
+    thoughts = [said for part in objects(parts) if part.get("type") == "think" and (said := string(part, "think"))]
+    return [part for part in parts if at(part, "type") != "think"], thoughts
+
+
+def _call(identity: Json, name: Json, given: Json) -> Object:
+    written = given if isinstance(given, str) else jsonio.dumps({} if given is None else given).decode()
+    return {"id": identity, "type": "function", "function": {"name": name, "arguments": written}}
+
+
+def _result(event: Json) -> Object:
+    output = at(event, "result", "output")
+    if output is not None and not isinstance(output, str | list):
+        output = jsonio.dumps(output).decode()
+    turn: Object = {"role": "tool", "tool_call_id": at(event, "toolCallId"), "content": output or ""}
+    failed: Object = {PRIVATE: Private({"outcome": "failed"})} if at(event, "result", "isError") is True else {}
+    return turn | failed

@@ -1,0 +1,75 @@
+"""Trajectories of mini-swe-agent: messages of OpenAI chat, each with what came of it."""
+
+from __future__ import annotations
+
+from chatsquash.formats import openai_chat
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.threads import counted, text
+from chatsquash.formats.values import Object, at, count, kind, objects, without
+from chatsquash.model import Conversation, Json
+
+NAME = "mini_swe_agent"
+HOLDS_TOOLS = False
+MEMBERS = ("trajectory_format",)
+
+_FILE = ("info", "messages", "trajectory_format", "instance_id")
+_EXTRA = ("timestamp", "response", "actions", "returncode", "raw_output", "cost", "model_response")
+
+
+def fits(found: list[Json]) -> str | None:
+    """The format names itself."""
+    value = found[0] if len(found) == 1 else None
+    named = at(value, "trajectory_format")
+    return f"trajectory_format {named}" if isinstance(named, str) and named.startswith("mini-swe-agent") else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """The messages up to the one that only says how the run ended.
+
+    The one tool, where it is a tool, is not defined in it.
+    """
+    del lines
+    value = found[0] if found else {}
+    unread = Unread()
+    unread.rest("trajectory", value, *_FILE)
+    unread.rest("info", at(value, "info"), "config")
+    messages = at(value, "messages")
+    if not isinstance(messages, list):
+        raise TurnError(f"messages are {kind(messages)}, not a list")
+    model = text(at(value, "info", "config", "model", "model_name"))
+    turns = list[Logged]()
+    for number, message in enumerate(messages):
+        where = f"messages[{number}]"
+        if not isinstance(message, dict):
+            raise TurnError(f"{where} is {kind(message)}, not an object")
+        extra = message.get("extra")
+        if text(at(extra, "exit_status")) or message.get("role") == "exit":
+            unread.one("message that says how the run ended")
+            continue
+        unread.rest("message.extra", extra, *_EXTRA)
+        turns.append(Logged(where, without(message, "extra"), _evidence(message, extra, model)))
+    if not turns:
+        return []
+    held = told(openai_chat, turns)
+    return counted([Conversation(held.messages, [], origin=origin(held))], unread)
+
+
+def _evidence(message: Object, extra: Json, model: str | None) -> Evidence:
+    """What the provider's own answer says."""
+    time = moment(at(extra, "timestamp"))
+    if message.get("role") != "assistant":
+        return Evidence(1, time)
+    answer = at(extra, "response")
+    used = at(answer, "usage")
+    choice = next(iter(objects(at(answer, "choices"))), {})
+    return Evidence(
+        line=1,
+        time=time,
+        is_sampled=True,
+        model=text(at(answer, "model")) or model,
+        prompt_tokens=count(at(used, "prompt_tokens")),
+        completion_tokens=count(at(used, "completion_tokens")),
+        finish_reason=text(choice.get("finish_reason")),
+        response_id=text(at(answer, "id")),
+    )

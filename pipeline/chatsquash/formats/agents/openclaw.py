@@ -1,0 +1,29 @@
+"""OpenClaw's session files: those of Pi, with entries of its own and what its gateway puts before texts."""
+
+from __future__ import annotations
+
+from chatsquash.formats.agents import pi
+from chatsquash.formats.values import objects
+from chatsquash.model import Conversation, Json
+
+NAME = "openclaw"
+HOLDS_TOOLS = False
+MEMBERS = ("cwd",)
+KEPT = (
+    "~/.openclaw/agents/*/sessions/*.jsonl",
+    "~/.clawdbot/agents/*/sessions/*.jsonl",
+    "~/.moltbot/agents/*/sessions/*.jsonl",
+)
+
+
+def fits(found: list[Json]) -> str | None:
+    """A session of Pi with entries, or prefixes of texts, that only OpenClaw writes."""
+    if not pi.is_session(found) or not pi.is_of_openclaw(found):
+        return None
+    own = any(each.get("type") == "custom" for each in objects(found[1:]))
+    return "a session with entries of openclaw" if own else "a session with the time before what the user wrote"
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """As those of Pi: what the gateway puts before a text stays, since the model saw it."""
+    return pi.conversations(found, lines)

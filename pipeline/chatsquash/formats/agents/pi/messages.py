@@ -1,0 +1,160 @@
+"""What the entries of a session say, as messages of Anthropic."""
+
+from __future__ import annotations
+
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
+from chatsquash.formats.threads import Step, text
+from chatsquash.formats.values import Object, at, compact, count, kind, listed, string, without
+from chatsquash.model import Json
+
+_ENTRY = ("type", "id", "parentId", "timestamp")
+_READ = {
+    "message": ("message",),
+    "compaction": ("summary", "firstKeptEntryId"),
+    "branch_summary": ("summary", "fromId"),
+    "custom_message": ("content", "customType", "display"),
+}
+"""What is read of the entries of each type that the model sees."""
+_USED = ("input", "cacheRead", "cacheWrite")
+_STOPS = {"stop": "stop", "toolUse": "tool_calls", "length": "length"}
+_SAID = {
+    "user": ("content",),
+    "assistant": ("content", "model", "usage", "stopReason", "provider", "api"),
+    "toolResult": ("content", "toolCallId", "toolName", "isError"),
+    "bashExecution": (
+        "command",
+        "output",
+        "exitCode",
+        "cancelled",
+        "truncated",
+        "fullOutputPath",
+        "excludeFromContext",
+    ),
+    "custom": ("content", "customType", "display"),
+    "hookMessage": ("content", "customType", "display"),
+    "branchSummary": ("summary", "fromId"),
+    "compactionSummary": ("summary",),
+}
+"""What is read of messages by their roles."""
+_COMPACTED = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
+_BRANCH = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
+
+
+def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Unread) -> Step:
+    """An entry; ``known`` are the places of all entries by their names."""
+    of = string(entry, "type")
+    if of not in _READ:
+        unread.one(f"entry of the type {of}")
+        return Step()
+    unread.rest(f"entry {of}", entry, *_ENTRY, *_READ[of])
+    evidence = Evidence(line, moment(entry.get("timestamp")))
+    match of:
+        case "compaction":
+            turn = _user(f"{_COMPACTED}{string(entry, 'summary')}\n</summary>")
+            kept = known.get(string(entry, "firstKeptEntryId")) if text(entry.get("firstKeptEntryId")) else None
+            return Step((Logged(place, turn, evidence),), is_summary=True, kept=kept)
+        case "branch_summary":
+            turns = [_user(f"{_BRANCH}{string(entry, 'summary')}</summary>")] if entry.get("summary") else []
+            return Step(tuple(Logged(place, turn, evidence) for turn in turns))
+        case "custom_message":
+            return Step((Logged(place, _user(_content(entry.get("content"))), evidence),))
+    return _message(place, evidence, entry.get("message"), unread)
+
+
+def _message(place: str, evidence: Evidence, message: Json, unread: Unread) -> Step:
+    if not isinstance(message, dict):
+        raise TurnError(f"{place} has a message that is {kind(message)}, not an object")
+    role = string(message, "role")
+    if role not in _SAID:
+        raise TurnError(
+            f"{place} has the role {compact(message.get('role'))[:40]}, which is none of {', '.join(_SAID)}"
+        )
+    unread.rest(f"message {role}", message, "role", "timestamp", *_SAID[role])
+    evidence = evidence._replace(time=moment(message.get("timestamp")) or evidence.time)
+    if role == "assistant":
+        return _assistant(place, evidence, message)
+    if role == "bashExecution" and message.get("excludeFromContext") is True:
+        unread.one("command that the model does not see")
+        return Step()
+    return Step((Logged(place, _said(role, message), evidence),))
+
+
+def _assistant(place: str, evidence: Evidence, message: Object) -> Step:
+    """What a model said; what failed or was broken off may be there in part."""
+    used = message.get("usage")
+    asked = [tokens for name in _USED if (tokens := count(at(used, name))) is not None]
+    known = evidence._replace(
+        is_sampled=True,
+        model=text(message.get("model")),
+        prompt_tokens=sum(asked) if asked else None,
+        completion_tokens=count(at(used, "output")),
+        finish_reason=_STOPS.get(string(message, "stopReason"), text(message.get("stopReason"))),
+    )
+    content = [_part(part) for part in _content(message.get("content"))]
+    if not content:
+        return Step(is_sampled=False)
+    return Step((Logged(place, {"role": "assistant", "content": content}, known),), is_sampled=True)
+
+
+def _said(role: str, message: Object) -> Object:
+    """What is sent in the user's name."""
+    match role:
+        case "toolResult":
+            failed = {"is_error": True} if message.get("isError") is True else {}
+            content = [_part(part) for part in _content(message.get("content"))]
+            result = {"type": "tool_result", "tool_use_id": message.get("toolCallId"), "content": content, **failed}
+            return {"role": "user", "content": [result]}
+        case "bashExecution":
+            return _user(_ran(message))
+        case "branchSummary":
+            return _user(f"{_BRANCH}{string(message, 'summary')}</summary>")
+        case "compactionSummary":
+            return _user(f"{_COMPACTED}{string(message, 'summary')}\n</summary>")
+    return {"role": "user", "content": [_part(part) for part in _content(message.get("content"))]}
+
+
+def _user(content: Json) -> Object:
+    return {"role": "user", "content": content if isinstance(content, str) else [_part(part) for part in content]}
+
+
+def _content(content: Json) -> list[Json]:
+    """A text or parts, as parts."""
+    return (
+        [{"type": "text", "text": content}]
+        if isinstance(content, str) and content
+        else [part for part in listed(content) if part != ""]
+    )
+
+
+def _part(part: Json) -> Json:
+    """A part of a message as a block."""
+    match part:
+        case {"type": "text", "text": str(said)}:
+            return {"type": "text", "text": said}
+        case {"type": "image", "data": str(data), "mimeType": str(mime)}:
+            return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
+        case {"type": "thinking", "redacted": True, "thinkingSignature": str(signature)}:
+            return {"type": "redacted_thinking", "data": signature}
+        case {"type": "thinking", "thinking": str(thought)}:
+            signed = {"signature": part["thinkingSignature"]} if text(part.get("thinkingSignature")) else {}
+            return {"type": "thinking", "thinking": thought, **signed}
+        case {"type": "toolCall", "id": identity, "name": name, **rest}:
+            more = without(rest, "type", "arguments")
+            return {"type": "tool_use", "id": identity, "name": name, "input": rest.get("arguments"), **more}
+    return part
+
+
+def _ran(message: Object) -> str:
+    """A command that the user ran himself, as the model is told of it."""
+    said = f"Ran `{string(message, 'command')}`\n"
+    output = string(message, "output")
+    said += f"```\n{output}\n```" if output else "(no output)"
+    code = message.get("exitCode")
+    if message.get("cancelled") is True:
+        said += "\n\n(command cancelled)"
+    elif type(code) is int and code != 0:
+        said += f"\n\nCommand exited with code {code}"
+    if message.get("truncated") is True and text(message.get("fullOutputPath")):
+        said += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
+    return said

@@ -1,0 +1,99 @@
+"""SWE-agent's trajectories: the history of an attempt, and what the model was asked at each step."""
+
+from __future__ import annotations
+
+from chatsquash.formats import openai_chat
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Unread, origin, told
+from chatsquash.formats.threads import counted, text
+from chatsquash.formats.values import Object, at, compact, kind, listed, members, objects, string
+from chatsquash.jsonio import value as parsed
+from chatsquash.model import Conversation, ConversationKind, Json
+
+NAME = "swe_agent"
+HOLDS_TOOLS = False
+MEMBERS = ("trajectory",)
+SUFFIXES = (".traj",)
+
+_FILE = ("environment", "trajectory", "history", "info", "replay_config", "attempts")
+_MESSAGE = (
+    *("role", "content", "message_type", "agent", "is_demo", "thought", "action", "tool_calls", "tool_call_ids"),
+    *("thinking_blocks", "tags", "cache_control"),
+)
+
+
+def fits(found: list[Json]) -> str | None:
+    """A trajectory has steps, a history and the environment that it ran in."""
+    value = members(found[0]) if len(found) == 1 else {}
+    fitting = isinstance(value.get("trajectory"), list) and "environment" in value
+    return "trajectory beside environment and info" if fitting and isinstance(value.get("info"), dict) else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """The best attempt, then the others; demonstrations are context.
+
+    The definitions of tools are not kept in it.
+    """
+    del lines
+    value = found[0] if found else {}
+    unread = Unread()
+    unread.rest("trajectory", value, *_FILE)
+    unread.rest("info", at(value, "info"))
+    model = text(at(value, "replay_config", "agent", "model", "name")) or _model(at(value, "replay_config"))
+    attempts = objects(at(value, "attempts")) or [value]
+    best = at(value, "info", "best_attempt_idx")
+    order = list(range(len(attempts)))
+    if type(best) is int and 0 <= best < len(attempts):
+        order = [best, *(place for place in order if place != best)]
+    whole = list[Conversation]()
+    for number, place in enumerate(order):
+        turns = _turns(attempts[place], f"attempts[{place}], " if len(attempts) > 1 else "", model, unread)
+        if turns:
+            held = told(openai_chat, turns)
+            of: ConversationKind = "branch" if number else "main"
+            known: Object = {"id": str(place + 1), "kind": of, "parent": str(order[0] + 1) if number else None}
+            whole.append(Conversation(held.messages, [], origin=origin(held, **(known if len(attempts) > 1 else {}))))
+    return counted(whole, unread)
+
+
+def _model(config: Json) -> str | None:
+    """The model that the run was set to, whose settings are a text in some versions."""
+    settings = parsed(config) if isinstance(config, str) else config
+    return text(at(settings, "agent", "model", "name"))
+
+
+def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> list[Logged]:
+    """The history of an attempt; without one what the last step was asked, and its answer."""
+    history = attempt.get("history")
+    if isinstance(history, list) and history:
+        return [_turn(message, f"{where}history[{at}]", model, unread) for at, message in enumerate(history)]
+    steps = listed(attempt.get("trajectory"))
+    last = next((step for step in reversed(objects(steps)) if listed(step.get("query"))), None)
+    if last is None:
+        return []
+    asked = listed(last["query"])
+    said = {"role": "assistant", "content": last.get("response")}
+    messages = [*asked, said] if last.get("response") else asked
+    return [_turn(message, f"{where}query[{at}]", model, unread) for at, message in enumerate(messages)]
+
+
+def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logged:
+    if not isinstance(message, dict):
+        raise TurnError(f"{where} is {kind(message)}, not an object")
+    unread.rest("message", message, *_MESSAGE)
+    role = message.get("role")
+    if role not in ("system", "user", "assistant", "tool"):
+        raise TurnError(f"{where} has the role {compact(role)[:40]}")
+    turn: Object = {"role": role, "content": message.get("content")}
+    if role == "tool":
+        ids = listed(message.get("tool_call_ids"))
+        turn["tool_call_id"] = ids[0] if ids else None
+    if role == "assistant":
+        if calls := objects(message.get("tool_calls")):
+            turn["tool_calls"] = calls
+            turn["content"] = turn["content"] or None
+        thoughts = [said for each in objects(message.get("thinking_blocks")) if (said := string(each, "thinking"))]
+        if thoughts:
+            turn["reasoning_content"] = "\n\n".join(thoughts)
+    is_sampled = role == "assistant" and message.get("is_demo") is not True
+    return Logged(where, turn, Evidence(1, None, is_sampled, model if is_sampled else None))

@@ -1,0 +1,227 @@
+"""VS Code's chat sessions of Copilot: an object of requests, or a log of operations that makes one."""
+
+from __future__ import annotations
+
+from chatsquash import jsonio
+from chatsquash.formats import openai_chat
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.threads import counted, text
+from chatsquash.formats.values import Object, at, count, kind, listed, members, objects, string
+from chatsquash.model import Conversation, ConversationKind, Json
+
+NAME = "vscode_chat"
+HOLDS_TOOLS = False
+MEMBERS = ("requests", "kind")
+KEPT = (
+    "<config>/Code/User/workspaceStorage/*/chatSessions/*.json*",
+    "<config>/Code/User/globalStorage/emptyWindowChatSessions/*.json*",
+)
+
+_SESSION = ("version", "sessionId", "creationDate", "lastMessageDate", "requests", "requesterUsername")
+_REQUEST = ("requestId", "message", "response", "result", "modelId", "timestamp", "isCanceled", "responseId")
+_ROUND = ("id", "response", "toolCalls", "thinking", "toolInputRetry")
+_LONGEST_PATH = 100
+_FURTHEST = 1_000_000
+"""Places of a list that an operation may name."""
+
+
+def fits(found: list[Json]) -> str | None:
+    """Requests have a message with a text and a list of what was answered; a log begins with such a session."""
+    if is_log(found):
+        state = at(found[0], "v")
+        return "an operation log of requests" if isinstance(at(state, "requests"), list) else None
+    value = found[0] if len(found) == 1 else None
+    requests = objects(at(value, "requests"))
+    known = bool(requests) and all(isinstance(at(each, "message"), dict) and "response" in each for each in requests)
+    return "requests[].message and response" if known else None
+
+
+def is_log(found: list[Json]) -> bool:
+    """Whether lines are operations, the first of which gives the state."""
+    return bool(found) and at(found[0], "kind") == 0 and isinstance(at(found[0], "v"), dict)
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """What the model sees at the end, then what it saw before each summary; a request that was taken back is gone.
+
+    Neither the system prompt nor the tools are kept in it.
+    """
+    del lines
+    value = _replayed(found) if is_log(found) else found[0] if found else None
+    requests = at(value, "requests")
+    if not isinstance(requests, list):
+        raise TurnError(f"the requests are {kind(requests)}, not a list")
+    unread = Unread()
+    unread.rest("session", value, *_SESSION)
+    eras: list[list[Logged]] = [[]]
+    for number, request in enumerate(requests):
+        _take(request, f"requests[{number}]", eras, unread)
+    told_of = [era for era in eras if any(each.evidence.is_sampled for each in era)] or eras[-1:]
+    made = list[Conversation]()
+    for number in range(len(told_of) - 1, -1, -1):
+        if told_of[number]:
+            held = told(openai_chat, told_of[number])
+            of: ConversationKind = "compacted" if number else "main"
+            known: Object = {"kind": of, "session_id": text(at(value, "sessionId"))}
+            if len(told_of) > 1:
+                known |= {"id": str(number + 1), "parent": str(number) if number else None}
+            made.append(Conversation(held.messages, [], origin=origin(held, **known)))
+    return counted(made, unread)
+
+
+def _take(request: Json, where: str, eras: list[list[Logged]], unread: Unread) -> None:
+    """What a request and its answer add to what the model sees."""
+    if not isinstance(request, dict):
+        raise TurnError(f"{where} is {kind(request)}, not an object")
+    unread.rest("request", request, *_REQUEST)
+    metadata = members(at(request, "result", "metadata"))
+    time = moment(request.get("timestamp"))
+    eras[-1].append(Logged(where, {"role": "user", "content": _asked(request, metadata)}, Evidence(1, time)))
+    rounds = objects(metadata.get("toolCallRounds"))
+    summaries = {string(each, "toolCallRoundId"): string(each, "text") for each in objects(metadata.get("summaries"))}
+    results = members(metadata.get("toolCallResults"))
+    known = Evidence(1, time, True, text(metadata.get("resolvedModel")) or text(request.get("modelId")))
+    for number, each in enumerate(rounds):
+        unread.rest("round", each, *_ROUND)
+        turn = _round(each)
+        is_last = number == len(rounds) - 1
+        tokens = (count(metadata.get("promptTokens")), count(metadata.get("outputTokens"))) if is_last else (None, None)
+        if turn is None:
+            continue
+        said = known._replace(prompt_tokens=tokens[0], completion_tokens=tokens[1])
+        eras[-1].append(Logged(where, turn, said))
+        for call in turn.get("tool_calls", []):
+            name = string(call, "id")
+            if name in results:
+                result = {"role": "tool", "tool_call_id": name, "content": _shown(results[name])}
+                eras[-1].append(Logged(where, result, Evidence(1)))
+        if summary := summaries.get(string(each, "id")):
+            eras.append([Logged(where, {"role": "user", "content": summary}, Evidence(1))])
+    if not rounds and (said_at_all := _screen(request, unread)):
+        eras[-1].append(Logged(where, {"role": "assistant", "content": said_at_all}, known))
+
+
+def _asked(request: Object, metadata: Object) -> Json:
+    """What the model was shown of the prompt, where that is kept; else what the user wrote."""
+    rendered = [said for part in objects(metadata.get("renderedUserMessage")) if (said := text(part.get("text")))]
+    message = request.get("message")
+    return "\n".join(rendered) or (message if isinstance(message, str) else string(message, "text"))
+
+
+def _round(held: Object) -> Object | None:
+    """An answer of the model: its text, its thoughts and its calls."""
+    calls = [
+        {
+            "id": call.get("id"),
+            "type": "function",
+            "function": {"name": call.get("name"), "arguments": _written(call.get("arguments"))},
+        }
+        for call in objects(held.get("toolCalls"))
+    ]
+    thinking = at(held, "thinking", "text")
+    thoughts = "".join(part for part in listed(thinking) if isinstance(part, str))
+    said = text(held.get("response"))
+    if not (calls or thoughts or said):
+        return None
+    turn: Object = {"role": "assistant", "content": said or (None if calls else "")}
+    turn |= {"tool_calls": calls} if calls else {}
+    return turn | ({"reasoning_content": thoughts} if thoughts else {})
+
+
+def _written(given: Json) -> str:
+    return given if isinstance(given, str) else jsonio.dumps({} if given is None else given).decode()
+
+
+def _shown(result: Json) -> str:
+    """The texts of a result, which may be a tree of what is rendered."""
+    found, waiting = list[str](), [result]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            found.append(each)
+        elif isinstance(each, list):
+            waiting += reversed(each)
+        elif isinstance(each, dict):
+            inner = [each[name] for name in ("content", "value", "node", "children", "text") if name in each]
+            if string(each, "mimeType") and "data" in each:
+                found.append(f"[{each['mimeType']}]")
+            waiting += reversed(inner)
+    return "".join(found)
+
+
+def _screen(request: Object, unread: Unread) -> str:
+    """What the screen shows of an answer, where nothing else is kept."""
+    said = list[str]()
+    for part in listed(request.get("response")):
+        of = string(part, "kind")
+        value = at(part, "value")
+        shown = value if isinstance(value, str) else string(value, "value")
+        if of in ("", "markdownContent") and (shown or string(at(part, "content"), "value")):
+            said.append(shown or string(at(part, "content"), "value"))
+        else:
+            unread.one(f"response of the kind {of or 'none'}")
+    return "".join(said)
+
+
+# Operations
+
+
+def _replayed(found: list[Json]) -> Json:
+    """The state that a log of operations comes to; raises ``TurnError`` for one that has no place."""
+    state: Json = at(found[0], "v")
+    for number, line in enumerate(found[1:], 2):
+        place = f"entry {number}"
+        path = at(line, "k")
+        if at(line, "kind") == 0:
+            state = at(line, "v")
+            continue
+        if not isinstance(path, list) or not path or len(path) > _LONGEST_PATH:
+            raise TurnError(f"{place} has a path that is {kind(path)}, not a list of names")
+        holder = state
+        for step in path[:-1]:
+            holder = _inside(holder, step)
+        _apply(holder, path[-1], line, place)
+    return state
+
+
+def _inside(holder: Json, step: Json) -> Json:
+    if isinstance(holder, dict) and isinstance(step, str):
+        return holder.get(step)
+    if isinstance(holder, list) and type(step) is int and 0 <= step < len(holder):
+        return holder[step]
+    return None
+
+
+def _apply(holder: Json, last: Json, line: Json, place: str) -> None:
+    """Set, push or delete at the end of a path."""
+    of, value = at(line, "kind"), at(line, "v")
+    if of == 2:
+        target = _inside(holder, last)
+        if target is None and isinstance(holder, dict) and isinstance(last, str):
+            target = holder[last] = []
+        if not isinstance(target, list):
+            raise TurnError(f"{place} adds to what is no list")
+        start = at(line, "i")
+        if type(start) is int and 0 <= start <= len(target):
+            del target[start:]
+        target.extend(value if isinstance(value, list) else [])
+        return
+    if isinstance(holder, dict) and isinstance(last, str):
+        if of == 3:
+            holder.pop(last, None)
+        else:
+            holder[last] = value
+    elif isinstance(holder, list) and type(last) is int and 0 <= last <= min(len(holder), _FURTHEST):
+        _at_place(holder, last, value, is_gone=of == 3)
+    else:
+        raise TurnError(f"{place} changes what is not there")
+
+
+def _at_place(holder: list[Json], last: int, value: Json, *, is_gone: bool) -> None:
+    if is_gone:
+        holder[last : last + 1] = [None] if last < len(holder) else []
+    elif last == len(holder):
+        holder.append(value)
+    else:
+        holder[last] = value

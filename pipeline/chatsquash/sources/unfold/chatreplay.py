@@ -1,0 +1,96 @@
+"""Debug exports of VS Code's chat: the prompts of a session, each with the requests that it led to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from chatsquash import jsonio
+from chatsquash.model import Json
+from chatsquash.sources.arrays import Readable, elements
+
+NAME = "chatreplay"
+WHAT = "`{exportedAt, totalPrompts, prompts: [{prompt, logs}]}`"
+SUFFIXES = (".json",)
+COPIES = True
+
+_BEGINS = re.compile(rb'[ \t\r\n]*+\{[ \t\r\n]*+"exportedAt"')
+_ROLES = ("system", "user", "assistant", "tool")
+_CACHE = 3
+"""The type of a part that only marks what is cached."""
+
+
+def fits(head: bytes) -> str | None:
+    """When it was exported, how many prompts there are, and these."""
+    known = _BEGINS.match(head) and b'"totalPrompts"' in head and b'"prompts"' in head
+    return "exportedAt, totalPrompts and prompts" if known else None
+
+
+def lines(file: Readable) -> Iterator[bytes]:
+    """A line for each request of each prompt; calls of tools among them say nothing more."""
+    for element in elements(file, ("prompts",)):
+        prompt = jsonio.value(element.data)
+        logs = prompt.get("logs") if isinstance(prompt, dict) else None
+        for log in logs if isinstance(logs, list) else []:
+            if isinstance(log, dict) and log.get("kind") == "request":
+                yield jsonio.dumps(_line(log))
+
+
+def _line(log: dict[str, Json]) -> dict[str, Json]:
+    metadata = _object(log.get("metadata"))
+    messages = _object(log.get("requestMessages")).get("messages")
+    response = _object(log.get("response"))
+    said = response.get("message")
+    texts = [part for part in said if isinstance(part, str)] if isinstance(said, list) else [said]
+    failed = log.get("type") not in (None, "ChatMLSuccess")
+    request = {
+        "model": metadata.get("model"),
+        "messages": [_message(each) for each in messages] if isinstance(messages, list) else messages,
+        "tools": metadata.get("tools"),
+    }
+    answer = {"role": "assistant", "content": "".join(filter(None, texts))}
+    whole = {
+        "model": metadata.get("model"),
+        "choices": [{"index": 0, "message": answer}],
+        "usage": metadata.get("usage"),
+    }
+    return {
+        "captured": NAME,
+        "timestamp": metadata.get("startTime") or log.get("time"),
+        "request": {name: value for name, value in request.items() if value is not None},
+        "response": {"error": log.get("type")} if failed else whole,
+    }
+
+
+def _message(message: Json) -> Json:
+    """A message as OpenAI chat has it."""
+    if not isinstance(message, dict):
+        return message
+    role = message.get("role")
+    made: dict[str, Json] = {"role": _ROLES[role] if type(role) is int and 0 <= role < len(_ROLES) else role}
+    content = message.get("content")
+    parts = [_part(part) for part in content if _kind(part) != _CACHE] if isinstance(content, list) else content
+    made["content"] = parts
+    for name, given in (("tool_calls", "toolCalls"), ("tool_call_id", "toolCallId"), ("name", "name")):
+        if message.get(given):
+            made[name] = message[given]
+    if made.get("tool_calls") and not parts:
+        made["content"] = None
+    return made
+
+
+def _kind(part: Json) -> Json:
+    return part.get("type") if isinstance(part, dict) else None
+
+
+def _part(part: Json) -> Json:
+    match part:
+        case {"type": 1, "text": str(said)}:
+            return {"type": "text", "text": said}
+        case {"type": 0, "imageUrl": shown}:
+            return {"type": "image_url", "image_url": shown}
+    return part
+
+
+def _object(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
