@@ -225,6 +225,15 @@ def cut_short(reason: str) -> Fact:
     return Fact(f"the log is read up to where that ended, {escaped(reason)}: see whether there is a better copy")
 
 
+@rule("info")
+def no_exchange(what: str, count: int) -> Fact:
+    """Reported when a log has lines that are no exchanges with a model, such as spans around those that are.
+
+    They count as blank lines.
+    """
+    return Fact(f"lines that are no exchange, {escaped(what)}, {count:,}: nothing of them is in a record")
+
+
 @rule("error")
 def cut_by_logger(what: str, count: int) -> Fact:
     """Reported when whoever wrote the log cut what it held: at a number of bytes, or with a mark in its place.

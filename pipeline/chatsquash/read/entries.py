@@ -79,12 +79,26 @@ class EntryReader:
                 if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
                     yield Skipped(line.number, "blank", line.size)
                     continue
+                if what := self._aside(line, problem):
+                    yield Skipped(line.number, "blank", line.size, found=(Repeated("no-exchange", (what,)),))
+                    continue
                 yield unreadable(Rejected(line.number, line.offset, line.length, problem.code, str(problem)), line.size)
                 rejected += 1
                 if rejected > bounds.rejected:  # each takes a thousand times the memory of its bytes
                     return bounds.too_many()
             else:
                 yield entry
+        return None
+
+    def _aside(self, line: Line, problem: LineError) -> str | None:
+        """What a line is that is no exchange, as its envelope tells it, which may also tell why it is none."""
+        if problem.code != "bad-entry" or not self._shape.envelope.unwrap:
+            return None
+        data = bytes(line.buffer[line.start : line.stop])
+        if what := envelopes.aside(data, self._shape.envelope):
+            return what
+        if why := envelopes.problem(data, self._shape.envelope):
+            problem.args = (why,)
         return None
 
     def _new(self, shape: Shape) -> _Stream:

@@ -141,13 +141,18 @@ def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int
     """The places of a log's lines, as in ``Log.spans``, by the ids that these name; ``None``: none."""
     places: dict[str | None, array[int]] = {}
     name: str | None = None
+    waiting = array("Q")
     for line in lines(file):
         data = bytes(line.buffer[line.start : line.stop])
         found = None if footprint.exceeds(data, options.max_memory) else members(data)
+        place = (line.number, line.offset, line.length, line.size - line.length)
+        if found is not None and envelopes.is_aside(found):  # which stays with the one before, or the first one
+            places.get(name, waiting).extend(place)
+            continue
         name = name if found is None else envelopes.session_id(found)
-        feed = line.size - line.length
-        places.setdefault(name, array("Q")).extend((line.number, line.offset, line.length, feed))
-    return places
+        places.setdefault(name, waiting).extend(place)
+        waiting = array("Q") if places[name] is waiting else waiting
+    return places or ({None: waiting} if waiting else {})
 
 
 def part(log: Log, spans: array[int]) -> Log:

@@ -27,6 +27,8 @@ _RULES: dict[str, Callable[..., Found]] = {
     "wrong-type": reading.wrong_type,
     "missing-parent": files.missing_parent,
     "client-text": files.client_text,
+    "cut-by-logger": reading.cut_by_logger,
+    "no-exchange": reading.no_exchange,
 }
 
 

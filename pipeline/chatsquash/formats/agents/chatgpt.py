@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsquash import jsonio
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
@@ -133,8 +134,9 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
         said = "\n\n".join(thoughts or recap)
         return {"role": "assistant", "content": None, "reasoning_content": said} if said else None
     if recipient != _ALL:
-        asked = content.get("text") if isinstance(content.get("text"), str) else _flat(content)
-        call = function_call(numbers.next(), recipient, asked)
+        asked = content["text"] if isinstance(content.get("text"), str) else _flat(content)
+        given = asked if isinstance(jsonio.value(asked), dict) else {"input": asked}
+        call = function_call(numbers.next(), recipient, given)
         return {"role": "assistant", "content": None, "tool_calls": [call]}
     said = _content(content, unread)
     return {"role": "assistant", "content": said} if said else None

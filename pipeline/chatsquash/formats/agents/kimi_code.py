@@ -51,8 +51,9 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     made = list[Conversation]()
     for kind, number, turns in reversed(whole):
         held = told(openai_chat, turns)
-        known: Object = {"id": str(number), "parent": str(number - 1)} if kind == "compacted" else {"id": str(number)}
-        known = known if len(whole) > 1 else {}
+        before = [other for of, other, _ in whole if of != "branch" and other < number]
+        parent = len(whole) if kind == "branch" else before[-1] if kind == "compacted" and before else None
+        known: Object = {"id": str(number), "parent": str(parent) if parent else None} if len(whole) > 1 else {}
         of: ConversationKind = "subagent" if inner and kind == "main" else kind
         made.append(Conversation(held.messages, [], origin=origin(held, kind=of, **known)))
     return counted(made, context.unread)
@@ -180,7 +181,8 @@ class _Context:
                 pass
         gone = before[len(self.turns) :]
         if any(each.evidence.is_sampled for each in gone):
-            self.conversations.append(("branch", len(self.conversations) + 1, before))
+            said = [self.system, *before] if self.system else before
+            self.conversations.append(("branch", len(self.conversations) + 1, said))
 
 
 def _parted(content: Json) -> tuple[Json, list[str]]:

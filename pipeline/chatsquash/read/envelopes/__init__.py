@@ -35,11 +35,15 @@ class Envelope(Protocol):
     unwrap: Callable[[Members], Members] | None
     """Gives ``request``, ``response``, ``status``, ``timestamp`` and ``session_id``; ``None``: they stand there.
 
-    And ``cut``, in words, where the logger cut something of them.
+    And, in words, ``cut``, where the logger cut something of them, and ``problem``, where there is no request.
     """
 
     def fits(self, line: Members) -> bool:
-        """Whether a line that has the members is one."""
+        """Whether a line that has the members is one.
+
+        A module may have two functions more: ``aside`` gives, in words, what a line is that is no exchange, since others
+        say the same; ``session`` gives the raw id of a line's session where no member of ``SESSION`` names it.
+        """
 
 
 PLAIN = cast("Envelope", plain)
@@ -79,19 +83,48 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
     if not (found and _fits(envelope, found)):
         return line
     taken = dict(envelope.unwrap(found))
+    taken.pop("problem", None)
     if told := taken.pop("cut", None):
         taken["cut_by_logger"] = told
     return joined(taken)
+
+
+def aside(line: bytes, envelope: Envelope) -> str | None:
+    """What a line is that is no exchange, in words, if its envelope knows such."""
+    ask: Callable[[Members], str | None] | None = getattr(envelope, "aside", None)
+    found = members(line) if ask else None
+    return ask(found) if ask and found and _fits(envelope, found) else None
+
+
+def problem(line: bytes, envelope: Envelope) -> str | None:
+    """Why there is no request in a line, as far as its envelope knows."""
+    found = members(line) if envelope.unwrap else None
+    if not (envelope.unwrap and found and _fits(envelope, found)):
+        return None
+    told = envelope.unwrap(found).get("problem")
+    return str(jsonio.loads(told)) if told else None
 
 
 def _fits(envelope: Envelope, line: Members) -> bool:
     return any(line.keys() >= needed for needed in envelope.NEEDS) and envelope.fits(line)
 
 
+def is_aside(found: Members) -> bool:
+    """Whether a line is no exchange, as its envelope tells."""
+    envelope = of_members(found)
+    ask: Callable[[Members], str | None] | None = getattr(envelope, "aside", None)
+    return ask is not None and ask(found) is not None
+
+
 def session_id(found: Members) -> str | None:
     """The session that a line names, wherever its envelope does; ``None`` if it names none."""
-    names = (of_members(found) or PLAIN).SESSION
-    raw = picked(found, names) or within(found.get("request")).get("session_id") or b""
+    envelope = of_members(found) or PLAIN
+    named: Callable[[Members], bytes | None] | None = getattr(envelope, "session", None)
+    raw = (
+        (named(found) if named else picked(found, envelope.SESSION))
+        or within(found.get("request")).get("session_id")
+        or b""
+    )
     if raw[:1] != b'"' and not raw.removeprefix(b"-").isdigit():
         return None
     try:

@@ -70,7 +70,8 @@ def _message(message: Json) -> Json:
     made: dict[str, Json] = {"role": _ROLES[role] if type(role) is int and 0 <= role < len(_ROLES) else role}
     content = message.get("content")
     parts = [_part(part) for part in content if _kind(part) != _CACHE] if isinstance(content, list) else content
-    made["content"] = parts
+    texts = [part["text"] for part in parts if isinstance(part, dict) and part.get("type") == "text"] if parts else []
+    made["content"] = "".join(texts) if parts and len(texts) == len(parts) else parts
     for name, given in (("tool_calls", "toolCalls"), ("tool_call_id", "toolCallId"), ("name", "name")):
         if message.get(given):
             made[name] = message[given]

@@ -11,7 +11,7 @@ from chatsquash.formats.agents.claude_code.paths import paths
 from chatsquash.formats.agents.claude_code.rows import rows
 from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.evidence import of, with_origin
-from chatsquash.formats.values import is_plain_name, string
+from chatsquash.formats.values import at, is_plain_name, string
 from chatsquash.model import Conversation, Json, Origin
 
 NAME = "claude_code"
@@ -29,6 +29,8 @@ _BESIDE = (
 
 def fits(found: list[Json]) -> str | None:
     """Most lines have a session's id beside their own, or are known to have none."""
+    if any(isinstance(at(line, "message", "parts"), list) for line in found):  # as Qwen Code has them
+        return None
     count = sum(map(_is_line, found))
     return f"sessionId and uuid in {count} of {len(found)} lines" if count * 2 > len(found) else None
 

@@ -47,8 +47,10 @@ def conversations_of(sample: Json, where: str, line: int, model: str | None, unr
         raise TurnError(f"{where} has messages that are {kind(messages)}, not a list")
     session: Object = {"session_id": _name(sample), **_reward(sample.get("scores"))}
     main = _turns(messages, where, line, known, unread)
-    tools = _tools(events[-1].get("tools")) if events else []
-    others = list(_others(events, sample, {_id(each) for each in objects(messages)}))
+    seen = {_id(each) for each in objects(messages)}
+    own = [each for each in events if _answer_id(each) in seen] or events
+    tools = _tools(own[-1].get("tools")) if own else []
+    others = list(_others(events, sample, seen))
     whole = list[Conversation]()
     several = bool(others)
     if main:
