@@ -15,7 +15,7 @@ def blocks(content: Json) -> list[Json]:
     return [made for block in listed(content) if (made := block_of(block)) is not None]
 
 
-def block_of(block: Json) -> Json:
+def block_of(block: Json) -> Json:  # noqa: PLR0911 - one for each kind
     """A block; one that is not known stays as it is, with a type that says so."""
     match block:
         case {"text": str(said)}:

@@ -41,8 +41,8 @@ class Envelope(Protocol):
     def fits(self, line: Members) -> bool:
         """Whether a line that has the members is one.
 
-        A module may have two functions more: ``aside`` gives, in words, what a line is that is no exchange, since others
-        say the same; ``session`` gives the raw id of a line's session where no member of ``SESSION`` names it.
+        A module may have two functions more: ``aside`` gives, in words, what a line is that is no exchange, since
+        others say the same; ``session`` gives the raw id of a line's session where no member of ``SESSION`` names it.
         """
 
 
@@ -82,7 +82,7 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
     found = members(line)
     if not (found and _fits(envelope, found)):
         return line
-    taken = dict(envelope.unwrap(found))
+    taken = {} if is_aside(found) else dict(envelope.unwrap(found))
     taken.pop("problem", None)
     if told := taken.pop("cut", None):
         taken["cut_by_logger"] = told

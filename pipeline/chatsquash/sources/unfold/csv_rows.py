@@ -1,0 +1,57 @@
+"""Rows of an export that stand in a CSV file; cells that hold JSON stay texts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from chatsquash import jsonio
+from chatsquash.sources.arrays import LONGEST, Readable
+from chatsquash.sources.unfold.rows import KINDS
+
+NAME = "CSV of rows"
+WHAT = "a CSV file whose columns are the members that another logger writes"
+SUFFIXES = (".csv",)
+COPIES = True
+
+
+def fits(head: bytes) -> str | None:
+    """The first line names the columns of one of the exports."""
+    line = head.partition(b"\n")[0]
+    if line[:1] in (b"{", b"[") or b"," not in line:
+        return None
+    names = {name.strip().strip('"') for name in line.decode("utf-8-sig", "replace").rstrip("\r").split(",")}
+    found = next((kind for kind in KINDS if kind <= names), None)
+    return f"columns {', '.join(sorted(found))}" if found else None
+
+
+def lines(file: Readable) -> Iterator[bytes]:
+    """A line for each row, without cells that are empty."""
+    csv.field_size_limit(LONGEST)
+    reader = csv.DictReader(io.TextIOWrapper(io.BufferedReader(_Raw(file)), "utf-8-sig", "replace", newline=""))
+    try:
+        for row in reader:
+            yield jsonio.dumps(
+                {name: cell for name, cell in row.items() if name is not None and cell not in (None, "")}
+            )
+    except csv.Error as problem:
+        raise ValueError(f"is broken in line {reader.line_num:,}: {problem}") from None
+
+
+class _Raw(io.RawIOBase):
+    """What is read as a file."""
+
+    def __init__(self, file: Readable) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, into: Any) -> int:
+        """As many bytes as come."""
+        data = self._file.read(len(into))
+        into[: len(data)] = data
+        return len(data)

@@ -1,0 +1,61 @@
+"""Rows of an export that stand in one JSON array, where each is an exchange as a gateway or a product logs it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+
+from chatsquash import jsonio
+from chatsquash.sources.arrays import Readable, elements
+
+NAME = "array of rows"
+WHAT = "a JSON array of lines that another logger writes"
+SUFFIXES = (".json",)
+COPIES = True
+
+_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\[[ \t\r\n]*+\{")
+_NAMES = re.compile(rb'"([A-Za-z_.]{1,60})"[ \t\r\n]*+:')
+KINDS = (
+    frozenset(("request", "response")),
+    frozenset(("request_body", "response_body")),
+    frozenset(("request_body", "request_id")),
+    frozenset(("run_type", "inputs")),
+    frozenset(("trace_id", "type", "start_time")),
+    frozenset(("traceId", "type", "startTime")),
+    frozenset(("attributes.openinference.span.kind", "start_time")),
+    frozenset(("attributes.llm.input_messages", "start_time")),
+    frozenset(("schemaType", "modelId", "operation")),
+    frozenset(("RequestBody", "ResponseBody")),
+    frozenset(("call_type", "messages")),
+    frozenset(("call_type", "proxy_server_request")),
+)
+"""The names that rows of an export have, all of one set."""
+
+
+def fits(head: bytes) -> str | None:
+    """The first row has the names of one of the exports."""
+    if not _BEGINS.match(head):
+        return None
+    named = _first(head)
+    found = next((kind for kind in KINDS if kind <= named), None)
+    return f"rows with {', '.join(sorted(found))}" if found else None
+
+
+def _first(head: bytes) -> set[str]:
+    """The names of the first row; of one that is longer than what is looked at, all names there."""
+    try:
+        first = next(elements(BytesIO(head)), None)
+    except ValueError:
+        return {name.decode() for name in _NAMES.findall(head)}
+    value = jsonio.value(first.data) if first else None
+    return set(value) if isinstance(value, dict) else set()
+
+
+def lines(file: Readable) -> Iterator[bytes]:
+    """Each row as it stands there, on one line."""
+    for element in elements(file):
+        yield element.data.translate(_ONE_LINE)
+
+
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
