@@ -16,7 +16,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from chatsquash.formats import bodies, formats
+from chatsquash.formats import bodies, formats, named
 from chatsquash.formats.base import TurnError
 from chatsquash.model import Conversation
 from tests.formats.table import rows
@@ -91,10 +91,37 @@ def numbered(name: str, number: Any) -> Turns:
     call = {"id": "a", "type": "function", "function": function}
     answer = {"role": "tool", "tool_call_id": "a", "name": "grep", "content": "ok"}
     form: Any = formats()[name]
-    turns: Turns = form.dump(Conversation([{"role": "assistant", "content": None, "tool_calls": [call]}, answer], []))[
-        form.TURNS
-    ]
+    asked = Conversation([{"role": "assistant", "content": None, "tool_calls": [call]}, answer], [])
+    turns: Turns = dumped(form, asked)[form.TURNS]
     return turns
+
+
+def dumped(form: Any, said: Conversation) -> dict[str, Any]:
+    """A request of a format; that of Bedrock, which is only read, is made of one to Anthropic."""
+    if hasattr(form, "dump"):
+        return dict(form.dump(said))
+    body = named("anthropic").dump(said)  # type: ignore[attr-defined]
+    turns = [{**turn, "content": list(map(_of_converse, _listed(turn["content"])))} for turn in body["messages"]]
+    tools = [
+        {"toolSpec": {"name": each["name"], "inputSchema": {"json": each.get("input_schema", {})}}}
+        for each in body.get("tools", [])
+    ]
+    system = {"system": list(map(_of_converse, _listed(body["system"])))} if "system" in body else {}
+    return {"messages": turns, **system, **({"toolConfig": {"tools": tools}} if tools else {})}
+
+
+def _listed(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _of_converse(block: Any) -> Any:
+    match block["type"]:
+        case "tool_use":
+            return {"toolUse": {"toolUseId": block["id"], "name": block["name"], "input": block["input"]}}
+        case "tool_result":
+            content = list(map(_of_converse, _listed(block["content"])))
+            return {"toolResult": {"toolUseId": block["tool_use_id"], "content": content}}
+    return {"text": block["text"]}
 
 
 # How a request comes out of the one before
@@ -239,7 +266,7 @@ def growing(name: str, requests: int, wrap: Callable[..., bytes] = plain) -> tup
     form: Any = formats()[name]
     style, messages, lines, needed = Style("default"), conversation(requests), [], 0
     for number in range(requests):
-        request = {"model": "m", **form.dump(Conversation(messages[: 2 + 2 * number], TOOLS))}
+        request = {"model": "m", **dumped(form, Conversation(messages[: 2 + 2 * number], TOOLS))}
         lines.append(wrap(request, None, number, style))
-        needed = len(write(request[form.TURNS], style, style.random(""))) + len(json.dumps(request["tools"]))
+        needed = len(write(request[form.TURNS], style, style.random(""))) + len(json.dumps(request[form.TOOLS[0]]))
     return b"\n".join(lines) + b"\n", needed

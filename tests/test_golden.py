@@ -7,6 +7,7 @@ import pytest
 import chatsquash
 from chatsquash import convert, convert_session
 from chatsquash.formats import documents, formats
+from chatsquash.sources.suffixes import DOCUMENTS, LOGS
 from chatsquash.translate import conversations
 from tests import golden
 
@@ -40,7 +41,7 @@ def test_every_folder_is_a_case_and_holds_nothing_else():
     assert sorted(folders) == CASES
     for case in CASES:
         assert {path.name for path in case.iterdir()} <= {"logs", "expected.jsonl", "options.json", "README.md"}
-        suffixes = {".jsonl", ".json"} if case.parent.name in documents.names() else {".jsonl"}
+        suffixes = {*LOGS, *DOCUMENTS, ".md"}
         assert {path.suffix for path in golden.logs(case)} <= suffixes
 
 

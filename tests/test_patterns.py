@@ -56,6 +56,9 @@ RUNNING = {
     ],
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.sources.compression", "self._kind.begins"): [("match", kind) for kind in KINDS],
+    ("chatsquash.sources.arrays", "b'\\\\}[ \\\\t\\\\r\\\\n]*+,[ \\\\t\\\\r\\\\n]*+' + re.escape(begun[0])"): [
+        ("search", re.compile(rb"\}[ \t\r\n]*+,[ \t\r\n]*+" + re.escape(b'{"id":')))
+    ],
     ("chatsquash.stores.address", "_HOSTS[scheme]"): [
         ("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()
     ],

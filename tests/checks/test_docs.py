@@ -44,7 +44,7 @@ SEVERITIES = {
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null calls-without-tools
         tool-parameters tool-name unknown-role
-        empty-dataset eval-overlap unsearched-line redaction-failed no-sample joined-reply not-rendered""",
+        empty-dataset cut-by-logger archive-member cut-archive unreadable-archive eval-overlap unsearched-line redaction-failed no-sample joined-reply not-rendered""",
     "error warning": "session-id-mismatch timestamp-order",
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
@@ -58,7 +58,7 @@ SEVERITIES = {
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
         not-read client-text template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost
         reasoning-withheld reasoning-restored context-restored supplied-tools supplied-system arguments-unchecked
-        reordered cut-to-fit sent-context""",
+        reordered cut-to-fit sent-context no-exchange""",
 }
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from chatsquash.checks import copies, existing, in_force, phrases, reading
+from chatsquash.checks import archives, copies, existing, in_force, phrases, reading
 
 HINT = " (--on-invalid keep converts it all the same)"
 
@@ -153,6 +153,12 @@ ROWS = [
         "error",
         "the log is read up to where that ended, it \\x1b: see whether",
     ),
+    (archives.unreadable_archive("x\n"), "unreadable-archive", "error", "not read: x\\n; expand it yourself"),
+    (archives.cut_archive("x\n"), "cut-archive", "error", "read up to a place only: x\\n"),
+    (archives.archive_member("is a link"), "archive-member", "error", "not read, since it is a link: expand it"),
+    (reading.cut_by_logger("a text", 3), "cut-by-logger", "error", "the logger cut a text, 3 times: see whether"),
+    (reading.cut_by_logger("a text", 1), "cut-by-logger", "error", "the logger cut a text: see whether"),
+    (reading.no_exchange("run of the type x", 2), "no-exchange", "info", "no exchange, run of the type x, 2: nothing"),
     (
         copies.second_copy("a\n.jsonl"),
         "second-copy",

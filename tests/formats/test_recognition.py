@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from chatsquash import formats
 from chatsquash.formats import NO_RANK, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
 
-ALL = ["gemini", "openai_responses", "anthropic", "ollama", "openai_chat"]
+ALL = ["gemini", "openai_responses", "anthropic", "bedrock", "ollama", "openai_chat"]
 PLAIN = "chat messages without the marks of any provider"
 
 
@@ -150,7 +150,7 @@ NEITHER = [
 def test_what_is_no_chat_is_none(sentence, request_, response):
     found = recognise(request_, response, None)
     assert (found.name, found.rank) == (None, NO_RANK), found.why
-    assert found.why.endswith("; known are gemini, openai_responses, anthropic, ollama, openai_chat")
+    assert found.why.endswith("; known are gemini, openai_responses, anthropic, bedrock, ollama, openai_chat")
 
 
 def test_nothing_known_says_what_was_seen():

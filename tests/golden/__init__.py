@@ -15,6 +15,7 @@ import json
 from pathlib import Path
 
 from chatsquash import Options
+from chatsquash.formats import documents
 
 ROOT = Path(__file__).parent
 WRITTEN = ROOT / "written"
@@ -27,13 +28,15 @@ def cases() -> list[Path]:
 
 def logs(case: Path) -> list[Path]:
     """The logs of a case; what lies in folders beside them is told by them."""
-    return sorted(path for path in (case / "logs").iterdir() if path.is_file())
+    files = [path for path in (case / "logs").iterdir() if path.is_file()]
+    files = files or [path for path in (case / "logs").rglob("*") if path.is_file()]
+    return sorted(path for path in files if not any(Path(each).is_file() for each in documents.owners(str(path))))
 
 
 def source(case: Path, log: Path) -> Path | list[bytes]:
     """The lines of a log, or its path where other files tell something of it."""
-    has_folders = any(path.is_dir() for path in (case / "logs").iterdir())
-    return log if has_folders else log.read_bytes().split(b"\n")
+    has_others = any(path.is_dir() or path.suffix != ".jsonl" for path in (case / "logs").iterdir())
+    return log if has_others else log.read_bytes().split(b"\n")
 
 
 def is_of_logs_alone(case: Path) -> bool:

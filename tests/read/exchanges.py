@@ -135,10 +135,40 @@ OLLAMA = Exchange(
         said(done=True, content=""),
     ],
 )
+BEDROCK = Exchange(
+    {
+        "system": [{"text": "s"}],
+        "messages": [{"role": "user", "content": [{"text": "grüße 🙂"}]}],
+        "toolConfig": {"tools": [{"toolSpec": {"name": "grep", "description": "d", "inputSchema": {"json": SCHEMA}}}]},
+    },
+    {
+        "output": {
+            "message": {
+                "role": "assistant",
+                "content": [{"text": "looking"}, {"toolUse": {"toolUseId": "a", "name": "grep", "input": {}}}],
+            }
+        },
+        "stopReason": "tool_use",
+    },
+    [
+        {"messageStart": {"role": "assistant"}},
+        {"contentBlockDelta": {"delta": {"text": "look"}, "contentBlockIndex": 0}},
+        {"contentBlockDelta": {"delta": {"text": "ing"}, "contentBlockIndex": 0}},
+        {
+            "contentBlockStart": {
+                "start": {"toolUse": {"toolUseId": "a", "name": "grep"}},
+                "contentBlockIndex": 1,
+            }
+        },
+        {"contentBlockDelta": {"delta": {"toolUse": {"input": "{}"}}, "contentBlockIndex": 1}},
+        {"messageStop": {"stopReason": "tool_use"}},
+    ],
+)
 EXCHANGES = {
     "openai_chat": CHAT,
     "openai_responses": RESPONSES,
     "anthropic": ANTHROPIC,
+    "bedrock": BEDROCK,
     "gemini": GEMINI,
     "ollama": OLLAMA,
 }

@@ -17,6 +17,7 @@ from chatsquash.read.sessions import split
 from chatsquash.sources.find import discover
 from chatsquash.sources.open import opened
 from tests.conftest import log_line
+from tests.samples.table import agents
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_logs" / "documents").iterdir())
 CALLED = {"role": "assistant", "content": None, "toolCalls": [{"id": "a", "name": "ls", "arguments": {}}]}
@@ -66,7 +67,7 @@ def test_every_sample_is_told(path):
 
 
 def test_there_is_a_sample_of_every_format():
-    assert {path.stem.partition("-")[0] for path in SAMPLES} == set(formats.names())
+    assert {path.stem.partition("-")[0] for path in SAMPLES} | {name for name, _ in agents()} == set(formats.names())
 
 
 NONE = [

@@ -146,6 +146,10 @@ CALLS = {
         "role": "assistant",
         "content": [{"type": "tool_use", "name": "f", "id": ident, "input": {}}],
     },
+    "bedrock": lambda ident: {
+        "role": "assistant",
+        "content": [{"toolUse": {"name": "f", "toolUseId": ident, "input": {}}}],
+    },
     "ollama": lambda ident: {"role": "assistant", "tool_calls": [{"id": ident, "function": {"name": "f"}}]},
     "openai_chat": lambda ident: {"role": "assistant", "tool_calls": [{"id": ident, "function": {"name": "f"}}]},
 }

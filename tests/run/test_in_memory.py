@@ -31,12 +31,14 @@ def test_the_samples_give_what_a_run_writes(tmp_path, log, sessions_by):
     options = Options(group_by="none", sessions_by=sessions_by)
     expected = written(log, tmp_path, options)
     assert records(log, options) == expected
-    assert records(log.read_bytes().split(b"\n"), options) == expected
+    if log.parent.name not in ("apim", "chatreplay"):  # whose lines are made of a file
+        assert records(log.read_bytes().split(b"\n"), options) == expected
 
 
 def test_some_samples_hold_several_sessions():
     several = {log.name for log in LOGS if len(convert_session(log)) > 1}
-    assert several == {"oumi-bakery-training.jsonl", "oumi_history-choir.json", "proxy.jsonl"}
+    conversations = {"conversations.json", "primes.chatreplay.json"}
+    assert several == {"oumi-bakery-training.jsonl", "oumi_history-choir.json", "proxy.jsonl", *conversations}
 
 
 OPTIONS = [

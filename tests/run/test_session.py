@@ -337,6 +337,11 @@ OF_RUNS = {
     "cut-short",
     "second-copy",
     "second-copy-differs",
+    "archive-member",
+    "cut-archive",
+    "unreadable-archive",
+    "cut-by-logger",  # tests/run/test_cut.py has them
+    "no-exchange",
 }
 MADE_ELSEWHERE = {
     "not-read",

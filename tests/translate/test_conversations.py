@@ -4,7 +4,6 @@ import copy
 import doctest
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,11 @@ import chatsquash
 from chatsquash import chat
 from chatsquash.blocks import Call, Media, Reasoning, Result, Text
 from chatsquash.errors import UsageError
+from chatsquash.formats import documents
 from chatsquash.model import Conversation
+from chatsquash.options import Options
+from chatsquash.read import documents as read_documents
+from chatsquash.sources.open import opened
 from chatsquash.translate import conversations
 from chatsquash.translate.conversations import dump, known, load, load_all, losses, recognise, writable
 from chatsquash.translate.losses import differences
@@ -34,10 +37,11 @@ from tests.formats.kinds import (  # fmt: skip
     turn,
     user,
 )
+from tests.samples.table import agents
 
-SAMPLES = Path(__file__).parents[2] / "sample_logs" / "documents"
 EXCHANGES = ("gemini", "openai_responses", "anthropic", "ollama", "openai_chat")
-READ_ONLY = ("atif", "claude_code", "codex", "gemini_cli", "goose", "openhands", "otel")
+LOGGED_ONLY = ("bedrock",)
+READ_ONLY = tuple(name for name in documents.names() if not hasattr(documents.named(name), "dump"))
 TEXT_ONLY = ("oumi_history",)
 WRITTEN = ("clippy", "model_messages", "oumi", "portable", "pydantic_ai", "vercel_ai")
 TOOL = {
@@ -53,9 +57,9 @@ HAS_TOOLS = (*EXCHANGES, "oumi")
 
 
 def sample(name):
-    (path, *_) = sorted(path for path in SAMPLES.iterdir() if path.stem.startswith(f"{name}-"))
-    data = path.read_text("utf-8")
-    return list(map(json.loads, data.splitlines())) if path.suffix == ".jsonl" else [json.loads(data)]
+    path = next(path for each, path in agents() if each == name)
+    with opened(str(path), Options()) as file:
+        return read_documents.look(file).objects
 
 
 def bare(messages):
@@ -64,7 +68,7 @@ def bare(messages):
 
 
 def test_the_formats():
-    assert set(known()) == {*EXCHANGES, *READ_ONLY, *WRITTEN, *TEXT_ONLY}
+    assert set(known()) == {*EXCHANGES, *LOGGED_ONLY, *READ_ONLY, *WRITTEN, *TEXT_ONLY}
     assert set(writable()) == {*EXCHANGES, *WRITTEN, *TEXT_ONLY}
 
 

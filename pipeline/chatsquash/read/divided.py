@@ -69,7 +69,7 @@ def divided(file: BinaryIO, forced: str | None, options: Options, head: bytes | 
     if head.startswith(DATABASE):
         return _of_database(file, forced, options)
     for name, module in _dividing().items():
-        if forced in (None, name) and (found := _of_module(file, name, module)):
+        if module.begins(head) and forced in (None, name) and (found := _of_module(file, name, module)):
             return found
     if _OBJECTS.match(head):
         return _of_array(file, forced, options)

@@ -131,13 +131,23 @@ class _Window:
         self.is_ended = wanted > 0
         return len(self.data) > before
 
-    def match(self, pattern: re.Pattern[bytes], group: int) -> re.Match[bytes] | None:
-        """The next token, if it is whole."""
+    def bracket(self) -> bytes | None:
+        """Go behind the next bracket."""
         while True:
-            found = pattern.match(self.data, self.at)
-            if found and found.group(group) is not None:
+            found = _BRACKET.match(self.data, self.at)
+            if found and found[1]:
                 self.at = found.end()
-                return found
+                return found[1]
+            if self.is_ended or not self.more():
+                return None
+
+    def token(self) -> bytes | None:
+        """Go behind the next string or bracket."""
+        while True:
+            found = _TOKEN.match(self.data, self.at)
+            if found:
+                self.at = found.end()
+                return bytes(found[1] or found[2])
             if self.is_ended or not self.more():
                 return None
 
@@ -145,16 +155,16 @@ class _Window:
 def _enter(window: _Window, path: tuple[str, ...]) -> bool:
     """Go behind the bracket with which the array begins."""
     for name in path:
-        if _token(window) != b"{" or not _member(window, name):
+        if window.token() != b"{" or not _member(window, name):
             return False
-    return _token(window) == b"["
+    return window.token() == b"["
 
 
 def _member(window: _Window, name: str) -> bool:
     """Go behind the name of a member of the object that was just entered."""
     spelled = b'"%b"' % name.encode()
     depth = 1
-    while depth and (token := _token(window)) is not None:
+    while depth and (token := window.token()) is not None:
         if token in _OPEN:
             depth += 1
         elif token in _CLOSING:
@@ -162,17 +172,6 @@ def _member(window: _Window, name: str) -> bool:
         elif depth == 1 and token == spelled and _is_name(window):
             return True
     return False
-
-
-def _token(window: _Window) -> bytes | None:
-    """The next string or bracket."""
-    while True:
-        found = _TOKEN.match(window.data, window.at)
-        if found:
-            window.at = found.end()
-            return bytes(found[1] or found[2])
-        if window.is_ended or not window.more():
-            return None
 
 
 def _is_name(window: _Window) -> bool:
@@ -185,10 +184,10 @@ def _is_name(window: _Window) -> bool:
 
 def _next_element(window: _Window) -> int | None:
     """Where the next element begins; ``None`` behind the last one."""
-    found = window.match(_BRACKET, 1)
+    found = window.bracket()
     if found is None:
         raise ValueError("ends before its array does")
-    if found[1] not in _OPEN:
+    if found not in _OPEN:
         return None
     return window.at - 1
 
@@ -196,8 +195,8 @@ def _next_element(window: _Window) -> int | None:
 def _close(window: _Window) -> bool:
     """Go behind the bracket with which the element ends; whether it is there."""
     depth = 0
-    while found := window.match(_BRACKET, 1):
-        depth += 1 if found[1] in _OPEN else -1
+    while found := window.bracket():
+        depth += 1 if found in _OPEN else -1
         if depth == 0:
             return True
     return False

@@ -20,8 +20,7 @@ KEPT = ()
 SUFFIXES = (".md",)
 
 _STARTED = "# aider chat started at "
-_HISTORY = re.compile(rb"\s*+# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
-_LOG = re.compile(rb"\s*+TO LLM \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_BEGINS = re.compile(rb"\s*+(?:# aider chat started at|TO LLM) \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _LONGEST = 256 << 20
 _MODEL = re.compile(r"> (?:Main )?[Mm]odel: (\S+)")
 _USER, _TOLD = "#### ", "> "
@@ -35,11 +34,15 @@ def fits(found: list[Json]) -> str | None:
     return "runs of aider" if made else None
 
 
+def begins(head: bytes) -> bool:
+    """Whether a file that begins so may be a history or a log."""
+    return _BEGINS.match(head) is not None
+
+
 def divided(file: BinaryIO) -> list[bytes] | None:
-    """A history is one unit; ``None`` for a text that begins otherwise."""
-    file.seek(0)
-    head = file.read(256) or b""
-    return [b""] if _HISTORY.match(head) or _LOG.match(head) else None
+    """A text that begins as one does is one unit."""
+    del file
+    return [b""]
 
 
 def objects(file: BinaryIO, unit: bytes) -> list[Json]:
@@ -81,7 +84,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     exchanges = list[tuple[str, list[Logged]]]()
     for place, _, value in entries(found, None):
         written = value.get("lines")
-        if not isinstance(written, list) or not all(isinstance(line, str) for line in written):
+        if not isinstance(written, list) or not written or not all(isinstance(line, str) for line in written):
             raise TurnError(f"entry {place} has no lines")
         line = count(value.get("line")) or 1
         if value.get("aider") == "exchange":

@@ -40,7 +40,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     unread.rest("trajectory", value, *_FILE)
     unread.rest("info", at(value, "info"))
     model = text(at(value, "replay_config", "agent", "model", "name")) or _model(at(value, "replay_config"))
-    attempts = objects(at(value, "attempts")) or [value]
+    attempts = objects(at(value, "attempts")) or [members(value)]
     best = at(value, "info", "best_attempt_idx")
     order = list(range(len(attempts)))
     if type(best) is int and 0 <= best < len(attempts):

@@ -45,10 +45,14 @@ def assemble(events: list[Json]) -> Stream:
             body["stopReason"] = stop.get("stopReason")
         elif isinstance(told := event.get("metadata"), dict):
             body["usage"] = told.get("usage")
-        elif (failed := next((name for name in event if name.endswith("Exception")), None)) is not None:
+        elif (failed := next(filter(_is_error, event), None)) is not None:
             return Stream({"error": event[failed]}, whole=True)
     content = [_finished(built[place]) for place in sorted(built)]
     return Stream({"output": {"message": {"role": role, "content": content}}, **body}, is_whole)
+
+
+def _is_error(name: str) -> bool:
+    return name == "error" or name.endswith("Exception")
 
 
 def _place(holder: Object) -> int:

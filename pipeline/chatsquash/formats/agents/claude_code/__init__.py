@@ -18,6 +18,10 @@ NAME = "claude_code"
 HOLDS_TOOLS = False
 """Only newer versions keep definitions, and not in every file."""
 MEMBERS = ("sessionId", "leafUuid", "messageId")
+KEPT = (
+    "${CLAUDE_CONFIG_DIR:-~/.claude}/projects/**/*.jsonl",
+    "<config>/Claude/local-agent-mode-sessions/**/projects/**/*.jsonl",
+)
 
 _TREE = ("user", "assistant", "system", "attachment", "progress")
 _BESIDE = (

@@ -15,6 +15,10 @@ from chatsquash.model import Conversation, Json, Message, Origin, Repeated
 NAME = "codex"
 HOLDS_TOOLS = False
 MEMBERS = ("payload", "instructions")
+KEPT = (
+    "${CODEX_HOME:-~/.codex}/sessions/**/*.jsonl*",
+    "${CODEX_HOME:-~/.codex}/archived_sessions/**/*.jsonl*",
+)
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
 _BETWEEN_AGENTS = "inter_agent_communication"

@@ -14,6 +14,7 @@ from chatsquash.model import Conversation, Json, Origin
 NAME = "gemini_cli"
 HOLDS_TOOLS = False
 MEMBERS = ("$set", "$rewindTo", "projectHash", "id", "history")
+KEPT = ("~/.gemini/tmp/*/chats/**/*.json*",)
 
 _UPDATES = ("$set", "$rewindTo")
 

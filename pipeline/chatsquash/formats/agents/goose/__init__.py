@@ -19,6 +19,10 @@ from chatsquash.model import Conversation, Json, Message
 NAME = "goose"
 HOLDS_TOOLS = False
 MEMBERS = ("working_dir", "content")
+KEPT = (
+    "${GOOSE_PATH_ROOT:-<data>/goose}/**/sessions.db",
+    "${GOOSE_PATH_ROOT:-<data>/goose}/**/sessions/*.jsonl",
+)
 
 _TURNS = ("conversation", "messages")
 _BESIDE = (*_TURNS, "message_count", "description")

@@ -38,6 +38,11 @@ def fits(found: list[Json]) -> str | None:
     return "eval and samples beside status" if is_log and "status" in value else None
 
 
+def begins(head: bytes) -> bool:
+    """Whether a file that begins so may be a zip file."""
+    return head.startswith(zips.BEGINS)
+
+
 def divided(file: BinaryIO) -> list[bytes] | None:
     """The samples of a zip file, each by the beginning of its name; ``None`` for any other file."""
     held = zips.directory(file)

@@ -10,7 +10,8 @@ from typing import Any, BinaryIO
 from chatsquash import decoders
 from chatsquash.formats.base import TurnError
 
-_BEGINS = b"PK\3\4"
+BEGINS = b"PK\3\4"
+"""What a zip file begins with."""
 _LOCAL = struct.Struct("<4s22xHH")
 """What stands before an entry: a mark, and how long its name and its extra field are."""
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
@@ -25,7 +26,7 @@ def directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
     Raises ``TurnError`` for one that is damaged.
     """
     file.seek(0)
-    if file.read(len(_BEGINS)) != _BEGINS:
+    if file.read(len(BEGINS)) != BEGINS:
         return None
     try:
         with zipfile.ZipFile(file) as archive:
@@ -38,7 +39,7 @@ def entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
     """What an entry holds; raises ``TurnError`` for one that is damaged, encrypted, or larger than is read."""
     file.seek(info.header_offset)
     head = file.read(_LOCAL.size)
-    if len(head) < _LOCAL.size or not head.startswith(_BEGINS) or info.flag_bits & 1:
+    if len(head) < _LOCAL.size or not head.startswith(BEGINS) or info.flag_bits & 1:
         raise TurnError(f"{info.filename} cannot be read")
     _, name, extra = _LOCAL.unpack(head)
     file.seek(info.header_offset + int(_LOCAL.size) + int(name) + int(extra))

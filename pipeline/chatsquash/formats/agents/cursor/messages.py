@@ -1,0 +1,118 @@
+"""Messages as the AI SDK 4 has them, which Cursor sends to models, as turns of OpenAI chat."""
+
+from __future__ import annotations
+
+from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats.calls import function_call
+from chatsquash.formats.evidence import Unread
+from chatsquash.formats.parts import data_url, image
+from chatsquash.formats.values import Object, at, compact, listed, objects, string
+from chatsquash.model import Json
+
+MODEL = "lastUsedModel"
+_OPTIONS = "providerOptions"
+_MESSAGE = ("role", "content", "id", _OPTIONS)
+_CURSOR = ("modelProviderMessageId", "isSummary", "highLevelToolCallResult", "modelName")
+_RESULT = "highLevelToolCallResult"
+_PART = {
+    "text": ("type", "text"),
+    "reasoning": ("type", "text", "signature"),
+    "redacted-reasoning": ("type", "data"),
+    "tool-call": ("type", "toolCallId", "toolName", "args", "input"),
+    "tool-result": ("type", "toolCallId", "toolName", "result", "output", "experimental_content", "isError"),
+}
+"""The members that are read of parts."""
+
+
+def is_summary(message: Object) -> bool:
+    """Whether a message stands for others that were compacted."""
+    return at(message, _OPTIONS, "cursor", "isSummary") is True
+
+
+def named_model(message: Object) -> str:
+    """The model that a message names, in itself or in one of its parts."""
+    holders = (message, *objects(message.get("content")))
+    names = (string(at(each, _OPTIONS, "cursor"), "modelName") for each in holders)
+    return next((name for name in names if name), "")
+
+
+def turns(message: Object, model: str, unread: Unread) -> list[Object]:
+    """The turns of a message, of which a tool's has one for each result."""
+    unread.rest("message", message, *_MESSAGE)
+    unread.rest("message.providerOptions", message.get(_OPTIONS), "cursor")
+    unread.rest("message.providerOptions.cursor", at(message, _OPTIONS, "cursor"), *_CURSOR)
+    for part in objects(message.get("content")):
+        of = string(part, "type")
+        unread.rest(f"message.content.{of}", part, *_PART.get(of, tuple(part)), _OPTIONS)
+        unread.rest("message.content.providerOptions.cursor", at(part, _OPTIONS, "cursor"), *_CURSOR)
+    role, content = message.get("role"), message.get("content")
+    if role == "tool":
+        unread.rest(f"message.{_RESULT}", at(message, _OPTIONS, "cursor", _RESULT), "isError")
+        return [
+            _result(part, message)
+            if string(part, "type") == "tool-result"
+            else {"role": "user", "content": [_part(part)]}
+            for part in objects(content)
+        ]
+    if role == "assistant":
+        return [said(content, model)]
+    return [{"role": role, "content": list(map(_part, content)) if isinstance(content, list) else content}]
+
+
+def said(content: Json, model: str) -> Object:
+    """What an assistant says: reasoning, texts and calls."""
+    thoughts, shown, calls = list[Json](), list[Json](), list[Json]()
+    for part in listed(content):
+        match part:
+            case {"type": "reasoning", "text": str(text), **more}:
+                thoughts.append(thought(text, string(more, "signature"), "", model))
+            case {"type": "redacted-reasoning", "data": str(data)}:
+                thoughts.append(thought("", "", data, model))
+            case {"type": "tool-call", "toolName": name, **more}:
+                calls.append(function_call(more.get("toolCallId"), name, more.get("args", more.get("input"))))
+            case _:
+                shown.append(_part(part))
+    return {"role": "assistant", "content": shown or None, **with_more(thoughts, calls)}
+
+
+def with_more(thoughts: list[Json], calls: list[Json]) -> Object:
+    """Reasoning and calls as members of a message."""
+    return {**({"reasoning_details": thoughts} if thoughts else {}), **({"tool_calls": calls} if calls else {})}
+
+
+def thought(text: str, signature: str, hidden: str, model: str) -> Object:
+    """A block of reasoning; only a model of Anthropic's tells who signed or encrypted it."""
+    of = "anthropic-claude-v1" if "claude" in model.lower() else "unknown"
+    if hidden:
+        return {"type": "reasoning.encrypted", "data": hidden, "format": of}
+    return {"type": "reasoning.text", "text": text, "format": of, **({"signature": signature} if signature else {})}
+
+
+def result(call: Json, name: Json, content: Json, outcome: str) -> Object:
+    """The result of a call, and how that came out."""
+    named = {"name": name} if isinstance(name, str) and name else {}
+    told = Private({"outcome": outcome} if outcome else {})
+    return {"role": "tool", "tool_call_id": call, **named, "content": content, **({PRIVATE: told} if told else {})}
+
+
+def _result(part: Object, message: Object) -> Object:
+    high = at(message, _OPTIONS, "cursor", _RESULT)
+    flags = (part.get("isError"), at(high, "isError"), at(high, "output", "isError"))
+    shown = [_part(each) for each in listed(part.get("experimental_content"))]
+    value = part.get("result", part.get("output"))
+    is_seen = value is None or any(string(each, "type") == "image_url" for each in shown)
+    content = shown if shown and is_seen else value if value is not None else ""
+    if isinstance(content, list) and not is_seen:
+        content = compact(content)
+    return result(part.get("toolCallId"), part.get("toolName"), content, "failed" if True in flags else "")
+
+
+def _part(part: Json) -> Json:
+    """A part of a content; an image is data or lies at an address."""
+    match part:
+        case {"type": "image", "image": str(data)} | {"type": "image", "data": str(data)}:
+            mime = string(part, "mimeType") or string(part, "mediaType") or "image/png"
+            return image(data if ":" in data[:20] else data_url(mime, data))
+        case {"type": "text", "text": str(text)}:
+            return {"type": "text", "text": text}
+    return part

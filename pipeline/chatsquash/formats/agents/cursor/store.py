@@ -1,0 +1,167 @@
+"""What the CLI keeps of a session: messages by their hashes, and roots that list them, of which the last one counts."""
+
+from __future__ import annotations
+
+from chatsquash import jsonio
+from chatsquash.formats import openai_chat
+from chatsquash.formats.agents.cursor import eras
+from chatsquash.formats.agents.cursor.messages import MODEL, is_summary, named_model, turns
+from chatsquash.formats.agents.cursor.protobuf import root
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.values import Object, kind, members, string
+from chatsquash.model import Conversation, Json
+
+_STORE = ("agentId", "latestRootBlobId", "createdAt", MODEL, "messages", "lists", "unread")
+_HIDDEN = "blobEncryptionKey"
+"""A member of the metadata of which not even the name is told."""
+_PLAIN = ("agentId", "latestRootBlobId", "createdAt", MODEL)
+_ROLES = ("system", "user", "assistant", "tool")
+
+
+def is_one(value: Json) -> bool:
+    """Whether an object is what ``from_rows`` makes of a store."""
+    return isinstance(value, dict) and value.keys() >= {"latestRootBlobId", "messages", "lists"}
+
+
+# Reading the rows
+
+
+def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
+    """A store as one object: its messages, and the lists that its roots make of them, the last root's first.
+
+    Raises ``TurnError`` for one whose last root or messages are missing.
+    """
+    known = _metadata(meta)
+    last = string(known, "latestRootBlobId")
+    if not last:
+        return []
+    held = {row["id"]: _bytes(row.get("data")) for row in blobs if isinstance(row.get("id"), str)}
+    if last not in held:
+        raise TurnError("the store has no blob for its latestRootBlobId")
+    reader = _Store(held)
+    first, fields = reader.list_of(last)
+    lists = [first, *(found for blob in held if blob != last and (found := reader.earlier(blob)))]
+    used = {ident: reader.message(ident) for each in lists for ident in each}
+    unread = {f"store.{name}": 1 for name in sorted(known) if name not in (*_PLAIN, _HIDDEN)}
+    unread |= {f"root.field {number}": count for number, count in fields.items()}
+    plain = {name: known[name] for name in _PLAIN if name in known}
+    return [{**plain, "messages": used, "lists": lists, "unread": unread}]
+
+
+def _metadata(rows: list[Object]) -> Object:
+    """The one value beside the blobs, which is JSON in hexadecimal digits."""
+    row = next((row for row in rows if row.get("key") == "0"), rows[0] if rows else None)
+    data = _bytes(row.get("value")) if row else b"{}"
+    try:
+        data = data if data.lstrip()[:1] == b"{" else bytes.fromhex(data.decode("ascii"))
+        value = jsonio.loads(data)
+    except (ValueError, RecursionError):
+        raise TurnError("the store has metadata that are no JSON") from None
+    if not isinstance(value, dict):
+        raise TurnError(f"the store has metadata that are {kind(value)}, not an object")
+    return value
+
+
+def _bytes(cell: Json) -> bytes:
+    if isinstance(cell, str):
+        return cell.encode("utf-8", "surrogateescape")
+    return cell if isinstance(cell, bytes) else b""
+
+
+class _Store:
+    """Blobs by their ids, with the messages among them once they are parsed."""
+
+    def __init__(self, blobs: dict[str, bytes]) -> None:
+        self._blobs = blobs
+        self._messages: dict[str, Object | None] = {}
+        self._ids = {raw: ident for ident in blobs if (raw := _hash(ident))}
+
+    def message(self, ident: str) -> Object | None:
+        """A message; ``None`` for a blob that is none."""
+        if ident not in self._messages:
+            data = self._blobs[ident]
+            value = jsonio.value(data) if data[:1] == b"{" else None
+            is_said = isinstance(value, dict) and value.get("role") in _ROLES
+            self._messages[ident] = value if is_said else None
+        return self._messages[ident]
+
+    def list_of(self, last: str) -> tuple[list[str], dict[int, int]]:
+        """The messages of the last root, all of which must be there, and its other fields."""
+        found = root(self._blobs[last])
+        if found is None:
+            raise TurnError("the store has a last root that is no message of protobuf")
+        idents = []
+        for number, raw in enumerate(found.references):
+            ident = self._ids.get(raw)
+            if ident is None or self.message(ident) is None:
+                raise TurnError(f"the store has no message for reference {number} of its last root")
+            idents.append(ident)
+        return idents, found.others
+
+    def earlier(self, blob: str) -> list[str]:
+        """The messages of a root that was the last one once; empty for any other blob."""
+        data = self._blobs[blob]
+        found = root(data) if data[:2] == b"\x0a\x20" else None
+        idents = [self._ids.get(raw, "") for raw in found.references] if found else []
+        return idents if all(ident and self.message(ident) for ident in idents) else []
+
+
+def _hash(ident: str) -> bytes:
+    """The bytes of an id in hexadecimal digits; none for any other."""
+    try:
+        return bytes.fromhex(ident)
+    except ValueError:
+        return b""
+
+
+# Reading the object
+
+
+def conversations(place: str, line: int, value: Object, unread: Unread) -> list[Conversation]:
+    """What the last root lists, then what roots before it listed that it does not go on from."""
+    unread.rest("store", value, *_STORE)
+    for name, count in members(value.get("unread")).items():
+        for _ in range(count if type(count) is int and 0 < count <= 1_000 else 1):
+            unread.one(name)
+    lists = _lists(place, value)
+    known: Object = {"session_id": string(value, "agentId") or None}
+    started = moment(value.get("createdAt"))
+    known |= {"started": started.at, "ended": started.at} if started else {}
+    model = string(value, MODEL)
+    found = []
+    for number, era in enumerate(eras.eras(lists)):
+        held = told(
+            openai_chat, _logged(f"{place}, list {number + 1}", line, era, model, unread if not number else Unread())
+        )
+        linked = {"id": era.id, "kind": era.kind, "parent": era.parent}
+        found.append(Conversation(held.messages, [], origin=origin(held, **known, **linked)))
+    return found
+
+
+def _lists(place: str, value: Object) -> list[list[eras.Said]]:
+    """The lists with their messages in place of the ids."""
+    messages, lists = value.get("messages"), value.get("lists")
+    if not isinstance(messages, dict) or not isinstance(lists, list):
+        raise TurnError(f"{place} has no messages and lists of them")
+    said = {ident: eras.said(each, is_summary(each)) for ident, each in messages.items() if isinstance(each, dict)}
+    found = []
+    for number, idents in enumerate(lists):
+        if not isinstance(idents, list) or not all(isinstance(each, str) and each in said for each in idents):
+            raise TurnError(f"{place} has a list {number + 1} that names messages that are not there")
+        found.append([said[ident] for ident in idents])
+    return found
+
+
+def _logged(place: str, line: int, era: eras.Era, last_model: str, unread: Unread) -> list[Logged]:
+    found = []
+    for number, said in enumerate(era.messages):
+        message = said.message
+        is_sampled = message.get("role") == "assistant" and number not in era.copied and not said.is_summary
+        model = named_model(message) or last_model or None
+        options = members(members(message.get("providerOptions")).get("cursor"))
+        known = Evidence(line, None, True, model, response_id=string(options, "modelProviderMessageId") or None)
+        where = f"{place}, message {number + 1}"
+        made = turns(message, model or "", unread)
+        found += [Logged(where, turn, known if is_sampled else Evidence(line)) for turn in made]
+    return found

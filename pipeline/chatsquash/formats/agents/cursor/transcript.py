@@ -1,0 +1,119 @@
+"""Transcripts of Cursor's agents: what was said and called, without the results of calls."""
+
+from __future__ import annotations
+
+from chatsquash.formats import openai_chat
+from chatsquash.formats.agents.cursor.messages import result, thought, with_more
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import function_call
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.values import Object, at, compact, listed, string
+from chatsquash.model import Conversation, Json
+
+_ROLES = ("system", "user", "assistant")
+_ENDS = "turn_ended"
+_OTHERS = ("type", "uuid", "sessionId", "id")
+"""Members of lines of other agents."""
+_LINE = ("role", "message", "timestamp", "model")
+_REDACTED = "[REDACTED]"
+"""What stands in place of reasoning, at the end of a text or alone."""
+
+
+def is_one(found: list[Json]) -> bool:
+    """Whether all lines are messages with nothing around them, or say that a turn ended."""
+    said = 0
+    for line in found:
+        if not isinstance(line, dict):
+            return False
+        if line.get("type") == _ENDS and "message" not in line:
+            continue
+        message = line.get("message")
+        if line.get("role") not in _ROLES or not isinstance(message, dict) or any(name in line for name in _OTHERS):
+            return False
+        if not isinstance(message.get("content"), str | list):
+            return False
+        said += 1
+    return said > 0
+
+
+def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
+    """The one that the lines are."""
+    reader = _Reader(unread)
+    turns = [each for place, line, value in placed for each in reader.read(f"entry {place}", line, value)]
+    found = told(openai_chat, turns)
+    return [Conversation(found.messages, [], origin=origin(found))] if found.messages else []
+
+
+class _Reader:
+    """The turns of lines."""
+
+    def __init__(self, unread: Unread) -> None:
+        self._unread = unread
+
+    def read(self, place: str, line: int, value: Object) -> list[Logged]:
+        role, message = value.get("role"), value.get("message")
+        if role is None and isinstance(value.get("type"), str):
+            self._unread.one(f"line of the type {value['type']}")
+            return []
+        if role not in _ROLES or not isinstance(message, dict):
+            raise TurnError(f"{place} has the role {compact(role)[:40]} and a message that is none")
+        self._unread.rest("line", value, *_LINE)
+        self._unread.rest("line.message", message, "role", "content")
+        known = Evidence(line, moment(value.get("timestamp")))
+        if role == "assistant":
+            known = known._replace(is_sampled=True, model=string(value, "model") or None)
+        content = message.get("content")
+        if not isinstance(content, str | list):
+            raise TurnError(f"{place} has a content that is neither a text nor a list")
+        turns = _turns(role, content, known.model or "")
+        if not turns:
+            self._unread.one("reply of which nothing is kept")
+        return [Logged(place, turn, known) for turn in turns]
+
+
+def _turns(role: Json, content: Json, model: str) -> list[Object]:
+    if role != "assistant":
+        return _heard(role, content)
+    shown, thoughts, calls = list[Json](), list[Json](), list[Json]()
+    for part in listed(content):
+        match part:
+            case str(text) | {"type": "text", "text": str(text)}:
+                said, is_redacted = _shown(text)
+                thoughts += [thought("", "", _REDACTED, model)] if is_redacted else []
+                shown += [{"type": "text", "text": said}] if said else []
+            case {"type": "tool_use", "name": name, **more}:
+                calls.append(function_call(more.get("id"), name, more.get("input")))
+            case {"type": "thinking", "thinking": str(text), **more}:
+                thoughts.append(thought(text, string(more, "signature"), "", model))
+            case {"type": "redacted-reasoning" | "redacted_thinking", "data": str(data)}:
+                thoughts.append(thought("", "", data, model))
+            case _:
+                shown.append(part)
+    is_bare = not shown and not calls and all(each.get("data") == _REDACTED for each in thoughts)
+    if is_bare and thoughts:
+        return []
+    return [{"role": "assistant", "content": shown or None, **with_more(thoughts, calls)}]
+
+
+def _shown(text: str) -> tuple[str, bool]:
+    """A text without the mark of reasoning that is withheld, and whether it had that."""
+    said = text.rstrip()
+    if said == _REDACTED or said.endswith(f"\n{_REDACTED}"):
+        return said.removesuffix(_REDACTED).rstrip("\n"), True
+    return text, False
+
+
+def _heard(role: Json, content: Json) -> list[Object]:
+    """What others say, and results of calls, which only few versions have."""
+    if isinstance(content, str):
+        return [{"role": role, "content": content}]
+    answers = [part for part in content if at(part, "type") == "tool_result"]
+    others = [part for part in content if at(part, "type") != "tool_result"]
+    found = [_answer(part) for part in answers]
+    return [*found, {"role": role, "content": others}] if others or not found else found
+
+
+def _answer(part: Object) -> Object:
+    failed = "failed" if part.get("is_error") is True else ""
+    content = part.get("content")
+    return result(part.get("tool_use_id"), None, "" if content is None else content, failed)

@@ -1,0 +1,138 @@
+"""Messages of Hermes as turns of OpenAI chat: reasoning stands in several members that repeat each other."""
+
+from __future__ import annotations
+
+from chatsquash import jsonio
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Unread, moment
+from chatsquash.formats.values import Object, compact, kind, objects, string, without
+from chatsquash.model import Json
+
+_JSON = "\0json:"
+"""What a content begins with in the database that is no text."""
+_ROLES = ("user", "assistant", "tool")
+_REASONING, _DETAILS, _ITEMS = ("reasoning_content", "reasoning"), "reasoning_details", "codex_reasoning_items"
+_READ = (
+    *("id", "session_id", "role", "content", "api_content", "tool_call_id", "tool_calls", "tool_name", "timestamp"),
+    *("finish_reason", *_REASONING, _DETAILS, _ITEMS, "active", "compacted", "_compressed_summary"),
+)
+_SUMMARIES = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]:")
+_REVIEWS = (
+    "Review the conversation above and update the skill library",
+    "Review the conversation above and consider saving to memory",
+)
+"""What the prompts of reviews begin with, which older versions kept among the user's."""
+
+
+def is_said(message: Object) -> bool:
+    """Whether a model sees a message; others are notes, which Hermes takes out."""
+    return message.get("role") in _ROLES
+
+
+def content(message: Object) -> Json:
+    """What a message says: a text, or parts of OpenAI's."""
+    held = message.get("content")
+    if isinstance(held, str) and held.startswith(_JSON):
+        return jsonio.value(_bytes(held.removeprefix(_JSON)), held)
+    return held
+
+
+def is_summary(message: Object) -> bool:
+    """Whether a message stands for others that were compressed."""
+    said = content(message)
+    return message.get("_compressed_summary") in (1, True) or (
+        isinstance(said, str) and said.lstrip()[:40].startswith(_SUMMARIES)
+    )
+
+
+def is_review(message: Object) -> bool:
+    """Whether a message asks for a review, which is no part of the conversation."""
+    said = content(message)
+    return message.get("role") == "user" and isinstance(said, str) and said.lstrip()[:80].startswith(_REVIEWS)
+
+
+def turn(place: str, message: Object, unread: Unread) -> Object:
+    """A message as OpenAI chat has it, as it was sent; raises ``TurnError`` for calls that are no JSON."""
+    unread.rest("message", message, *_READ)
+    role, said = message["role"], content(message)
+    if role == "user":
+        return {"role": role, "content": string(message, "api_content") or said}
+    if role == "tool":
+        named = {"name": string(message, "tool_name")} if string(message, "tool_name") else {}
+        return {
+            "role": role,
+            "tool_call_id": message.get("tool_call_id"),
+            **named,
+            "content": "" if said is None else said,
+        }
+    calls = list(map(_call, objects(_parsed(place, message, "tool_calls"))))
+    thoughts = _thoughts(place, message)
+    return {"role": role, "content": said or None, **thoughts, **({"tool_calls": calls} if calls else {})}
+
+
+def evidence(message: Object, line: int, model: str, *, is_copied: bool) -> Evidence:
+    """What is known of a message; a copy and a summary are none of the model's replies here."""
+    known = Evidence(line, moment(message.get("timestamp")))
+    if message.get("role") != "assistant" or is_copied or is_summary(message):
+        return known
+    return known._replace(is_sampled=True, model=model or None, finish_reason=string(message, "finish_reason") or None)
+
+
+def _thoughts(place: str, message: Object) -> Object:
+    """Reasoning as members of a message: its text, and blocks that say more."""
+    text = next((said for name in _REASONING if (said := string(message, name)).strip()), "")
+    details = _parsed(place, message, _DETAILS) or [*map(_item, objects(_parsed(place, message, _ITEMS)))]
+    held = {"reasoning_content": text} if text else {}
+    return {**held, **({_DETAILS: details} if details else {})}
+
+
+def _item(item: Object) -> Object:
+    """An item of OpenAI Responses as a block of reasoning."""
+    said = "\n\n".join(text for each in objects(item.get("summary")) if (text := string(each, "text")))
+    known = {"id": item.get("id"), "data": item.get("encrypted_content"), "summary": said or None}
+    return {"type": "reasoning.encrypted", "format": "openai-responses-v1", **without(known)}
+
+
+def _call(call: Object) -> Object:
+    """A call, whose id is that which its result names."""
+    named = {"id": call["call_id"]} if call.get("call_id") else {}
+    return {**{name: value for name, value in call.items() if name != "call_id"}, **named}
+
+
+def _parsed(place: str, message: Object, name: str) -> Json:
+    """A member that may be spelled as JSON."""
+    value = message.get(name)
+    if not isinstance(value, str) or not value:
+        return value
+    try:
+        return jsonio.loads(_bytes(value))
+    except (ValueError, RecursionError):
+        raise TurnError(f"{place} has {name} that are no JSON") from None
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape" if _is_escaped(text) else "surrogatepass")
+
+
+def _is_escaped(text: str) -> bool:
+    """Whether all surrogates in a text stand for bytes that are no UTF-8."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def identity(message: Object, *, with_time: bool = True) -> bytes:
+    """What tells a message from others; a copy has the same."""
+    names = ("role", "content", "tool_call_id", "tool_calls", "tool_name", *(["timestamp"] if with_time else []))
+    return compact([message.get(name) for name in names]).encode("utf-8", "surrogatepass")
+
+
+def checked(place: str, message: Json) -> Object:
+    """A message; raises ``TurnError`` for what is none."""
+    if not isinstance(message, dict):
+        raise TurnError(f"{place} is {kind(message)}, not an object")
+    if not isinstance(message.get("role"), str):
+        raise TurnError(f"{place} has no role")
+    return message

@@ -1,0 +1,60 @@
+"""opencode's and Kilo's sessions: databases of two generations, a tree of files, and exports."""
+
+from __future__ import annotations
+
+from chatsquash.formats.agents.opencode import newer
+from chatsquash.formats.agents.opencode.database import families as families
+from chatsquash.formats.agents.opencode.database import from_rows as from_rows
+from chatsquash.formats.agents.opencode.database import tables as tables
+from chatsquash.formats.agents.opencode.files import beside as beside
+from chatsquash.formats.agents.opencode.files import further as further
+from chatsquash.formats.agents.opencode.files import is_session, joined
+from chatsquash.formats.agents.opencode.files import owner as owner
+from chatsquash.formats.agents.opencode.session import Reader
+from chatsquash.formats.evidence import Unread, entries
+from chatsquash.formats.values import at, string
+from chatsquash.model import Conversation, Json
+
+NAME = "opencode"
+HOLDS_TOOLS = False
+MEMBERS = ("info", "projectID")
+KEPT = (
+    "<data>/opencode/opencode*.db",
+    "<data>/opencode/storage/session/*/*.json",
+    "${OPENCODE_DB:-}",
+    "<data>/kilo/kilo.db",
+)
+
+_ID = "ses_"
+
+
+def fits(found: list[Json]) -> str | None:
+    """A session's id begins with ``ses_``; its messages are parts beside what is said of them, or have types."""
+    if len(found) == 1 and is_session(found[0]):
+        return "an id that begins with ses_ beside projectID"
+    if found and all(map(_is_export, found)):
+        return "info.id that begins with ses_, and messages"
+    return None
+
+
+def _is_export(value: Json) -> bool:
+    messages = at(value, "messages")
+    is_named = string(at(value, "info"), "id").startswith(_ID)
+    return is_named and isinstance(messages, list) and all(map(_is_message, messages))
+
+
+def _is_message(value: Json) -> bool:
+    is_older = isinstance(at(value, "parts"), list) and at(value, "info", "role") in ("user", "assistant")
+    return is_older or (isinstance(value, dict) and value.get("type") in newer.TYPES)
+
+
+def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+    """What the model sees of each session, what it saw before each compaction, and what was undone.
+
+    Neither the system prompt nor the tools are kept, but for what clients add to the prompt.
+    """
+    reader = Reader(Unread())
+    for place, number, value in entries(found, lines):
+        session = joined(value, meta, reader.unread) if is_session(value) else value
+        reader.add(session, f"entry {place}", number)
+    return reader.conversations()

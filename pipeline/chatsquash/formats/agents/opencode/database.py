@@ -1,0 +1,154 @@
+"""opencode's database, of both generations: the rows of its tables, each session as its export."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatsquash.formats.agents.opencode.rows import key, named, order, parsed, readable, roots
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import moment
+from chatsquash.formats.values import Object, kind
+from chatsquash.model import Json
+
+_SESSION = ("id", "parent_id", "time_created")
+_OLDER = {"message": ("id", "session_id", "time_created"), "part": ("id", "message_id")}
+_NEWER = "session_message"
+_MARKS = {
+    "session": (*_SESSION, "directory"),
+    "session_v2": (*_SESSION, "directory"),
+    "message": (*_OLDER["message"], "data"),
+    "part": (*_OLDER["part"], "data"),
+    _NEWER: ("id", "session_id", "type", "data"),
+}
+"""The columns by which each table is told from those of others."""
+_SESSIONS = ("session", "session_v2")
+_RENAMED = {"parent_id": "parentID", "project_id": "projectID"}
+_JSON = ("revert",)
+"""Columns of a session that hold JSON of which something is read."""
+_LATER = 10 * 10**9
+"""Nanoseconds by which newer rows have to come after the last change of the older ones to be more than their copies."""
+
+Rows = dict[str, list[Object]]
+
+
+def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+    """The database has sessions with a directory, and messages with ``data``, either with parts or with types."""
+    fitting = [name for name, marks in _MARKS.items() if {*marks} <= {*held.get(name, [])}]
+    has_older = {*_OLDER} <= {*fitting}
+    if not any(name in fitting for name in _SESSIONS) or not (has_older or _NEWER in fitting):
+        return None
+    found: dict[str, tuple[str, ...]] = {name: _SESSION for name in _SESSIONS if name in fitting}
+    found |= _OLDER if has_older else {}
+    if _NEWER in fitting:
+        ordering = [name for name in ("seq", "time_created") if name in held[_NEWER]][:1]
+        found[_NEWER] = ("id", "session_id", *ordering)
+    return found
+
+
+def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
+    """Each session with those that its calls began, by their times; a message of no session belongs to none."""
+    sessions = [(name, row) for name in _SESSIONS for row in index.get(name, [])]
+    sessions.sort(key=lambda each: (order(each[1][3]), order(each[1][1])))
+    parents: dict[object, object] = {}
+    for _, (_, own, parent, _) in sessions:
+        parents.setdefault(key(own), key(parent))
+    above = roots(parents)
+    found: dict[object, dict[str, list[int]]] = {}
+    for _, (_, own, *_) in sessions:
+        if (name := key(own)) in above:
+            found.setdefault(above[name], {table: [] for table in index})
+    for table, (rowid, own, *_) in sessions:
+        _put(found, above.get(key(own)), table, rowid)
+    holders: dict[object, object] = {}
+    for rowid, own, session, _ in _sorted(index.get("message", []), 3, 1):
+        holders.setdefault(key(own), above.get(key(session)))
+        _put(found, above.get(key(session)), "message", rowid)
+    for rowid, _, message in _sorted(index.get("part", []), 1):
+        _put(found, holders.get(key(message)), "part", rowid)
+    for rowid, _, session, *_ in _sorted(index.get(_NEWER, []), -1, 1):
+        _put(found, above.get(key(session)), _NEWER, rowid)
+    return [family for family in found.values() if any(family.get(name) for name in _SESSIONS)]
+
+
+def _sorted(rows: list[tuple[Any, ...]], *columns: int) -> list[tuple[Any, ...]]:
+    return sorted(rows, key=lambda row: [order(row[column]) for column in columns])
+
+
+def _put(found: dict[object, dict[str, list[int]]], family: object, table: str, rowid: int) -> None:
+    if family in found:
+        found[family][table].append(rowid)
+
+
+def from_rows(rows: Rows) -> list[Json]:
+    """The sessions of a family, each as its export; raises ``TurnError`` for a row that holds no JSON.
+
+    A session may stand in the tables of both generations; what is in the others is named beside its messages.
+    """
+    parts = _by(rows.get("part", []), "message_id")
+    older, newer = (_by(rows.get(table, []), "session_id") for table in ("message", _NEWER))
+    headers = {table: {key(row.get("id")): row for row in rows.get(table, [])} for table in _SESSIONS}
+    found: list[Json] = []
+    for name in {**headers["session"], **headers["session_v2"]}:
+        old, new = older.get(name, []), newer.get(name, [])
+        is_new = _is_ahead(old, [part for row in old for part in parts.get(key(row.get("id")), [])], new)
+        header = next(headers[table][name] for table in _SESSIONS[:: -1 if is_new else 1] if name in headers[table])
+        taken = list(map(_entry, new)) if is_new else [_message(row, parts) for row in old]
+        left = old if is_new else new
+        others = {"left": {"message" if is_new else _NEWER: len(left)}} if left else {}
+        found.append({"info": _header(header), "messages": taken, **others})
+    return found
+
+
+def _by(rows: list[Object], column: str) -> dict[object, list[Object]]:
+    """Rows by what they belong to."""
+    found: dict[object, list[Object]] = {}
+    for row in rows:
+        found.setdefault(key(row.get(column)), []).append(row)
+    return found
+
+
+def _is_ahead(old: list[Object], parts: list[Object], new: list[Object]) -> bool:
+    """Whether the newer rows of a session are those that it went on with.
+
+    Version 1 kept the newer table beside its own for a while, from some message on; version 2 copied the older rows,
+    which stay as they were.
+    """
+    said = [row for row in new if row.get("type") in ("user", "assistant")]
+    if not old or not said:
+        return not old
+    changed = max(_time(row, "time_updated", "time_created") for row in (*old, *parts))
+    return max(_time(row, "time_created") for row in said) > changed + _LATER
+
+
+def _time(row: Object, *columns: str) -> int:
+    """The first time in these columns; 0 where there is none."""
+    times = (moment(row.get(column)) for column in columns)
+    return next((each.at for each in times if each), 0)
+
+
+def _header(row: Object) -> Object:
+    """A session as its export has it."""
+    place = named(row, "session")
+    header: Object = {}
+    for column, value in row.items():
+        if value is not None and not column.startswith("time_"):
+            header[_RENAMED.get(column, column)] = parsed(row, column, place) if column in _JSON else readable(value)
+    return {**header, "time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
+
+
+def _message(row: Object, parts: dict[object, list[Object]]) -> Object:
+    name = row.get("id")
+    held = [{**_data(part, "part"), "id": readable(part.get("id"))} for part in parts.get(key(name), [])]
+    return {"info": {**_data(row, "message"), "id": readable(name)}, "parts": held}
+
+
+def _entry(row: Object) -> Object:
+    return {**_data(row, _NEWER), "id": readable(row.get("id")), "type": readable(row.get("type"))}
+
+
+def _data(row: Object, table: str) -> Object:
+    place = named(row, table)
+    data = parsed(row, "data", place)
+    if not isinstance(data, dict):
+        raise TurnError(f"{place} has a data that is {kind(data)}, not an object")
+    return data

@@ -1,0 +1,227 @@
+"""Messages of version 2: each answer of the model is one, its calls with their results are parts of its content."""
+
+from __future__ import annotations
+
+import base64
+
+from chatsquash.formats.agents.opencode.said import (
+    EXECUTED,
+    OPTIONS,
+    Answer,
+    Item,
+    Said,
+    answered,
+    begun,
+    failed,
+    member,
+    results,
+    text,
+    texts_and_files,
+)
+from chatsquash.formats.agents.opencode.usage import BROKEN_OFF, tokens
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Unread, moment
+from chatsquash.formats.values import Object, at, compact, kind, members, objects, string
+from chatsquash.model import Json
+from chatsquash.times import Moment
+
+COMPACTION = "compaction"
+TYPES = (
+    *("user", "synthetic", "system", "skill", "shell", "assistant", COMPACTION),
+    *("agent-switched", "model-switched", "location-switched", "idle"),
+)
+_TOLD = ("synthetic", "skill", "system")
+_BASE = ("id", "type", "time")
+_READ = {
+    "user": ("text", "files"),
+    "synthetic": ("text", "sessionID"),
+    "skill": ("text",),
+    "system": ("text",),
+    "shell": ("command", "output", "callID"),
+    "assistant": ("content", "model", "tokens", "finish"),
+    COMPACTION: ("status", "summary", "recent"),
+}
+_STATE = ("status", "input", "content", "error", "result")
+_PART = {
+    "text": ("type", "id", "text", "state", "native"),
+    "reasoning": ("type", "id", "text", "time", "state", "native", "providerMetadata"),
+    "tool": ("type", "id", "name", "executed", "provider", "state", "native", "providerState", "time"),
+}
+_SIGNED = {
+    "signature": "anthropic",
+    "redactedData": "anthropic",
+    "thoughtSignature": "google",
+    "reasoningEncryptedContent": "openai",
+    "itemId": "openai",
+}
+"""Whose a member of what a provider said is."""
+_TEXTS = ("text/plain", "application/x-directory")
+
+
+def is_boundary(item: Item) -> bool:
+    """Whether a message stands for all before it; what only its provider can read stands for nothing here."""
+    value = item.value
+    is_done = value.get("type") == COMPACTION and value.get("status") in (None, "completed")
+    return is_done and not value.get("providerContext")
+
+
+def said(item: Item, unread: Unread) -> list[Said]:
+    """The turns of a message, as the model sees them."""
+    of = item.value.get("type")
+    if not isinstance(of, str):
+        raise TurnError(f"{item.place} has a type that is {kind(of)}, not a text")
+    if of not in _READ or (of == COMPACTION and not is_boundary(item)):
+        unread.one(f"message of the type {of}")
+        return []
+    unread.rest(f"message.{of}", item.value, *_BASE, *_READ[of])
+    if of == "assistant":
+        return _replied(item, unread)
+    content = _asked(item, of, unread)
+    role = "system" if of == "system" else "user"
+    turn = {"role": role, "content": content}
+    return [Said(turn, Evidence(item.line, _time(item)))] if content else []
+
+
+def _time(item: Item) -> Moment | None:
+    return moment(at(item.value, "time", "created"))
+
+
+def _asked(item: Item, of: str, unread: Unread) -> list[Json]:
+    """What anybody but the model says."""
+    value = item.value
+    if of == "shell":
+        output = at(value, "output", "output") if isinstance(value.get("output"), dict) else value.get("output")
+        return [text(f"Shell command: {string(value, 'command')}\n\n{output if isinstance(output, str) else ''}")]
+    if of == COMPACTION:
+        kept = [string(value, name) for name in ("summary", "recent")]
+        return [text("\n\n".join(filter(None, kept)))] if any(kept) else []
+    words = [text(value["text"])] if string(value, "text") else []
+    return [*words, *_files(value, unread)] if of == "user" else words
+
+
+def _files(value: Object, unread: Unread) -> list[Json]:
+    """The files that a user adds: texts and images; others are not sent."""
+    found = list[Json]()
+    for file in objects(value.get("files")):
+        mime, data, name = (string(file, member) for member in ("mime", "data", "name"))
+        place = {"data": data} if data else {"url": file.get("uri")}
+        if mime.startswith("image/"):
+            found.append({"type": "file", "mediaType": mime, **place, **({"filename": name} if name else {})})
+        elif mime in _TEXTS and (words := _decoded(data)):
+            found.append(text(f"Attached file: {name}\n\n{words}" if name else words))
+        else:
+            unread.one("message.user.files")
+    return found
+
+
+def _decoded(data: str) -> str:
+    try:
+        return base64.b64decode(data, validate=True).decode("utf-8", "replace")
+    except ValueError:
+        return ""
+
+
+# What the model says
+
+
+def _replied(item: Item, unread: Unread) -> list[Said]:
+    content, given, began = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str]()
+    provider = string(item.value.get("model"), "providerID")
+    for place, part in enumerate(_content(item)):
+        where, of = f"{item.place}, content {place}", part.get("type")
+        if not isinstance(of, str) or of not in _PART:
+            unread.one(f"content of the type {of if isinstance(of, str) else kind(of)}")
+            continue
+        unread.rest(f"content.{of}", part, *_PART[of])
+        if of != "tool":
+            content.append({"type": of, "text": member_text(part, where), **_options(part, provider)})
+            continue
+        unread.rest("content.tool.state", part.get("state"), *_STATE)
+        call, answer = _called(part, where, provider)
+        content.append(call)
+        result = {"type": "tool-result", "toolCallId": call["toolCallId"], "toolName": call["toolName"]}
+        if answer and call.get(EXECUTED):
+            content.append({**result, "output": answer.output})
+        elif answer:
+            given.append(answered(result, answer))
+        if child := begun(part["state"]):
+            began[child] = call["toolCallId"]
+    known = _evidence(item)
+    if not any(part["type"] not in _PART or part.get("text") != "" or OPTIONS in part for part in content):
+        return []
+    return [Said({"role": "assistant", "content": content}, known, began=began), *results(given, known, 0)]
+
+
+def _content(item: Item) -> list[Object]:
+    held = item.value.get("content")
+    if not isinstance(held, list) or not all(isinstance(part, dict) for part in held):
+        raise TurnError(f"{item.place} has a content that is no list of objects")
+    return held
+
+
+def member_text(part: Object, where: str) -> str:
+    """The text of a part, which may be empty; raises ``TurnError`` where it is none."""
+    value = part.get("text")
+    if not isinstance(value, str):
+        raise TurnError(f"{where} has a text that is {kind(value)}")
+    return value
+
+
+def _options(part: Object, provider: str) -> Object:
+    """What the provider said of a part, by his name."""
+    told = part.get("providerMetadata") or at(part, "provider", "metadata")
+    if isinstance(told, dict) and told:
+        return {OPTIONS: {key: value for key, value in told.items() if isinstance(value, dict)}}
+    names = ("native", "providerState") if part.get("type") == "tool" else ("native", "state")
+    held = next((members(part.get(name)) for name in names if members(part.get(name))), {})
+    whose = next((who for name, who in _SIGNED.items() if name in held), provider)
+    return {OPTIONS: {whose: held}} if held and whose else {}
+
+
+def _called(part: Object, where: str, provider: str) -> tuple[Object, Answer | None]:
+    state = part.get("state")
+    if not isinstance(state, dict):
+        raise TurnError(f"{where} has a state that is {kind(state)}, not an object")
+    is_hosted = part.get("executed") is True or at(part, "provider", "executed") is True
+    call = {
+        "type": "tool-call",
+        "toolCallId": member(part, "id", where),
+        "toolName": member(part, "name", where),
+        "input": state.get("input"),
+        **({EXECUTED: True} if is_hosted else {}),
+        **_options(part, provider),
+    }
+    return call, _answer(state)
+
+
+def _answer(state: Object) -> Answer | None:
+    """The result of a call that has ended."""
+    content = objects(state.get("content"))
+    words = "\n".join(string(each, "text") for each in content if each.get("type") == "text")
+    files = [_attached(each) for each in content if each.get("type") == "file"]
+    match state.get("status"):
+        case "completed":
+            whole = words if content else _value(state.get("result"))
+            return Answer(texts_and_files(whole, files))
+        case "error":
+            error = state.get("error")
+            told = string(error, "message") or _value(error)
+            return Answer(failed("\n".join(filter(None, [words, told]))))
+    return None
+
+
+def _value(value: Json) -> str:
+    return value if isinstance(value, str) else "" if value is None else compact(value)
+
+
+def _attached(part: Object) -> Object:
+    named = {"filename": part["name"]} if string(part, "name") else {}
+    return {"type": "file-url", "mediaType": string(part, "mime"), "url": part.get("uri"), **named}
+
+
+def _evidence(item: Item) -> Evidence:
+    value = item.value
+    prompt, completion = tokens(value.get("tokens"), is_split=True)
+    model = string(value.get("model"), "id") or None
+    reason = string(value, "finish") or (BROKEN_OFF if value.get("error") else None)
+    return Evidence(item.line, _time(item), True, model, prompt, completion, reason)

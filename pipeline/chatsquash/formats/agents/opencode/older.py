@@ -1,0 +1,276 @@
+"""Messages of version 1: parts, of which those of a reply are several answers of the model, with the results inside."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chatsquash.formats.agents.opencode.said import (
+    EXECUTED,
+    OPTIONS,
+    Answer,
+    Item,
+    Said,
+    answered,
+    begun,
+    failed,
+    member,
+    results,
+    text,
+    texts_and_files,
+)
+from chatsquash.formats.agents.opencode.usage import BROKEN_OFF, tokens
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Unread, moment
+from chatsquash.formats.values import Object, at, kind, members, objects, string
+from chatsquash.model import Json
+
+COMPACTION = "compaction"
+_BASE = ("id", "sessionID", "messageID", "type", "time")
+_READ = {
+    "text": ("text", "synthetic", "metadata"),
+    "reasoning": ("text", "metadata"),
+    "file": ("mime", "filename", "url"),
+    "tool": ("callID", "tool", "state", "metadata"),
+    "step-start": (),
+    "step-finish": ("reason", "tokens"),
+    COMPACTION: ("auto", "tail_start_id"),
+    "subtask": (),
+}
+"""The types of parts that are read, and their members."""
+_STATE = ("status", "input", "raw", "output", "error", "attachments", "time")
+_MESSAGE = ("id", "sessionID", "role", "time", "parentID", "system", "modelID", "tokens", "finish")
+_STEPS = ("step-start", "step-finish")
+_OWN = (EXECUTED, "codeMode")
+"""Members of a call's metadata that are no provider's."""
+_BESIDE = ("text/plain", "application/x-directory")
+"""The types of files whose text is another part of the message."""
+_ABORTED = "MessageAbortedError"
+_INTERRUPTED = "[Tool execution was interrupted]"
+_ASKED = {COMPACTION: "What did we do so far?", "subtask": "The following tool was executed by the user"}
+"""What opencode sends for parts that hold no text."""
+
+
+def info(item: Item) -> Object:
+    """What a message says of itself."""
+    return members(item.value.get("info"))
+
+
+def parts(item: Item) -> list[Object]:
+    """The parts of a message; raises ``TurnError`` where they are none."""
+    held = item.value.get("parts")
+    if not isinstance(held, list):
+        raise TurnError(f"{item.place} has parts that are {kind(held)}, not a list")
+    for place, part in enumerate(held):
+        if not isinstance(at(part, "type"), str):
+            raise TurnError(f"{item.place}, part {place} has no type")
+    return held
+
+
+def said(item: Item, unread: Unread) -> list[Said]:
+    """The turns of a message, as the model sees them."""
+    header = info(item)
+    role = header.get("role")
+    if role not in ("user", "assistant"):
+        raise TurnError(f"{item.place} has a role that is neither user nor assistant")
+    error = members(header.get("error"))
+    if role == "assistant" and error and not _is_kept(error, parts(item)):
+        unread.one(f"reply with the error {string(error, 'name')}")
+        return []
+    _count(item, unread)
+    return _asked(item, unread) if role == "user" else _replied(item, unread)
+
+
+def is_failed(item: Item) -> bool:
+    """Whether opencode leaves a reply out of what it sends later."""
+    error = members(info(item).get("error"))
+    return bool(error) and not _is_kept(error, parts(item))
+
+
+def _is_kept(error: Object, held: list[Object]) -> bool:
+    """Whether a reply that ended in an error is still sent: the user stopped it, and it had said something."""
+    is_said = any(part["type"] not in ("step-start", "reasoning") for part in held)
+    return string(error, "name") == _ABORTED and is_said
+
+
+def _count(item: Item, unread: Unread) -> None:
+    header = info(item)
+    is_reply = header["role"] == "assistant"
+    unread.rest("message", header, *_MESSAGE, *(("summary",) if is_reply else ()))
+    unread.rest("entry", item.value, "info", "parts")
+    for part in parts(item):
+        of = part["type"]
+        if of not in _READ:
+            unread.one(f"part of the type {of}")
+            continue
+        unread.rest(f"part.{of}", part, *_BASE, *_READ[of])
+        if of == "tool":
+            unread.rest("part.tool.state", part.get("state"), *_STATE)
+
+
+# What the user says
+
+
+def _asked(item: Item, unread: Unread) -> list[Said]:
+    content = list[Json]()
+    for part in parts(item):
+        match part:
+            case {"type": "text", "text": str(words)} if words and part.get("ignored") is not True:
+                content.append(text(words))
+            case {"type": "file"} if part.get("mime") in _BESIDE:
+                unread.one("file whose text stands beside it")
+            case {"type": "file"}:
+                content.append(_file(part))
+            case {"type": str(of)} if of in _ASKED:
+                content.append(text(_ASKED[of]))
+    system = string(info(item), "system")
+    turn = {"role": "user", "content": content}
+    known = Evidence(item.line, moment(at(info(item), "time", "created")))
+    return [Said(turn, known, system=system)] if content else []
+
+
+def _file(part: Object) -> Object:
+    named = {"filename": part["filename"]} if string(part, "filename") else {}
+    return {"type": "file", "mediaType": string(part, "mime"), "url": part.get("url"), **named}
+
+
+# What the model says
+
+
+def _replied(item: Item, unread: Unread) -> list[Said]:
+    steps, found = _steps(parts(item)), list[Said]()
+    for number, step in enumerate(steps):
+        is_last = number == len(steps) - 1
+        found += _step(item, step, unread, is_last=is_last)
+    return found
+
+
+def _steps(held: list[Object]) -> list[list[Object]]:
+    """The parts of each answer of the model."""
+    steps: list[list[Object]] = [[]]
+    for part in held:
+        if part["type"] == "step-start" and steps[-1]:
+            steps.append([])
+        steps[-1].append(part)
+    return steps
+
+
+class _Call(NamedTuple):
+    """A call with its result."""
+
+    part: Object
+    answer: Answer
+    is_hosted: bool
+
+
+def _step(item: Item, step: list[Object], unread: Unread, *, is_last: bool) -> list[Said]:
+    content, given, began, cleared_at = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str](), 0
+    for part in step:
+        where = f"{item.place}, part {string(part, 'id')}"
+        match part:
+            case {"type": "text", "text": str(words)}:
+                content.append({**text(words), **_options(part)})
+            case {"type": "reasoning", "text": str(words)}:
+                content.append({"type": "reasoning", "text": words, **_options(part)})
+            case {"type": "tool"} if at(part, "metadata", "codeMode", "parentCallID") is not None:
+                unread.one("call within another one")
+            case {"type": "tool"}:
+                call, answer = _called(part, where, unread)
+                content.append(call)
+                made = answered(
+                    {key: call[key] for key in ("toolCallId", "toolName")} | {"type": "tool-result"}, answer
+                )
+                if call.get(EXECUTED):
+                    content.append(made[0])
+                else:
+                    given.append(made)
+                    cleared_at = max(cleared_at, answer.cleared_at)
+                if child := begun(part.get("state")):
+                    began[child] = call["toolCallId"]
+    known = _evidence(item, step, is_last=is_last)
+    if not any(_says(part) for part in content):
+        return []
+    return [Said({"role": "assistant", "content": content}, known, began=began), *results(given, known, cleared_at)]
+
+
+def _says(part: Json) -> bool:
+    """Whether anything is left of a part once it is read."""
+    return part["type"] not in ("text", "reasoning") or part["text"] != "" or OPTIONS in part
+
+
+def _options(part: Object) -> Object:
+    """What the provider said of a part."""
+    held = part.get("metadata")
+    options = {key: value for key, value in held.items() if isinstance(value, dict)} if isinstance(held, dict) else {}
+    options = {key: value for key, value in options.items() if key not in _OWN and value}
+    return {OPTIONS: options} if options else {}
+
+
+def _called(part: Object, where: str, unread: Unread) -> tuple[Object, Answer]:
+    state = part.get("state")
+    if not isinstance(state, dict):
+        raise TurnError(f"{where} has a state that is {kind(state)}, not an object")
+    given, raw = state.get("input"), string(state, "raw")
+    call = {
+        "type": "tool-call",
+        "toolCallId": member(part, "callID", where),
+        "toolName": member(part, "tool", where),
+        "input": raw if raw and not given else given,
+        **({EXECUTED: True} if at(part, "metadata", EXECUTED) is True else {}),
+        **_options(part),
+    }
+    return call, _answer(part["tool"], state, unread)
+
+
+def _answer(tool: str, state: Object, unread: Unread) -> Answer:
+    """The result of a call; a tool called ``invalid`` says what was wrong with the call of another one."""
+    match state:
+        case {"status": "completed"}:
+            output = string(state, "output")
+            files = list(map(_attached, objects(state.get("attachments"))))
+            cleared = moment(at(state, "time", "compacted"))
+            shown = failed(output) if tool == "invalid" else texts_and_files(output, files)
+            return Answer(shown, cleared.at if cleared else 0)
+        case {"status": "error"}:
+            said_until_then = at(state, "metadata", "output") if at(state, "metadata", "interrupted") is True else None
+            return Answer(failed(said_until_then if isinstance(said_until_then, str) else string(state, "error")))
+        case {"status": "pending" | "running"}:
+            pass
+        case _:
+            unread.one("part.tool.state.status")
+    return Answer(failed(_INTERRUPTED), is_made_up=True)
+
+
+def _attached(part: Object) -> Object:
+    named = {"filename": part["filename"]} if string(part, "filename") else {}
+    return {"type": "file-url", "mediaType": string(part, "mime"), "url": part.get("url"), **named}
+
+
+def _evidence(item: Item, step: list[Object], *, is_last: bool) -> Evidence:
+    """What is known of an answer; what the message says of its usage is about the last one."""
+    header = info(item)
+    started = next((time for part in step if (time := _started(part))), at(header, "time", "created"))
+    known = Evidence(item.line, moment(started))
+    if header.get("summary") is True or not _is_sampled(header, step):
+        return known
+    end: Object = next((part for part in reversed(step) if part["type"] == "step-finish"), {})
+    reason = string(end, "reason") or (_reason(header) if is_last else "")
+    used = end.get("tokens", header.get("tokens") if is_last else None)
+    prompt, completion = tokens(used)
+    model = string(header, "modelID") or None
+    return known._replace(
+        is_sampled=True, model=model, prompt_tokens=prompt, completion_tokens=completion, finish_reason=reason or None
+    )
+
+
+def _reason(header: Object) -> str:
+    return string(header, "finish") or (BROKEN_OFF if header.get("error") else "")
+
+
+def _started(part: Object) -> Json:
+    return at(part, "time", "start") or at(part, "state", "time", "start")
+
+
+def _is_sampled(header: Object, step: list[Object]) -> bool:
+    """Whether a model gave an answer; calls of commands that the user runs have neither steps nor tokens."""
+    told = tokens(header.get("tokens"))
+    return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(told.prompt or told.completion)

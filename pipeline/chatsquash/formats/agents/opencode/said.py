@@ -1,0 +1,106 @@
+"""What a message of a session says: turns with what is known of them, and how they look once something was cleared."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence
+from chatsquash.formats.values import Object, kind, objects, string
+from chatsquash.model import Json
+
+OPTIONS = "providerOptions"
+EXECUTED = "providerExecuted"
+CLEARED = "[Old tool result content cleared]"
+"""What opencode sends in place of a result that was cleared."""
+
+
+class Item(NamedTuple):
+    """A message of a session, and where it stands."""
+
+    place: str
+    line: int
+    value: Object
+
+
+class Said(NamedTuple):
+    """A turn as the AI SDK has it in its model messages."""
+
+    turn: Object
+    evidence: Evidence
+    cleared: Object | None = None
+    """The turn without the results that were cleared later."""
+    cleared_at: int = 0
+    """When the last of these was cleared, in nanoseconds since the epoch; 0: none was."""
+    last: Object | None = None
+    """The turn where nothing comes behind it: what was interrupted has no result yet."""
+    began: dict[str, str] = {}  # noqa: RUF012 - never changed
+    """The sessions of sub-agents that its calls began, with the ids of these."""
+    system: str = ""
+    """What the user's client added to the system prompt."""
+
+
+class Answer(NamedTuple):
+    """The result of a call."""
+
+    output: Object
+    cleared_at: int = 0
+    is_made_up: bool = False
+    """Whether it is opencode's word for a call that has no result."""
+
+
+def text(value: str) -> Object:
+    """A part that is a text."""
+    return {"type": "text", "text": value}
+
+
+def failed(value: str) -> Object:
+    """The output of a tool that failed."""
+    return {"type": "error-text", "value": value}
+
+
+def texts_and_files(said: str, files: list[Object]) -> Object:
+    """The output of a tool that gives files beside a text."""
+    return (
+        {"type": "content", "value": [*([text(said)] if said else []), *files]}
+        if files
+        else {**text(said), "value": said}
+    )
+
+
+def answered(part: Object, answer: Answer) -> tuple[Object, Object, bool]:
+    """A result, the same once it was cleared, and whether it is made up."""
+    shown = {**part, "output": answer.output}
+    gone = {**part, "output": {"type": "text", "value": CLEARED}} if answer.cleared_at else shown
+    return shown, gone, answer.is_made_up
+
+
+def results(found: list[tuple[Object, Object, bool]], evidence: Evidence, cleared_at: int) -> list[Said]:
+    """The turn of the results of a reply, if it called anything."""
+    if not found:
+        return []
+    shown, gone, real = (
+        [each[0] for each in found],
+        [each[1] for each in found],
+        [each[0] for each in found if not each[2]],
+    )
+    made, cleared, last = ({"role": "tool", "content": content} for content in (shown, gone, real))
+    at = evidence._replace(is_sampled=False, model=None, prompt_tokens=None, completion_tokens=None, finish_reason=None)
+    return [Said(made, at, cleared if cleared_at else None, cleared_at, last if len(real) < len(shown) else None)]
+
+
+def member(holder: Object, name: str, place: str) -> str:
+    """A member that has to be a text; raises ``TurnError`` for one that is none."""
+    value = holder.get(name)
+    if not isinstance(value, str) or not value:
+        raise TurnError(
+            f"{place} has a {name} that is {kind(value)}, not a text" if value != "" else f"{place} has no {name}"
+        )
+    return value
+
+
+def begun(state: Json) -> str:
+    """The session of the sub-agent that a call began, by its state; empty where it began none."""
+    holders = objects([state.get(name) for name in ("metadata", "structured")]) if isinstance(state, dict) else []
+    named = (string(holder, name) for holder in holders for name in ("sessionId", "sessionID"))
+    return next(filter(None, named), "")

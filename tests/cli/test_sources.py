@@ -1,0 +1,110 @@
+"""``chatsquash sources``, and ``convert --agent``: what agents keep, by names, sizes and times alone."""
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from chatsquash.formats import documents
+from chatsquash.run import kept
+from chatsquash.sources.kept import place
+
+SAMPLES = Path(__file__).parents[2] / "sample_logs"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home folder in which two agents keep sessions."""
+    for name in [name for name in os.environ if name.startswith(("XDG_", "CLAUDE_", "PI_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".pi/agent/sessions/--w--").mkdir(parents=True)
+    shutil.copy(next((SAMPLES / "pi").iterdir()), tmp_path / ".pi/agent/sessions/--w--/a.jsonl")
+    (tmp_path / ".claude/projects/w").mkdir(parents=True)
+    shutil.copy(next((SAMPLES / "documents").glob("claude_code*")), tmp_path / ".claude/projects/w/b.jsonl")
+    return tmp_path
+
+
+def test_what_is_there_is_listed_with_the_command_that_converts_it(command, home):
+    ended = command("sources")
+    assert ended.code == 0
+    head, claude, pi, told = ended.out.splitlines()
+    assert head.split() == ["agent", "sessions", "MB", "first", "last", "command"]
+    assert claude.split()[:2] == ["claude_code", "1"]
+    assert pi.endswith("chatsquash convert --agent pi -o out-pi")
+    assert told.startswith("Claude Code deletes files 30 days after their last change")
+
+
+def test_the_table_as_json(command, home):
+    found = json.loads(command("sources", "--json").out)
+    assert [(each["agent"], each["files"]) for each in found] == [("claude_code", 1), ("pi", 1)]
+
+
+def test_the_clean_up_follows_the_settings(home):
+    session, now = home / ".claude/projects/w/b.jsonl", time.time()
+    (home / ".claude/settings.json").write_text('{"cleanupPeriodDays": 10}')
+    os.utime(session, (now, now - 11 * 86_400))
+    assert "10 days" in kept.as_text()
+    assert "1 file (0.0 MB) when it starts next" in kept.as_text()
+    os.utime(session, (now, now - 5 * 86_400))
+    assert "1 file (0.0 MB) within 7 days" in kept.as_text()
+    (home / ".claude/settings.json").write_text("{")
+    assert "30 days" in kept.as_text()
+
+
+def test_nothing_of_an_agent_is_opened(home, monkeypatch):
+    real = Path.open
+
+    def refuse(path, *given, **named):
+        assert path.suffix == ".json", path
+        return real(path, *given, **named)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert "pi" in kept.as_text()
+
+
+def test_an_agent_is_converted_from_where_it_keeps_its_files(command, home):
+    ended = command("convert", "--agent", "pi", "-o", "out", "--no-anonymize")
+    assert (ended.code, ended.out) == (0, "")
+    assert "1 session seen = 1 written" in ended.err
+
+
+def test_an_agent_that_is_not_known_or_keeps_nothing_is_an_error(command, home):
+    assert "no such agent; known are" in command("convert", "--agent", "nobody").err
+    ended = command("convert", "--agent", "droid")
+    assert ended.code == 2
+    assert f"nothing is kept here; looked for {home}/.factory/sessions/" in ended.err
+
+
+def test_an_empty_machine_says_so(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert "no agent that is known keeps anything here" in command("sources").out
+
+
+PLACES = [
+    ("${FOO:-~/.foo}/a/*.jsonl", {}, "HOME/.foo/a/*.jsonl"),
+    ("${FOO:-~/.foo}/a/*.jsonl", {"FOO": "/x"}, "/x/a/*.jsonl"),
+    ("<data>/o.db", {}, "HOME/.local/share/o.db"),
+    ("<data>/o.db", {"XDG_DATA_HOME": "/d"}, "/d/o.db"),
+    ("${NOTHING:-}", {}, ""),
+]
+
+
+@pytest.mark.parametrize("pattern, variables, expected", PLACES)
+def test_a_place_is_filled_with_what_its_names_stand_for(pattern, variables, expected, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert place(pattern) == expected.replace("HOME", str(tmp_path))
+
+
+def test_every_agent_with_files_of_its_own_says_where_they_lie():
+    exports = {"atif", "aider", "chatgpt", "claude_ai", "crush", "inspect_ai", "mini_swe_agent", "openhands", "otel", "swe_agent", "verifiers"}  # fmt: skip
+    clients = {"clippy", "model_messages", "oumi", "oumi_history", "portable", "pydantic_ai", "vercel_ai"}
+    assert {name for name in documents.names() if not documents.kept(name)} <= exports | clients

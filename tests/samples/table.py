@@ -1,0 +1,51 @@
+"""Which reader each sample of a source is for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chatsquash.formats import documents
+from chatsquash.read.envelopes import envelopes
+from chatsquash.sources.suffixes import may_be_document
+
+ROOT = Path(__file__).parents[2] / "sample_logs"
+EXPORTS = {
+    "apim": "captures of HTTP",
+    "bedrock": "Bedrock invocation logs",
+    "chatreplay": "captures of HTTP",
+    "cloudflare": "Cloudflare Logpush",
+    "har": "captures of HTTP",
+    "helicone": "Helicone",
+    "langfuse": "Langfuse",
+    "langsmith": "LangSmith",
+    "mitmproxy": "captures of HTTP",
+    "phoenix": "Phoenix",
+}
+"""The samples of exports, and the envelope that their lines have."""
+_COMPLETIONS = ("openhands",)
+"""Formats of documents whose folder holds logs of exchanges."""
+_BESIDE = (".settings.json", "ui_messages.json", "sdk-1.json")
+
+
+def agents() -> list[tuple[str, Path]]:
+    """Each sample of an agent's file, with the name of its reader; what is read with another file is none."""
+    found = []
+    for name in documents.names():
+        folder = ROOT / name
+        files = sorted(path for path in folder.rglob("*") if path.is_file() and name not in _COMPLETIONS)
+        files += sorted((ROOT / "documents").glob(f"{name}-*"))
+        found += [(name, path) for path in files if not path.name.endswith(_BESIDE) and _is_read(path)]
+    return found
+
+
+def exports() -> list[tuple[str, Path]]:
+    """Each sample of an export, with the name of its folder."""
+    return [(name, path) for name in EXPORTS for path in sorted((ROOT / name).rglob("*")) if path.is_file()]
+
+
+def _is_read(path: Path) -> bool:
+    return path.suffix in (".jsonl", ".ndjson") or may_be_document(path.name)
+
+
+def known_envelopes() -> set[str]:
+    return {each.NAME for each in envelopes()}

@@ -1,0 +1,54 @@
+"""No sample is taken by the reader of another source."""
+
+import pytest
+
+from chatsquash.formats import documents
+from chatsquash.options import Options
+from chatsquash.read import documents as read_documents
+from chatsquash.read import recognise
+from chatsquash.sources.open import opened
+from tests.samples.table import EXPORTS, ROOT, agents, exports, known_envelopes
+
+SAMPLES = agents()
+
+
+def held(path):
+    with opened(str(path), Options()) as file:
+        return read_documents.look(file)
+
+
+@pytest.mark.parametrize("name, path", SAMPLES, ids=[f"{name}-{path.name}" for name, path in SAMPLES])
+def test_a_sample_is_taken_by_its_own_reader_alone(name, path):
+    found = held(path)  # which raises where two take it
+    assert found is not None
+    assert found.format == name
+    assert read_documents.is_document(str(path))
+    others = [other for other in documents.names() if other != name and documents.named(other).fits(found.objects)]
+    assert others == []
+
+
+@pytest.mark.parametrize("name, path", SAMPLES, ids=[f"{name}-{path.name}" for name, path in SAMPLES])
+def test_a_sample_gives_conversations_with_replies(name, path):
+    conversations = held(path).conversations()
+    assert conversations
+    for each in conversations:
+        assert any(message["role"] == "assistant" for message in each.messages)
+        assert each.origin is None or each.origin.replies or name in ("oumi", "portable")
+
+
+EXPORTED = exports()
+
+
+@pytest.mark.parametrize("name, path", EXPORTED, ids=[f"{name}-{path.name}" for name, path in EXPORTED])
+def test_a_sample_of_an_export_is_told_by_its_envelope_and_is_no_document(name, path):
+    with opened(str(path), Options()) as file:
+        seen = recognise.look(file)[1]
+        assert seen.envelope == EXPORTS[name]
+        assert seen.format is not None
+        assert read_documents.look(file) is None
+
+
+def test_every_source_has_a_sample_and_every_envelope_is_known():
+    assert {*EXPORTS.values()} <= known_envelopes()
+    assert {name for name, _ in SAMPLES} == {*documents.names()}
+    assert all((ROOT / name).is_dir() for name in EXPORTS)
