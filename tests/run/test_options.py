@@ -46,9 +46,11 @@ WRONG = [
     (
         {"from_format": "chat"},
         (
-            "--from 'chat': not known; known are gemini, openai_responses, anthropic, ollama, openai_chat, atif, "
-            "claude_code, clippy, codex, gemini_cli, goose, model_messages, openhands, otel, oumi, oumi_history, portable, pydantic_ai, "
-            "vercel_ai"
+            "--from 'chat': not known; known are gemini, openai_responses, anthropic, bedrock, ollama, "
+            "openai_chat, aider, atif, chatgpt, claude_ai, claude_code, cline, cline_sdk, clippy, codex, "
+            "continue_dev, copilot_cli, crush, cursor, droid, gemini_cli, goose, hermes, inspect_ai, kimi_cli, "
+            "kimi_code, mini_swe_agent, model_messages, openclaw, opencode, openhands, otel, oumi, oumi_history, "
+            "pi, portable, pydantic_ai, qwen_code, swe_agent, vercel_ai, verifiers, vscode_chat"
         ),
     ),
     ({"system": "fold"}, "system 'fold': not known; known are keep, drop"),

@@ -124,6 +124,8 @@ def test_history_that_a_resumed_session_copied_is_not_counted_twice(here):
 def test_the_offset_is_where_the_line_begins(here, packing):
     convert(SAMPLES, "out", Options(format=packing, metadata=packing == "jsonl", shard_size=packing and 40_000))
     for row in report("sessions.jsonl"):
+        if row["file"] is None:
+            continue  # a duplicate
         path = Path("out", row["file"])
         if packing == "parquet":
             assert row["offset"] is None

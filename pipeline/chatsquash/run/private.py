@@ -28,7 +28,7 @@ from chatsquash.redact.redactor import Redactor, UnsearchedError
 from chatsquash.redact.told import Told, without_addresses
 from chatsquash.run import beginnings, hidden
 from chatsquash.run.pieces import Pieces
-from chatsquash.run.rejected import kept_line
+from chatsquash.run.rejected import kept_line, may_be_kept
 from chatsquash.stages.session import finding
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Privacy:
         assert self._redactor
         names = hidden.texts(outcome, log)
         made = self._spelled(outcome, names, self._redactor)
-        if outcome.rejected and self._options.keep_rejected:
+        if outcome.rejected and self._options.keep_rejected and may_be_kept(log, self._options):
             known = self._redactor.remembered(made.values)
             kept = [b"".join(kept_line(file, each, self._names, known)) for each in outcome.rejected]
             outcome = replace(outcome, kept=kept)

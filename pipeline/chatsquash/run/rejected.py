@@ -13,18 +13,40 @@ from chatsquash.redact.credentials import without_credentials
 from chatsquash.redact.hits import Finder
 from chatsquash.redact.told import Told
 from chatsquash.sources.joined import opened_log
+from chatsquash.sources.open import opened
+from chatsquash.sources.unfolded import Unfolded
 
 _PIECE = 1 << 20
 
 
 def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Told) -> Iterator[Iterable[bytes]]:
-    """Each line of a log that could not be read, as ``Given.rejected`` has it; it is read before the next one is."""
+    """Each line of a log that could not be read, as ``Given.rejected`` has it; it is read before the next one is.
+
+    There are none of captures of HTTP, in which keys and cookies stand.
+    """
+    if not may_be_kept(log, options):
+        return
     if outcome.kept:
         yield from ([line] for line in outcome.kept)
         return
     with opened_log(log, options) as file:
         for rejected in outcome.rejected:
             yield kept_line(file, rejected, names)
+
+
+def may_be_kept(log: Log, options: Options) -> bool:
+    """Whether lines of a log may be copied; not of a capture of HTTP, nor of what can no longer be told from one."""
+    if not log.is_copy:
+        return _may_be_kept(log.path, options)
+    try:
+        return _may_be_kept(log.shown, options)
+    except OSError:
+        return False
+
+
+def _may_be_kept(path: str, options: Options) -> bool:
+    with opened(path, options) as file:
+        return not isinstance(file, Unfolded) or file.unfolding.COPIES
 
 
 def kept_line(file: BinaryIO, rejected: Rejected, names: Told, also: Finder | None = None) -> Iterator[bytes]:

@@ -40,14 +40,22 @@ class Exchange(Struct, frozen=True):
 
 
 def line(by: str, exchange: Exchange) -> bytes | None:
-    """An exchange as a line; ``None`` for what was not sent to a model."""
+    """An exchange as a line; ``None`` for what was not sent to a model.
+
+    What was sent to one and is no JSON is a line without a request, which counts as one that cannot be read.
+    """
+    if exchange.method != "POST":
+        return None
     body = jsonio.value(exchange.sent) if isinstance(exchange.sent, str) else None
-    if exchange.method != "POST" or not isinstance(body, dict) or not _asks(exchange.url, body):
+    if not isinstance(body, dict):
+        is_sent = _PATH.search(_path(exchange.url))
+        return _spelled(by, exchange.when, {}, None, exchange.status) if is_sent else None
+    if not _asks(exchange.url, body):
         return None
     return _spelled(by, exchange.when, body, exchange.answered, exchange.status)
 
 
-def _spelled(by: str, when: Json, request: Json, response: Json, status: Json) -> bytes:
+def _spelled(by: str, when: Json, request: dict[str, Json], response: Json, status: Json) -> bytes:
     held: dict[str, Any] = {MEMBER: by, "timestamp": when, "request": request, "response": response, "status": status}
     if (session := session_of(request)) is not None:
         held["session_id"] = session
@@ -56,11 +64,14 @@ def _spelled(by: str, when: Json, request: Json, response: Json, status: Json) -
 
 def _asks(url: Json, body: dict[str, Json]) -> bool:
     """Whether a body asks a model: by where it went, or by messages that have roles."""
-    path = re.split("[?#]", url[:_LONGEST_URL], maxsplit=1)[0] if isinstance(url, str) else ""
-    if _PATH.search(path):
+    if _PATH.search(_path(url)):
         return any(name in body for name in _TURNS)
     messages = body.get("messages")
     return isinstance(messages, list) and any(isinstance(each, dict) and "role" in each for each in messages)
+
+
+def _path(url: Json) -> str:
+    return re.split("[?#]", url[:_LONGEST_URL], maxsplit=1)[0] if isinstance(url, str) else ""
 
 
 _SESSION = re.compile(r"_session_([0-9a-zA-Z-]{8,64})\Z")

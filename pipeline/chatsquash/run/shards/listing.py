@@ -25,7 +25,7 @@ from chatsquash.run.shards.place import INPUTS, LISTING, MOST, ORDER, Place, Sha
 from chatsquash.run.version import code_digest
 from chatsquash.sources.find import Discovered
 
-_WHOLE = ("part", "whole", "cut", "reordered")
+_WHOLE = ("part", "unit", "whole", "cut", "reordered")
 """What a log may be beside a whole file, where it is a session of one that holds several."""
 
 
@@ -96,6 +96,8 @@ class Job(Struct, omit_defaults=True):
     size: _Count
     modified: int | None
     part: int | None = None
+    unit: bytes | None = None
+    """In base64 where it stands in the file."""
     whole: int | None = None
     cut: str | None = None
     reordered: int | None = None
