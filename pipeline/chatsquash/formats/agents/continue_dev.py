@@ -11,7 +11,7 @@ from chatsquash.formats.values import Object, at, compact, count, kind, listed, 
 from chatsquash.model import Conversation, Json, Tool
 
 NAME = "continue_dev"
-HOLDS_TOOLS = False
+HOLDS_TOOLS = True
 """Only the tools that were called are kept."""
 MEMBERS = ("history",)
 KEPT = ("${CONTINUE_GLOBAL_DIR:-~/.continue}/sessions/*-*.json",)
