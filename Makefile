@@ -66,7 +66,15 @@ $(VENV)/conformance: $(VENV)/installed
 	@$(PIP) --no-deps 'oumi>=0.9'
 	@touch $@
 
-conformance: $(VENV)/conformance ## Hold the formats to the libraries they come from
+# Other readers of agents' files bring much that nothing else needs, so they have an environment of their own. A table
+# says how they differ, so their versions are those that it was made with.
+$(VENV)/peers: $(VENV)/installed
+	@echo "Installing other readers of agents' files ..."
+	@$(PYTHON) -m venv $@ && $@/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	  'teich==0.3.6' 'inspect-scout==0.6.1' 'inspect-ai==0.3.285' > $@.log 2>&1 \
+	  || { rm -rf $@; echo "teich and inspect-scout cannot be installed here, so they are not run: see $@.log"; }
+
+conformance: $(VENV)/conformance $(VENV)/peers ## Hold the formats to the libraries they come from, and to other readers
 	@$(CACHED) $(BIN)/python -m pytest -n auto -rs tests/conformance
 
 $(VENV)/ray: $(VENV)/installed
@@ -89,8 +97,9 @@ check-code: $(VENV)/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-fuzz: $(VENV)/installed ## Damaged logs by chance for SECONDS (60); what fails is kept in tests/fuzz/corpus
+fuzz: $(VENV)/installed ## Damaged logs by chance for SECONDS (60), and 2,000 damaged files of each source; what fails is kept in tests/fuzz/corpus
 	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60)
+	@MUTATIONS=2000 $(CACHED) $(BIN)/python -m pytest -n auto tests/samples/test_damage.py
 
 fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and what else takes long to prove
 	@$(CACHED) $(BIN)/python -m tests.fuzz --count 20000
