@@ -10,7 +10,7 @@ from chatsquash.formats.agents.codex.items import is_bare
 from chatsquash.formats.agents.codex.rollout import History, Meta, Rollout
 from chatsquash.formats.evidence import Evidence, entries, origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
-from chatsquash.model import Conversation, Json, Message, Origin, Repeated
+from chatsquash.model import Conversation, Json, Message, Origin, Repeated, Tool
 
 NAME = "codex"
 HOLDS_TOOLS = False
@@ -75,7 +75,23 @@ def _conversation(rollout: Rollout, history: History, prompt: list[Message], met
     kind = "subagent" if history.kind == "main" and rollout.parent else history.kind
     parent = history.parent or (rollout.parent if kind == "subagent" else None)
     linked = {"id": history.id, "kind": kind, "parent": parent, "unread": rollout.unread.of(place)}
-    return Conversation(found.messages, [], origin=origin(found, **linked, **known))
+    return Conversation(found.messages, _defined(rollout), origin=origin(found, **linked, **known))
+
+
+def _defined(rollout: Rollout) -> list[Tool]:
+    """The definitions of tools that a client of Codex answers itself; of Codex's own no file has them."""
+    held = next((found for meta in rollout.meta if isinstance(found := meta.payload.get("dynamic_tools"), list)), [])
+    spelled = [
+        {
+            "type": "function",
+            "name": each.get("name"),
+            "description": each.get("description"),
+            "parameters": each.get("inputSchema", each.get("input_schema")),
+        }
+        for each in held
+        if isinstance(each, dict)
+    ]
+    return list(openai_responses.tools(spelled).functions)
 
 
 def _instructions(rollout: Rollout) -> tuple[list[Message], Meta]:

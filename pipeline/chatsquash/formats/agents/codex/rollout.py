@@ -17,7 +17,10 @@ _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoni
 _LINE = frozenset(("timestamp", "ordinal", "type", "payload"))
 _HOLDING = ("response_item", "event_msg")
 """Types of most lines."""
-_META = ("id", "timestamp", "base_instructions", "instructions", "history_base", "source", "forked_from_id")
+_META = (
+    *("id", "timestamp", "base_instructions", "instructions", "dynamic_tools"),
+    *("history_base", "source", "forked_from_id"),
+)
 _BURST = 10**9
 """Nanoseconds between two lines of what was copied at most: these are written at once, with the time of the copy."""
 
