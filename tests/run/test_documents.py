@@ -574,8 +574,7 @@ def test_a_document_is_parsed_once_for_all_of_its_conversations(here, parses, na
     file, make = MANY[name]
     make(f"logs/{file}", 20)
     assert run(sessions_by=sessions_by).written == 20
-    # A database is read session by session, and the first one to tell that, unless it is divided anyhow.
-    each = (20 if sessions_by else 21) if name == "goose" else 1
+    each = 20 if name == "goose" else 1  # a database is read session by session
     assert parses["conversations"] == each
     assert parses["parsed"] <= 2, "once to tell what it is, once to convert it"
     parses.update(conversations=0, parsed=0)

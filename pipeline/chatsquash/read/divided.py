@@ -76,6 +76,17 @@ def divided(file: BinaryIO, forced: str | None, options: Options, head: bytes | 
     return None
 
 
+def has_several(file: BinaryIO, options: Options) -> bool:
+    """Whether a file has several units, each of which can be read; the file stands at its beginning then."""
+    try:
+        found = divided(file, options.from_format, options)
+        return found is not None and len(found.units()) > 1
+    except (OSError, TurnError):
+        return False
+    finally:
+        file.seek(0)
+
+
 def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
     """The objects of a unit; raises as ``divided``."""
     name, _, place = unit.partition(_MARK)

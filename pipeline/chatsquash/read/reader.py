@@ -27,7 +27,8 @@ from chatsquash.read.reading import PLAIN_LOG, Reading
 from chatsquash.read.recognise import Shape
 from chatsquash.read.sessions import MixedSessionsError, lines_of
 from chatsquash.read.tools import KnownTools
-from chatsquash.sources.compression import Expanded
+from chatsquash.sources.compression import Expanded, uncompressed
+from chatsquash.sources.suffixes import LOGS
 
 _PIECE = 1 << 20
 
@@ -83,6 +84,15 @@ class Reader:
             stream = _noting(stream, places)
         seen, items, held = self._begun(file, stream, log)
         return Reading(seen, _to_the_end(items, stream, log, expanded if log.spans is None else None), held)
+
+    def refuse_several(self, file: BinaryIO, log: Log) -> None:
+        """Raise ``MixedSessionsError`` for a file of many sessions, before it is taken for a log with one long line."""
+        if not self._split or log.is_part or log.pieces or uncompressed(log.path).lower().endswith(LOGS):
+            return
+        from chatsquash.read.divided import has_several  # which most logs do not need
+
+        if has_several(file, self._options):
+            raise MixedSessionsError
 
     def _begun(self, file: BinaryIO, stream: Iterator[Line], log: Log) -> _Begun:
         """What the first lines tell, the entries, and the document that all lines are."""

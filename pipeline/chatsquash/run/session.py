@@ -170,6 +170,7 @@ class Converter:
         return self._privacy.outcome(self._read(file, log, observer), log, file)
 
     def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome:
+        self._reader.refuse_several(file, log)
         told = self._plain.read(file, log) if observer is None else None
         if told is None:
             read, session = self._generally(file, log, observer)
