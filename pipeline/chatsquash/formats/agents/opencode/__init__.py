@@ -1,4 +1,4 @@
-"""opencode's and Kilo's sessions: databases of two generations, a tree of files, and exports."""
+"""opencode's and Kilo's sessions: databases of two generations, and exports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ HOLDS_TOOLS = False
 MEMBERS = ("info", "projectID")
 KEPT = (
     "<data>/opencode/opencode*.db",
-    "<data>/opencode/storage/session/*/*.json",
     "${OPENCODE_DB:-}",
     "<data>/kilo/kilo.db",
 )
