@@ -7,6 +7,23 @@ from bisect import bisect_left
 
 from msgspec import Struct
 
+_ELSEWHERE = 1 << 63
+"""Set in numbers that stand for lines of agents' files that a session is joined with."""
+_LINE, _NTH = 26, 24
+"""Bits of such a number for the line, and for what tells several replies of a line apart; the rest are the file's."""
+MOST_AGENTS = 1 << 63 - _LINE - _NTH
+"""Conversations that a session may be joined with."""
+
+
+def line_elsewhere(agent: int, line: int, nth: int) -> int:
+    """The number of a line, 0 where that is not known, in the file of one of the agents of a session."""
+    return _ELSEWHERE | agent << _LINE + _NTH | min(line, (1 << _LINE) - 1) << _NTH | nth
+
+
+def is_elsewhere(line: int) -> bool:
+    """Whether a number is that of a line in the file of an agent."""
+    return line >= _ELSEWHERE
+
 
 class Piece(Struct, frozen=True):
     """A file that holds some of a session's lines, which are numbered as if its files stood behind one another."""
@@ -22,6 +39,17 @@ class Piece(Struct, frozen=True):
     """Its own, as it was found."""
     modified: int | None
     """As in ``Log``."""
+
+
+class Join(Struct, frozen=True):
+    """What a session is joined with."""
+
+    agents: tuple[Log, ...] = ()
+    """The conversations in agents' files that are of a gateway's session."""
+    elsewhere: tuple[int, ...] = ()
+    """The keys of replies in these that another session of a gateway has, as in ``run.join.keys``."""
+    gateway: str = ""
+    """Of an agent's conversation the log, as reports show it, of the session that it is of."""
 
 
 class Log(Struct, frozen=True):
@@ -75,10 +103,27 @@ class Log(Struct, frozen=True):
     """The files that hold its lines, where these are several; numbers and offsets in ``spans`` count over all."""
     number: int = 0
     """Which of the logs of a run it is, or is of; from 0."""
+    join: Join | None = None
+    """What it is joined with, where that is asked for."""
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The other files that hold some of the session, as reports show them."""
+        return (*(piece.shown for piece in self.pieces), *(agent.shown for agent in self.agents))
+
+    @property
+    def agents(self) -> tuple[Log, ...]:
+        """The conversations in agents' files that it is joined with."""
+        return self.join.agents if self.join else ()
 
     def at(self, line: int | None) -> tuple[str, int | None]:
         """The file of a line as reports show it, and the number of the line there."""
-        return self.place(line, 0)[:2] if line is not None else (self.shown, None)
+        if line is None:
+            return self.shown, None
+        if is_elsewhere(line):
+            agent = self.agents[(line ^ _ELSEWHERE) >> _LINE + _NTH]
+            return agent.shown, (line >> _NTH) % (1 << _LINE) or None
+        return self.place(line, 0)[:2]
 
     def place(self, line: int, offset: int) -> tuple[str, int, int]:
         """The same, and a place in that file."""

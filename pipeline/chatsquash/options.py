@@ -185,6 +185,11 @@ class Options:
         group="reading",
         usually="file; id for logs known to mix sessions",
     )
+    join: bool = option(
+        False,
+        "Make one session of a gateway's log and the agent's own file of it; --conversations last is main then.",
+        group="sessions",
+    )
     conversations: Conversations = option(
         "last",
         "Which conversations of a session: the one in its last longest request, the person's, or a record for each.",

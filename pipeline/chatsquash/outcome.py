@@ -82,6 +82,8 @@ class Account(NamedTuple):
     """Entries of sessions that were left out."""
     unreadable: int = 0
     blank: int = 0
+    joined: int = 0
+    """Entries of agents' conversations that were joined with a gateway's session."""
 
     def plus(self, other: Account) -> Account:
         """The sums of both."""
@@ -303,8 +305,8 @@ class Named(Struct, frozen=True, array_like=True):
 
     shown: str
     name: str
-    pieces: list[str]
-    """Of each of its files, where it has several."""
+    beside: list[str]
+    """Of each of its files, where it has several, as in ``Log.beside``."""
     digest: str = ""
     """Tells its path from others, to whoever has the key."""
 
@@ -361,6 +363,8 @@ class Outcome(Struct, frozen=True, array_like=True):
     """Its lines that could not be read, as they may be kept; where they are, and placeholders stand in them."""
     named: Named | None = None
     """How its log is called; ``None``: as it is."""
+    joined: bool = False
+    """Whether its conversation stands in the session of a gateway that it was joined with."""
 
     def also(self, finding: Finding) -> Outcome:
         """The same with one finding more."""

@@ -58,7 +58,14 @@ def test_json_is_the_summary_on_standard_output(command):
     code, out, err = command("convert", "logs", "--json")
     assert (code, err) == (0, "")
     summary = json.loads(out)
-    assert summary["sessions"] == {"seen": 1, "written": 1, "left_out": {}, "filtered": {}, "duplicates": 0}
+    assert summary["sessions"] == {
+        "seen": 1,
+        "written": 1,
+        "left_out": {},
+        "filtered": {},
+        "duplicates": 0,
+        "joined": 0,
+    }
     assert summary["other_files"] == {".\\x1b": 1}
     assert (summary["output"], summary["files"]) == ("out", ["2026-01-13.jsonl"])
 
@@ -163,7 +170,7 @@ def test_a_full_disk_is_an_error_without_a_traceback(command, monkeypatch):
 
 
 def test_an_interrupt_ends_with_130(command, monkeypatch):
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("chatsquash.run.given.outcomes", interrupt)
@@ -314,7 +321,9 @@ def test_shells_can_complete_the_command(command, monkeypatch, shell):
 def test_there_are_as_many_workers_as_cores_unless_told_otherwise(command, monkeypatch, options, count):
     seen = []
     monkeypatch.setattr("chatsquash.platform.cores", lambda: 3)
-    monkeypatch.setattr("chatsquash.run.given.outcomes", lambda jobs, options, *_: seen.append(options.workers) or [])
+    monkeypatch.setattr(
+        "chatsquash.run.given.outcomes", lambda jobs, options, *_, **__: seen.append(options.workers) or []
+    )
     command("convert", "logs", *options)
     assert seen == [count]
 

@@ -96,6 +96,7 @@ def test_what_was_not_wanted_is_part_of_the_sum():
     ]
     assert summary.counts()["sessions"] == {
         "seen": 5, "written": 1, "left_out": {}, "filtered": {"--drop no-tools": 1, "--min-turns": 2}, "duplicates": 1,
+        "joined": 0,
     }  # fmt: skip
     assert summary.complete
 
@@ -155,15 +156,16 @@ def test_the_summary_for_programs():
     assert full().as_json() == {
         "sessions": {
             "seen": 3, "written": 2, "left_out": {"timestamp-order": 1}, "filtered": {}, "duplicates": 0,
+            "joined": 0,
         },
         "splits": {},
         "lines": {
             "seen": 1011, "selected": 2, "superseded": 3, "cut": 1, "cleaned": 1, "left_out": 1000, "unreadable": 3,
-            "blank": 1,
+            "blank": 1, "joined": 0,
         },
         "bytes": {
             "seen": 90, "selected": 70, "superseded": 0, "cut": 0, "cleaned": 0, "left_out": 0, "unreadable": 20,
-            "blank": 0,
+            "blank": 0, "joined": 0,
         },
         "replies": {"logged": 9, "carried": 4, "rewritten": 2, "lost": {"retry": 1, "side-request": 2}},
         "reasoning": {"logged": 3, "carried": 1, "withheld": 1},
@@ -245,7 +247,7 @@ def test_of_the_records_of_a_session_each_is_a_conversation_of_its_own():
     summary.add(JOB, outcome(coverage=covered), ("--min-turns",), 1, made=3)
     summary.close()
     assert summary.counts()["sessions"] == {
-        "seen": 1, "written": 1, "left_out": {}, "filtered": {}, "duplicates": 0,
+        "seen": 1, "written": 1, "left_out": {}, "filtered": {}, "duplicates": 0, "joined": 0,
     }  # fmt: skip
     assert summary.counts()["conversations"] == {
         "seen": 5, "written": 1, "not_chosen": {"side": 1}, "left_out": 1, "filtered": 1, "duplicates": 1,

@@ -283,7 +283,7 @@ def written(out="out") -> list[str]:
 def test_all_conversations_are_written_and_every_sum_holds(here):
     summary = convert("logs", "out", given(conversations="all", trace_replies=True))
     counts = manifest()["counts"]
-    assert counts["sessions"] == {"seen": 8, "written": 8, "left_out": {}, "filtered": {}, "duplicates": 0}
+    assert counts["sessions"] == {"seen": 8, "written": 8, "left_out": {}, "filtered": {}, "duplicates": 0, "joined": 0}
     assert counts["conversations"] == {
         "seen": 14, "written": 13, "not_chosen": {"side": 1}, "left_out": 0, "filtered": 0, "duplicates": 0,
     }  # fmt: skip

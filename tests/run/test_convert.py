@@ -169,9 +169,16 @@ def test_run_json_names_inputs_outputs_options_and_sums(here):
     counts = run["counts"]
     assert counts == summary.counts()
     left_out = {"empty-session": 2, "session-id-mismatch": 1, "timestamp-order": 1}
-    assert counts["sessions"] == {"seen": 6, "written": 2, "left_out": left_out, "filtered": {}, "duplicates": 0}
+    assert counts["sessions"] == {
+        "seen": 6,
+        "written": 2,
+        "left_out": left_out,
+        "filtered": {},
+        "duplicates": 0,
+        "joined": 0,
+    }
     assert counts["lines"] == {
-        "seen": 15, "selected": 2, "superseded": 2, "cut": 1, "cleaned": 0, "left_out": 4, "unreadable": 2, "blank": 4,
+        "seen": 15, "selected": 2, "superseded": 2, "cut": 1, "cleaned": 0, "left_out": 4, "unreadable": 2, "blank": 4, "joined": 0,
     }  # fmt: skip
     assert list(counts["bytes"]) == list(counts["lines"])
     sizes = list(counts["bytes"].values())
@@ -185,7 +192,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
     write_log(here / "logs" / "a.jsonl")
     convert("logs", "out", Options(workers=3, force=True, include=("*a*", "\udcff"), since="2026-01-01"))
     assert manifest()["options"] == {
-        "cleanup_goose": True, "cleanup": [], "on_invalid": "skip", "keep_cut": False, "json_tool_calls": False, "anonymize": True,
+        "cleanup_goose": True, "cleanup": [], "on_invalid": "skip", "keep_cut": False, "json_tool_calls": False, "anonymize": True, "join": False,
         "integrity_analysis": True, "group_by": "date", "tool_report": True, "keep_rejected": False, "strict": False,
         "follow_links": False, "since": "2026-01-01", "until": None, "limit": None,
         "redact": None, "redact_names": None, "redact_rules": None, "redact_pattern": [], "redact_known": None,

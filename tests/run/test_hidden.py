@@ -34,7 +34,7 @@ OURS = {
     "Ending.last_user", "Family.prefix", "Family.day", "Redaction.kind", "Redaction.rule", "Redaction.fingerprint",
     "Redaction.digest", "PreferencePair.kind", "LoggedReply.kind", "LoggedReply.status", "LoggedReply.why",
     "LoggedReply.conversation", "LoggedReply.parent", "LoggedReply.reasoning", "Stands.status", "Named.shown",
-    "Named.name", "Named.pieces", "Named.digest",
+    "Named.name", "Named.beside", "Named.digest",
 }  # fmt: skip
 """Codes, hashes, times, kinds, and names that are hidden already."""
 

@@ -20,8 +20,8 @@ from chatsquash.text import certified, counted, escaped, listed
 class Summary:
     """Counts of a run.
 
-    ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates``, ``lines == sum(account)``
-    and ``bytes == sum(sizes)``; ``replies`` has sums of its own.
+    ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates + joined``,
+    ``lines == sum(account)`` and ``bytes == sum(sizes)``; ``replies`` has sums of its own.
     """
 
     sessions: int = 0
@@ -34,6 +34,8 @@ class Summary:
     """Sessions of which no record was wanted, by the first option that said so."""
     duplicates: int = 0
     """Sessions whose record was that of another."""
+    joined: int = 0
+    """Agents' conversations that stand in the session of a gateway, with ``--join``."""
     lines: int = 0
     """Lines seen."""
     size: int = 0
@@ -103,14 +105,7 @@ class Summary:
         """Count one session more, of which so many records were made, and some filtered or those of others."""
         self.sessions += 1
         self.size += log.size
-        if outcome.records:
-            self.written += 1
-        elif filtered:
-            self.filtered[filtered[0]] += 1
-        elif duplicates:
-            self.duplicates += 1
-        else:
-            self.left_out[outcome.left_out or ""] += 1
+        self._count(outcome, filtered, duplicates)
         self.replies.add(outcome, len(filtered) if made != 0 else 0, duplicates, made)
         self.lines += outcome.lines
         self.account = self.account.plus(outcome.account)
@@ -137,9 +132,23 @@ class Summary:
             if record.without_tools:
                 self.without_tools[record.without_tools] += 1
 
+    def _count(self, outcome: Outcome, filtered: Sequence[str], duplicates: int) -> None:
+        """Count a session by what became of it."""
+        if outcome.records:
+            self.written += 1
+        elif outcome.joined:
+            self.joined += 1
+        elif filtered:
+            self.filtered[filtered[0]] += 1
+        elif duplicates:
+            self.duplicates += 1
+        else:
+            self.left_out[outcome.left_out or ""] += 1
+
     def close(self) -> None:
         """Assert that every session and every line is accounted for."""
-        assert self.sessions == self.written + self.left_out.total() + self.filtered.total() + self.duplicates, self
+        aside = self.left_out.total() + self.filtered.total() + self.duplicates + self.joined
+        assert self.sessions == self.written + aside, self
         assert self.lines == sum(self.account), self
         assert self.bytes == sum(self.sizes), self
         self.replies.close()
@@ -162,6 +171,7 @@ class Summary:
                 "left_out": dict(sorted(self.left_out.items())),
                 "filtered": dict(sorted(self.filtered.items())),
                 "duplicates": self.duplicates,
+                "joined": self.joined,
             },
             "splits": {
                 name: {"records": records, "share": round(self._share(records), 4), "asked": asked}
@@ -208,12 +218,14 @@ class Summary:
         left_out, filtered = self.left_out.total(), self.filtered.total()
         beyond = f" + {filtered:,} filtered + {counted(self.duplicates, 'duplicate')}"
         more = beyond if filtered or self.duplicates else ""
+        more += f" + {self.joined:,} joined" if self.joined else ""
         yield f"{counted(self.sessions, 'session')} seen = {self.written:,} written + {left_out:,} left out{more}"
         for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
             for why, count in sorted(counts.items()):
                 yield f"  {count:>7,}  {what}: {why}"
         yield from self._divided()
-        parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in self.account._asdict().items())
+        lines = {name: count for name, count in self.account._asdict().items() if name != "joined" or self.joined}
+        parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in lines.items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
         yield from self.replies.lines()
         yield from self._for_training()

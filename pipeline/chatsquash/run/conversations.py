@@ -25,7 +25,7 @@ from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account
 from chatsquash.tree.choose import chosen, first_conversation, names, unexplained
 from chatsquash.tree.coverage import coverage
-from chatsquash.tree.kinds import Path, paths
+from chatsquash.tree.kinds import Path, conversations
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.requests import numbered
 from chatsquash.tree.restore import Wanted, restored
@@ -75,7 +75,7 @@ def of_last(
 ) -> tuple[Record | Refused, Covered]:
     """The specified record, and what it holds, or would hold, of a session of this name."""
     trees = session.followed.branch()
-    found = paths(trees.replies, trees.links)
+    found = conversations(trees)
     end = end_of(trees, snapshot, session.followed.unanswered)
     path = next((each for each in found if end in each.own), None)
     shown: list[Held] = []
@@ -141,7 +141,7 @@ def of_each(
 ) -> tuple[list[Record], list[Noted], Covered, Found | None]:
     """The records of the conversations that are wanted, what was found, and why there is none of the first one."""
     trees = session.followed.branch()
-    found = paths(trees.replies, trees.links)
+    found = conversations(trees)
     ids = names(found, name)
     wanted = chosen(found, options)
     parts = Wanted(*_PARTS[options.restore], messages=True)

@@ -241,7 +241,7 @@ class Conversion:
         named = hidden.renamed(log, outcome.named)
         if named is not log:
             self._paths[log.shown] = named.shown
-            self._paths.update((piece.shown, told.shown) for piece, told in zip(log.pieces, named.pieces, strict=True))
+            self._paths.update(zip(log.beside, named.beside, strict=True))
         return named, outcome
 
     def _told_path(self, path: str) -> str:
@@ -313,7 +313,7 @@ class Conversion:
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
         if self._foresight:
             outcome = self._foresight.placed(log, outcome)
-        if not made and outcome.left_out is None:  # none of its conversations was asked for
+        if not made and outcome.left_out is None and not outcome.joined:  # none of its conversations was asked for
             filtered = (f"--conversations {self._options.conversations}",)
         if self._options.keep_rejected and outcome.rejected:
             outcome = self._keep(found, log, outcome, given)
@@ -325,7 +325,7 @@ class Conversion:
             self._dataset.add_pairs(outcome)
         self._known.update(each.digest for record in outcome.records for each in record.redactions if each.digest)
         self._summary.add(log, outcome, filtered, duplicates, made)
-        why = filtered[0] if filtered and not outcome.records else None
+        why = "--join" if outcome.joined else filtered[0] if filtered and not outcome.records else None
         self._reports.add(TakenSession(log, outcome, places, turns, why, group))
 
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:

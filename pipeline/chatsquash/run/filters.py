@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import dataset
-from chatsquash.log import Log
+from chatsquash.log import Log, is_elsewhere
 from chatsquash.logged import LoggedReply
 from chatsquash.model import Found
 from chatsquash.options import ERRORS, Options
@@ -143,7 +143,8 @@ def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) ->
 
 def _sizes(records: Iterable[Record]) -> dict[int | None, int]:
     """The bytes of the lines that records are made of."""
-    return {record.chosen.line if record.chosen else None: record.size for record in records}
+    lines = ((record.chosen.line if record.chosen else None, record.size) for record in records)
+    return {line: size for line, size in lines if line is None or not is_elsewhere(line)}
 
 
 def _moved(row: LoggedReply, places: dict[int, int], gone: dict[int, str]) -> LoggedReply:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from chatsquash.log import Log
 from chatsquash.options import Options
@@ -16,6 +16,9 @@ from chatsquash.run.spool import Spool
 from chatsquash.run.workers import chained, outcomes
 from chatsquash.sources.logs import Logs
 from chatsquash.write.store import Output
+
+if TYPE_CHECKING:
+    from chatsquash.run.join.sessions import Joins
 
 
 class Given(Protocol):
@@ -82,7 +85,15 @@ class Converting:
 
     def _converted(self) -> Iterator[tuple[Log, Outcome]]:
         found = self._found.sessions() if self._found else None
-        return outcomes(self.logs, self._options, self._journals, self._expanded, found)
+        return outcomes(self.logs, self._options, self._journals, self._expanded, found, joins=self._joins())
+
+    def _joins(self) -> Joins | None:
+        """What is joined, where that is asked for."""
+        if not self._options.join:
+            return None
+        from chatsquash.run.join.sessions import joins  # which few runs need
+
+        return joins(self._found.sessions() if self._found else self.logs, self._options, self._expanded)
 
     def _cleared(self, found: Iterator[tuple[Log, Outcome]]) -> Iterator[tuple[Log, Outcome]]:
         """Sessions, of whose logs the expanded copies go once they are done; a session of several may need any."""

@@ -37,7 +37,7 @@ def hidden(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcom
 
     ``digest`` tells the path of such a log from others.
     """
-    paths = {path: hide(path) for path in (log.shown, *(each.shown for each in log.pieces))}
+    paths = {path: hide(path) for path in (log.shown, *log.beside)}
     chosen, family = outcome.chosen, outcome.family
     return structs.replace(
         outcome,
@@ -57,13 +57,15 @@ def renamed(log: Log, named: Named | None) -> Log:
     """A log as reports call it."""
     if named is None:
         return log
-    shown = zip(log.pieces, named.pieces, strict=True)
-    pieces = tuple(structs.replace(piece, shown=path) for piece, path in shown)
-    return structs.replace(log, shown=named.shown, name=named.name, pieces=pieces)
+    paths = iter(named.beside)
+    pieces = tuple(structs.replace(piece, shown=next(paths)) for piece in log.pieces)
+    agents = tuple(structs.replace(agent, shown=next(paths)) for agent in log.agents)
+    join = structs.replace(log.join, agents=agents) if log.join else None
+    return structs.replace(log, shown=named.shown, name=named.name, pieces=pieces, join=join)
 
 
 def _named(log: Log, paths: dict[str, str], hide: Hide, digest: Hide) -> Named | None:
-    named = Named(paths[log.shown], hide(log.name), [paths[each.shown] for each in log.pieces])
+    named = Named(paths[log.shown], hide(log.name), [paths[each] for each in log.beside])
     return None if renamed(log, named) == log else structs.replace(named, digest=digest(printable(log.shown)))
 
 

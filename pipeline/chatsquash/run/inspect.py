@@ -29,7 +29,7 @@ from chatsquash.run.workers import chained
 from chatsquash.sources.find import discover, nothing_to_read
 from chatsquash.stages.session import Session
 from chatsquash.text import aligned, counted, escaped
-from chatsquash.tree.kinds import paths
+from chatsquash.tree.kinds import conversations
 
 T = TypeVar("T")
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
@@ -174,7 +174,7 @@ def _conversations(session: Session, inspection: _Inspection) -> Iterator[str]:
         yield of_file(origin)
         return
     trees = session.followed.branch()
-    found = paths(trees.replies, trees.links)
+    found = conversations(trees)
     retried = sorted([*(each.line for each in trees.again), *(each.line for each in trees.replies if each.is_retried)])
     if len(found) < 2 and not retried:
         return

@@ -98,7 +98,8 @@ class JournalWriter(Struct):
     def key(self, log: Log, seen: bytes) -> bytes:
         """The key of a session, of which ``identify`` tells so much."""
         part = log.spans.tobytes() + str(log.cut).encode() if log.spans else str(log.part).encode() + (log.unit or b"")
-        return xxh3_128_digest(self.identity + seen + part)
+        joined = repr(log.join).encode("utf-8", "backslashreplace") if log.join else b""
+        return xxh3_128_digest(self.identity + seen + part + joined)
 
     def look(self, log: Log, file: BinaryIO, hashed: Hashed | None = None) -> None:
         """Identify a log while it is open; ``add`` does it where that failed."""

@@ -22,7 +22,7 @@ from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account
 from chatsquash.tree.choose import chosen, first_conversation, names, unexplained
-from chatsquash.tree.kinds import Path, paths
+from chatsquash.tree.kinds import Path, conversations
 from chatsquash.tree.loss import FAILED, Judge
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.standing import Held, Standing, held
@@ -102,7 +102,7 @@ def of_log(session: Session, name: str, asked: Asked) -> Told:
 
 def _chosen(session: Session, name: str, options: Options, reread: Reread) -> _Chosen:
     trees = session.followed.branch()
-    found = paths(trees.replies, trees.links)
+    found = conversations(trees)
     if options.conversations == "last":
         end = end_of(trees, session.snapshot, session.followed.unanswered)
         lines = [_Line(path, end.path()) for path in found if end in path.own] if end else []

@@ -69,6 +69,8 @@ def with_key(options: Options) -> Options:
 
         unpacked(options.template)
     options = with_kinds(options)
+    if options.join and options.conversations == "last":
+        options = replace(options, conversations="main")  # which the agent's file knows, whatever came last
     if not options.has_key or options.anonymize_key:
         return options
     return replace(options, anonymize_key=load_key())
@@ -171,7 +173,7 @@ class Converter:
 
     def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome:
         self._reader.refuse_several(file, log)
-        told = self._plain.read(file, log) if observer is None else None
+        told = self._plain.read(file, log) if observer is None and log.join is None else None
         if told is None:
             read, session = self._generally(file, log, observer)
         else:
@@ -182,9 +184,15 @@ class Converter:
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             raise MixedSessionsError
         assert is_whole(session, file, log) or change(log, file), log
+        name = session.id or stem(log)
+        if log.join and log.join.gateway:
+            return self._joined(read, session, log)
+        if log.agents:
+            from chatsquash.run.join.views import joined  # which few runs need
+
+            session = joined(session, log, self._options, partial(self._again, file, log, session))
         snapshot = session.snapshot
         records, left_out, later, covered = self._records(read, session, file, log)
-        name = session.id or stem(log)
         found = covered.explained(session).findings([*later, *covered.found], name, log.shown)
         findings = in_files(found, log)
         account, sizes = accounts(session, records)
@@ -209,10 +217,30 @@ class Converter:
             meeting=meeting(session),
             replies=covered.rows,
             family=covered.family,
-            relatives=covered.relatives,
+            relatives=[*covered.relatives, *(session.told.relatives if session.told else ())],
             format=_format(read, left_out),
             tokens=_tokens(read, session, log),
             pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
+        )
+
+    def _joined(self, read: Reading, session: Session, log: Log) -> Outcome:
+        """The outcome of an agent's conversation that stands in the session of a gateway."""
+        name = session.id or stem(log)
+        lines, sizes = session.accounts(written=False)
+        return Outcome(
+            session=name,
+            records=[],
+            left_out=None,
+            findings=session.findings([], name, log.shown),
+            rejected=session.rejected,
+            lines=session.lines.all,
+            account=lines._replace(left_out=0, joined=lines.left_out),
+            digest=digest_of(read, self.hashed),
+            size=session.sizes.all,
+            sizes=sizes._replace(left_out=0, joined=sizes.left_out),
+            relatives=read.document.relatives if read.document else [],
+            format=_format(read, None),
+            joined=True,
         )
 
     def _is_out_of_order(self, session: Session, log: Log) -> bool:
@@ -224,7 +252,7 @@ class Converter:
     def _is_apart(self, session: Session, log: Log) -> bool:
         """Whether no line has an id and no request goes on from another, so that each is a session."""
         trees = session.followed.trees
-        if trees is None or session.id is not None or not self._divides or log.is_part:
+        if trees is None or log.join or session.id is not None or not self._divides or log.is_part:
             return False
         from chatsquash.tree.choose import are_unrelated
 
@@ -258,7 +286,7 @@ class Converter:
             return made
 
         def again(lines: set[int]) -> Iterator[Entry]:
-            return self._again(file, log, lines)
+            return self._again(file, log, session, lines)
 
         if self._options.samples != "session" and (sampled := self._sampled(read, session, log, (make, again), why)):
             records, refused, found, covered = sampled
@@ -268,7 +296,7 @@ class Converter:
 
             records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
             return records, refused, noted, covered
-        if not self._is_asked_more and not session.asides and session.followed.only_grew():
+        if not self._is_asked_more and not session.asides and not session.told and session.followed.only_grew():
             return _grown(session, make_last(session.snapshot), noted)
         from chatsquash.run import conversations  # which sessions that only grow do not need
 
@@ -319,7 +347,7 @@ class Converter:
             from chatsquash.run.pairs.of_logs import candidates as of_log
 
             form = read.seen.format if read.seen and read.seen.format else PLAIN
-            found = of_log(session, form, partial(self._again, file, log), counterfactuals=counterfactuals)
+            found = of_log(session, form, partial(self._again, file, log, session), counterfactuals=counterfactuals)
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
@@ -329,7 +357,7 @@ class Converter:
 
     def _place(self, log: Log, line: int | None) -> str:
         """Where something was logged, without addresses where these are replaced."""
-        file, at = log.at(line) if log.pieces else (log.name, line)
+        file, at = log.at(line) if log.pieces or log.agents else (log.name, line)
         named, dot, suffix = file.rpartition(".")
         name = self._anonymizer.counted([named or suffix])[0][0] if self._anonymizer else named or suffix
         whole = printable(f"{name}{dot}{suffix}" if named else name)
@@ -362,6 +390,7 @@ class Converter:
         if self._anonymizer:
             self._anonymizer.passwords.clear()  # those of what became no record
         loaded = session.loaded
+        snapshot = session.told.marked(snapshot) if session.told else snapshot
         made, found = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
         if isinstance(made, Refused):
             return made, found
@@ -379,16 +408,19 @@ class Converter:
             if isinstance(fitted, Found):
                 return Refused(fitted), found
             made = fitted
+        made = session.told.finished(made, snapshot) if session.told else made
         if session.entries:
             made = structs.replace(made, chosen=self._chosen(snapshot), size=snapshot.entry.size)
         return made, found
 
-    def _again(self, file: BinaryIO, log: Log, lines: set[int]) -> Iterator[Entry]:
+    def _again(self, file: BinaryIO, log: Log, session: Session, lines: set[int]) -> Iterator[Entry]:
         """The entries of some lines, read once more."""
         file.seek(0)
         for item in self._plan.through(self._reader.read(file, log).items):
             if isinstance(item, Entry) and item.line in lines:
                 yield item
+        if session.told:
+            yield from session.told.entries(lines)
 
     def _chosen(self, snapshot: Snapshot) -> Chosen:
         """What the log says about the entry that becomes the record."""

@@ -53,7 +53,7 @@ _LINE = re.compile(r"\bline ([\d,]+)")
 
 def in_files(findings: list[Finding], log: Log) -> list[Finding]:
     """The findings of a session with the files of their lines, where it has lines in several."""
-    return [_in_file(each, log) for each in findings] if log.pieces else findings
+    return [_in_file(each, log) for each in findings] if log.pieces or log.agents else findings
 
 
 def _in_file(found: Finding, log: Log) -> Finding:

@@ -21,6 +21,7 @@ from chatsquash.sources.logs import Logs
 
 if TYPE_CHECKING:
     from chatsquash.run.chains import Chained
+    from chatsquash.run.join.sessions import Joins
 
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
@@ -40,12 +41,14 @@ def outcomes(  # noqa: PLR0913
     found: Iterable[Log] | None = None,
     *,
     processes: int | None = None,
+    joins: Joins | None = None,
 ) -> Iterator[tuple[Log, Outcome]]:
     """The outcome of every session, in the order of the logs, at most a few batches ahead of the one asked for.
 
     What the journals know is taken from there; what is found is added to them.  ``expanded`` is the folder for
     compressed logs that are split, as ``split`` has it.  ``found`` are the sessions in the logs, where they are known.
-    So many ``processes`` convert; else as many of ``workers`` as are worth it, which may be this one alone.
+    So many ``processes`` convert; else as many of ``workers`` as are worth it, which may be this one alone.  ``joins``
+    tells which are joined.
     """
     # The bytes of a document count once, however many of its conversations are to be converted.
     size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs if not log.part)
@@ -58,6 +61,7 @@ def outcomes(  # noqa: PLR0913
     sessions: Iterable[Log] = logs if found is None else found
     if by_id:
         sessions = (part for log in logs for part in _parts(log, options, expanded))
+    sessions = joins.all(sessions) if joins else sessions
     writer = journals.writer if journals else None
     if workers <= 1 and processes is None:
         convert = partial(_here, Converter(options), writer)
@@ -81,7 +85,7 @@ def outcomes(  # noqa: PLR0913
         if divided == [log]:
             yield log, unreadable(log, OSError(EIO, "it changed while it was read"))
         else:
-            yield from outcomes(divided, options, journals, expanded, processes=processes)
+            yield from outcomes(divided, options, journals, expanded, processes=processes, joins=joins)
 
 
 def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> Chained:

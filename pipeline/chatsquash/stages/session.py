@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
 from msgspec import Struct, field
 
 from chatsquash.checks import files, reading
 from chatsquash.model import Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
-from chatsquash.outcome import Account
+from chatsquash.outcome import Account, Record, Relative
 from chatsquash.stages.redefined import Redefined
 from chatsquash.tree.follow import Followed
 
@@ -98,11 +99,30 @@ class _Sums(Struct):
     """What each reply continues."""
 
 
+class Elsewhere(Protocol):
+    """What other files tell of a session."""
+
+    @property
+    def relatives(self) -> list[Relative]:
+        """These files."""
+
+    def entries(self, lines: set[int]) -> Iterator[Entry]:
+        """The entries of those of some lines that stand in them."""
+
+    def marked(self, snapshot: Snapshot) -> Snapshot:
+        """A snapshot whose results say which calls failed."""
+
+    def finished(self, record: Record, snapshot: Snapshot) -> Record:
+        """A record with what they tell of how its conversation ended."""
+
+
 class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may be
     """What the lines of a log came to."""
 
     snapshot: Snapshot | None = None
     """``None``: no entry was left."""
+    told: Elsewhere | None = None
+    """What other files tell of it, where it is joined with some."""
 
     @property
     def invalid(self) -> Found | None:

@@ -89,10 +89,10 @@ class Canon(Struct):
             return hash(jsonio.dumps(call))
         given = held.get("arguments", held.get("input"))
         if type(given) is not str:
-            number = hash(_spelled(given))
+            number = hash(spelled(given))
             return hash((str(held.get("name")), number))
         known = self._spelled.get(given)
-        number = self._spelled.setdefault(given, hash(_spelled(given))) if known is None else known
+        number = self._spelled.setdefault(given, hash(spelled(given))) if known is None else known
         return hash((str(held.get("name")), number))
 
 
@@ -119,7 +119,8 @@ def _others(parts: list[Json]) -> int:
     return hash((count, digest.intdigest())) if count else 0
 
 
-def _spelled(arguments: Json) -> bytes:
+def spelled(arguments: Json) -> bytes:
+    """What arguments are the same by, however they are spelled."""
     value: Any = arguments
     if isinstance(value, str):
         try:

@@ -98,6 +98,21 @@ class Followed(Struct):
         if not any(each.is_same_response for each in trees.again[before:]):
             self._count(entry)
 
+    def tell(self, entry: Entry) -> replies.Reply:
+        """The reply of an entry that another file tells of, as a part of the trees."""
+        trees, last = self.branch(), self.last
+        before = len(trees.again)
+        self._add(entry, entry.reply.id or "")
+        self.last = last
+        if len(trees.again) == before:
+            self._count(entry)
+            trees.replies[-1].is_ended = True  # or its file would not have it, whether or not it says why it ended
+            return trees.replies[-1]
+        met = trees.again.pop()  # it is there already
+        met.by.line, met.by.at = met.line, met.at
+        self.entries.pop(met.by.number, None)
+        return met.by
+
     def _only_grows(self, entry: Entry) -> bool:
         return self.last is None or _grows(self.last, entry) or (self.lazily and self._goes_on(self.last, entry))
 

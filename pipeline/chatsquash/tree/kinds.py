@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import chain, takewhile
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -14,6 +15,9 @@ from chatsquash.tree.links import Link, is_tail
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.rewrites import is_reminded
 from chatsquash.tree.texts import is_similar_prompt
+
+if TYPE_CHECKING:
+    from chatsquash.tree.trees import Trees
 
 
 class Path(Struct, eq=False):
@@ -26,6 +30,14 @@ class Path(Struct, eq=False):
     own: list[Reply] = field(default_factory=list)
     """The replies that belong to it, in order."""
     parent: Path | None = None
+
+
+def conversations(trees: Trees) -> list[Path]:
+    """All conversations of trees, in the order in which they end, as another file tells of them where there is one."""
+    found = paths(trees.replies, trees.links)
+    if trees.told:
+        trees.told(found)
+    return found
 
 
 def paths(replies: list[Reply], links: list[Link]) -> list[Path]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -15,6 +17,9 @@ from chatsquash.tree.requests import Requests, answered, system_prompt
 from chatsquash.tree.restore import has_emptied
 from chatsquash.tree.rewrites import Spoken, between, is_part, is_resent, is_reworded, of_path, said_in, segments, words
 from chatsquash.tree.texts import is_long, is_similar_prompt
+
+if TYPE_CHECKING:
+    from chatsquash.tree.kinds import Path
 
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""
@@ -46,6 +51,8 @@ class Trees(Struct):
     again: list[Again] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     """Where each tree comes from."""
+    told: Callable[[list[Path]], None] | None = None
+    """Says of conversations what another file tells of them."""
     met: list[Met] = field(default_factory=list)
     """The logged replies that the present request holds, in order."""
     _unmet: dict[int, Reply] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from chatsquash.run.pairs import Answered, Candidate, PairKind, Step, counterfac
 from chatsquash.run.sampled import snapshot_of
 from chatsquash.run.samples import Reread
 from chatsquash.stages.session import Session
-from chatsquash.tree.kinds import paths
+from chatsquash.tree.kinds import conversations
 from chatsquash.tree.loss import Judge
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.trees import Trees
@@ -38,7 +38,7 @@ class _Wanted(Struct, frozen=True):
 def candidates(session: Session, form: str, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
     """Those of a session whose bodies are of a format."""
     trees = session.followed.branch()
-    found = paths(trees.replies, trees.links)
+    found = conversations(trees)
     kinds = {reply.number: path.kind for path in found for reply in path.own}
     whys = Judge().whys(trees)
     whole = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]

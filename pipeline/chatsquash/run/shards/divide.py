@@ -96,6 +96,8 @@ def _found(
 ) -> Discovered:
     if options.limit is not None:
         raise UsageError("--limit: no shard knows what the others have; leave it out")
+    if options.join:
+        raise UsageError("--join: a session and what it is joined with may be in two shards; leave it out")
     refuse_wrong(options)
     found = find(logs, place_of(output), options)
     if signed := next((log for log in found.logs if log.path != log.shown), None):

@@ -1,0 +1,250 @@
+"""What agents' files tell of a session beyond a gateway's log: replies, kinds of conversations, how calls ended."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from chatsquash.checks import joins as checks
+from chatsquash.log import Log, line_elsewhere
+from chatsquash.model import Added, Edits, Entry, Found, Kept, Message, Repeated, Reply, Tokens
+from chatsquash.options import Options
+from chatsquash.outcome import Record, Relative
+from chatsquash.run.conversations import entries_of
+from chatsquash.run.join.ends import Ends
+from chatsquash.run.join.files import View, looked_at, views
+from chatsquash.run.join.keys import call_ids, said
+from chatsquash.run.join.matching import Matching, matched
+from chatsquash.stages.cleaning import clean
+from chatsquash.stages.session import Noted, Session, Snapshot
+from chatsquash.tree import replies as tree
+from chatsquash.tree.kinds import Path
+
+Again = Callable[[set[int]], Iterator[Entry]]
+"""Reads the entries of some lines of the gateway's log once more."""
+
+
+def joined(session: Session, log: Log, options: Options, again: Again) -> Session:
+    """A gateway's session with what the agents' files tell of it."""
+    found = views(log.agents, options)
+    trees = session.followed.branch()
+    matching = matched(trees.replies, found, log.join.elsewhere if log.join else ())
+    both = len({reply.number for reply in matching.replies.values()})
+    noted: list[Noted] = []
+    if matching.differing:
+        noted.append((matching.differing[0].line, checks.joined_texts(len(matching.differing), both)))
+    told = Told(found, matching, looked_at(log.agents), Ends.of(found), options)
+    told.add(session, again)
+    trees.told = told.kinds
+    noted.append((None, checks.joined(len(told.relatives), both, len(told.steps))))
+    repeated = dict(session.repeated)
+    for line, each in told.found:
+        if isinstance(each, Found):
+            noted.append((line, each))
+        else:
+            first, times = repeated.get(each, (line or 0, 0))
+            repeated[each] = first, times + 1
+    return replace(session, loaded=True, told=told, found=[*session.found, *noted], repeated=repeated)
+
+
+class _Step(Struct, frozen=True):
+    """A reply that the agent's file alone has, and what stood before it."""
+
+    line: int
+    view: View
+    number: int
+    """Which of the replies of the conversation it is."""
+    base: Entry | None
+    """The last request of the conversation that the gateway logged, if it logged one."""
+    place: int | None
+    """Where the reply stands in that request; ``None``: behind it."""
+    begin: int = 0
+    """The message of the agent's conversation from which on messages go on from that request."""
+
+    def entry(self) -> Entry:
+        """The request and its reply."""
+        told, messages = self.view.reply(self.number), self.messages
+        tools = self.base.tools if self.base else self.view.place.conversation.tools
+        reply = Reply(
+            self.reply,
+            finish_reason=told.finish_reason,
+            model=told.model,
+            id=told.response_id or "",
+            tokens=Tokens(told.prompt_tokens, told.completion_tokens),
+        )
+        return Entry(self.line, told.time, None, messages, (Added(tuple(messages)),), tools, reply, loaded=True)
+
+    @property
+    def reply(self) -> Message:
+        """The reply, as the gateway logged it in a later request, else as the agent's file has it."""
+        if self.base and self.place is not None:
+            return self.base.messages[self.place]
+        message = self.view.said(self.number)
+        assert message is not None
+        return message
+
+    @property
+    def messages(self) -> list[Message]:
+        """What stood before it."""
+        if self.base and self.place is not None:
+            return self.base.messages[: self.place]
+        at = self.view.reply(self.number).at or 0
+        if self.base is None or self.base.reply.message is None:
+            return self.view.messages[:at]
+        return [*self.base.messages, self.base.reply.message, *self.view.messages[self.begin : at]]
+
+
+class Told(Struct, eq=False, dict=True):
+    """What agents' files tell of a session."""
+
+    views: list[View]
+    matching: Matching
+    relatives: list[Relative]
+    ends: Ends
+    options: Options
+    steps: dict[int, _Step] = field(default_factory=dict)
+    """The replies that these files alone have, by their lines."""
+    found: list[tuple[int | None, Found | Repeated]] = field(default_factory=list)
+    """What was found in reading them, where they have such replies."""
+
+    def add(self, session: Session, again: Again) -> None:
+        """Add the replies that the agents' files alone have to the trees of a session."""
+        last = [self._last(view) for view in self.views]
+        ends = [
+            None if number is None else self.matching.replies[view.key(number)]
+            for view, number in zip(self.views, last, strict=True)
+        ]
+        wanted = {reply.number: reply for reply in ends if reply}
+        entries = {reply.number: entry for reply, entry in entries_of(wanted.values(), session, again)}
+        for view, number, reply in zip(self.views, last, ends, strict=True):
+            self._add(session, view, number, entries.get(reply.number) if reply else None)
+
+    def _last(self, view: View) -> int | None:
+        """The last reply of a conversation that the gateway logged, too."""
+        numbers = reversed(range(view.place.length))
+        return next((number for number in numbers if view.key(number) in self.matching.replies), None)
+
+    def _add(self, session: Session, view: View, end: int | None, base: Entry | None) -> None:
+        before: list[Message] = []
+        for step in self._steps(view, end, base):
+            entry = self._entry(step, before)
+            self.matching.replies[view.key(step.number)] = session.followed.tell(entry)
+            self.steps[step.line] = step
+            before = entry.messages
+        if before:
+            found = view.place.origin.found
+            self.found += [(line and line_elsewhere(view.number, line, 0), each) for line, each in found]
+
+    def _entry(self, step: _Step, before: list[Message]) -> Entry:
+        """The entry of a step, given the messages of the one before it."""
+        entry = step.entry()
+        if self.options.cleanups:
+            left = clean(iter([entry]), self.options.cleanups)
+            entry = next((each for each in left if isinstance(each, Entry)), entry)
+        kept = len(before) if before and entry.messages[: len(before)] == before else 0
+        edits: Edits = (Kept(0, kept),) if kept else ()
+        added = tuple(entry.messages[kept:])
+        return replace(entry, edits=(*edits, Added(added)) if added else edits)
+
+    def _steps(self, view: View, end: int | None, base: Entry | None) -> Iterator[_Step]:
+        """The replies of a conversation that nobody else logged, in order."""
+        places = _Places(base.messages) if base else None
+        for number in range(view.place.length):
+            reply = view.reply(number)
+            if not self.matching.is_open(view.key(number)) or reply.at is None:
+                continue
+            line = line_elsewhere(view.number, reply.line or 0, len(self.steps))
+            if places and end is not None and number > end:
+                yield _Step(line, view, number, base, None, (view.reply(end).at or 0) + 1)
+                continue
+            place = places.find(view.messages[reply.at]) if places else None
+            yield _Step(line, view, number, None if place is None else base, place)
+
+    def entries(self, lines: set[int]) -> Iterator[Entry]:
+        """The entries of replies that the agents' files alone have, by their lines."""
+        for line in sorted(lines & self.steps.keys()):
+            yield self._entry(self.steps[line], [])
+
+    def finished(self, record: Record, snapshot: Snapshot) -> Record:
+        """A record with the exit code of its last command, where an agent's file alone says it."""
+        return self.ends.finished(record, snapshot)
+
+    def marked(self, snapshot: Snapshot) -> Snapshot:
+        """A snapshot whose results say which calls failed, where an agent's file says so."""
+        return self.ends.marked(snapshot)
+
+    def kinds(self, found: list[Path]) -> None:
+        """Give conversations the kinds and the parents that the agents' files tell."""
+        owners = {reply.number: path for path in found for reply in path.own}
+        for view, held in self._held(owners):
+            path, *others = held
+            path.kind = view.place.kind
+            parent = self._parent(view, owners)
+            path.parent = parent if parent and parent is not path else None if path.kind == "main" else path.parent
+            for later in others:  # a client that sent less of it, of which its own file says nothing
+                if later.last.tree != path.last.tree:
+                    later.kind, later.parent = "compacted", path
+                path = later
+
+    def _held(self, owners: dict[int, Path]) -> Iterator[tuple[View, list[Path]]]:
+        """Each conversation with the paths that hold its own replies, in order."""
+        views: dict[int, View] = {}
+        paths: dict[int, Path] = {}
+        for view in self.views:
+            for number in view.place.own:
+                reply = self.matching.replies.get(view.key(number))
+                if path := owners.get(reply.number) if reply else None:
+                    paths.pop(id(path), None)
+                    views[id(path)], paths[id(path)] = view, path
+        held: dict[int, list[Path]] = {}
+        for each, path in paths.items():
+            held.setdefault(id(views[each]), []).append(path)
+        return ((view, held[id(view)]) for view in self.views if id(view) in held)
+
+    def _parent(self, view: View, owners: dict[int, Path]) -> Path | None:
+        """The conversation that one comes from: that of the call which began it, else the one that its file names."""
+        begun, parent = view.place.begun, view.place.parent
+        called = begun.call or self._began.get(begun.id) or self._began.get(begun.session_id or "")
+        if caller := self._callers.get(called or ""):
+            return owners.get(caller.number)
+        keys = ((view.file, parent.keys[number]) for number in reversed(parent.own)) if parent else ()
+        found = (self.matching.replies[key] for key in keys if key in self.matching.replies)
+        return next((owners[reply.number] for reply in found if reply.number in owners), None)
+
+    @cached_property
+    def _began(self) -> dict[str, str]:
+        """The calls by the ids of the conversations that they began."""
+        return {name: call for view in self.views for name, call in view.place.origin.began.items()}
+
+    @cached_property
+    def _callers(self) -> dict[str, tree.Reply]:
+        """The replies by the ids of their calls."""
+        found: dict[str, tree.Reply] = {}
+        for reply in self.matching.replies.values():
+            for call_id in call_ids(reply.message):
+                found.setdefault(call_id, reply)
+        return found
+
+
+class _Places:
+    """Finds replies in a request, each behind the one that was found before it."""
+
+    def __init__(self, messages: list[Message]) -> None:
+        self._waiting: dict[int, deque[int]] = {}
+        self._last = -1
+        for at, message in enumerate(messages):
+            if message["role"] == "assistant":
+                self._waiting.setdefault(said(message), deque()).append(at)
+
+    def find(self, message: Message) -> int | None:
+        """Where a reply stands."""
+        waiting = self._waiting.get(said(message))
+        while waiting:
+            if (at := waiting.popleft()) > self._last:
+                self._last = at
+                return at
+        return None
