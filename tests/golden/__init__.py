@@ -30,7 +30,7 @@ def logs(case: Path) -> list[Path]:
     """The logs of a case; what lies in folders beside them is told by them."""
     files = [path for path in (case / "logs").iterdir() if path.is_file()]
     files = files or [path for path in (case / "logs").rglob("*") if path.is_file()]
-    return sorted(path for path in files if not any(Path(each).is_file() for each in documents.owners(str(path))))
+    return sorted(path for path in files if not any(Path(each).exists() for each in documents.owners(str(path))))
 
 
 def source(case: Path, log: Path) -> Path | list[bytes]:

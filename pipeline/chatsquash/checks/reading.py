@@ -313,6 +313,8 @@ def file_not_read(what: str, count: int) -> Fact:
     }.get(what)
     if again:
         return Fact(f"{what}, {count:,} not read: {again}")
+    if what == "part of another file":
+        return Fact(f"{counted(count, 'part of another file', 'parts of other files')}, which is where they are read")
     hint = {
         "linked folder": "--follow-links looks into it",
         "broken link": "nothing is where it leads",

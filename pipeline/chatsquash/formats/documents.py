@@ -21,6 +21,7 @@ _VERSIONS = {
     "atif": ("agent", "version"),
     "claude_code": ("version",),
     "codex": ("payload", "cli_version"),
+    "opencode": ("info", "version"),
 }
 """Where the files of agents say of which version the agent was."""
 
@@ -88,8 +89,14 @@ def beside(name: str, file: str) -> str | None:
     return named_beside(file) if named_beside else None
 
 
+def further(name: str, held: list[Json]) -> list[str]:
+    """Globs for what lies farther away, given what ``beside`` found; most formats have none."""
+    found: Callable[[Json], list[str]] | None = getattr(named(name), "further", None)
+    return found(held) if found else []
+
+
 def owners(path: str) -> list[str]:
-    """The files that one with this path may be a part of; modules of formats whose files are divided say so."""
+    """The files, or folders, that one with this path may be a part of; modules of formats with parts say so."""
     divided = (getattr(named(name), "owner", None) for name in names())
     return [owner for told in divided if told and (owner := told(path))]
 

@@ -163,7 +163,7 @@ def is_document(path: str, options: Options = _DEFAULTS) -> bool | str:
 
     Of a database, only what its first rows tell is read.  One that is read with another file is no document itself.
     """
-    if any(map(relatives.is_file, documents.owners(path))):
+    if any(map(relatives.is_there, documents.owners(path))):
         return PART
     try:
         with opened(path, options) as file:
@@ -254,8 +254,8 @@ def _key(file: BinaryIO, options: Options, unit: bytes | None) -> tuple[object, 
 
 def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:
     problem, found = None, list[Conversation]()
-    pattern = beside.pattern(held.format, getattr(file, "name", ""))
-    held = held._replace(meta=beside.read(pattern, options)) if pattern else held
+    lying = beside.read(held.format, getattr(file, "name", ""), options)
+    held = held._replace(meta=lying.held) if lying else held
     try:
         found = [] if held.line else held.conversations()
     except TurnError as raised:
@@ -267,7 +267,7 @@ def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:
     aside = bodies.Aside(0, [], []) if problem else held.aside()
     version = documents.version(held.format, held.objects)
     told = (held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
-    met = [relatives.look(pattern)] if pattern else []
+    met = list(map(relatives.look, lying.patterns)) if lying else []
     return LogDocument(*told, version=version, places=places(found), relatives=met, units=held.units)
 
 

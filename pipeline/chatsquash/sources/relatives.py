@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,26 +39,53 @@ def paths_of(pattern: str) -> list[str]:
     if is_remote(pattern):
         return _stored_paths(pattern)
     if inside := container(pattern):
-        return [f"{inside[0]}{MARK}{name}" for name in sorted(_members(inside[0])) if _fits(name, inside[1])]
+        return [f"{inside[0]}{MARK}{name}" for name in _fitting(*inside)]
     return sorted(filter(os.path.isfile, glob.glob(pattern)))
+
+
+def _fitting(archive: str, pattern: str) -> list[str]:
+    """The members whose names fit a glob, whose stars stand for no slash, in order."""
+    folder, _, last = os.path.normpath(pattern).rpartition("/")
+    folders, fits = _folders(archive), folder.split("/")
+    if glob.escape(unescaped(folder)) == folder:
+        found = [unescaped(folder)]
+    else:
+        found = [
+            each
+            for each in folders
+            if len(parts := each.split("/")) == len(fits) and all(map(fnmatchcase, parts, fits))
+        ]
+    return sorted(
+        name for each in found for name in folders.get(each, ()) if fnmatchcase(name.rpartition("/")[2], last)
+    )
 
 
 def _members(archive: str) -> dict[str, Entry]:
     """The members of an archive by their names; nothing of one that cannot be read."""
+    return _listed(archive, state(unescaped(archive)))[0]
+
+
+def _folders(archive: str) -> dict[str, list[str]]:
+    """The names of the members by their folders."""
+    return _listed(archive, state(unescaped(archive)))[1]
+
+
+@lru_cache(maxsize=1)
+def _listed(archive: str, state: bytes) -> tuple[dict[str, Entry], dict[str, list[str]]]:
+    """Both, of an archive in some state, since a document may have thousands of files beside it."""
+    del state
     from chatsquash.sources.archives import members  # which other files do not need
     from chatsquash.sources.open import opened_archive
 
     try:
         with opened_archive(unescaped(archive)) as file:
-            return members(file)
+            found = members(file)
     except OSError:
-        return {}
-
-
-def _fits(name: str, pattern: str) -> bool:
-    """Whether the name of a member fits a glob, whose stars stand for no slash."""
-    parts, fits = name.split("/"), os.path.normpath(pattern).split("/")
-    return len(parts) == len(fits) and all(map(fnmatchcase, parts, fits))
+        return {}, {}
+    folders: dict[str, list[str]] = {}
+    for name in found:
+        folders.setdefault(name.rpartition("/")[0], []).append(name)
+    return found, folders
 
 
 def _stored_paths(pattern: str) -> list[str]:
@@ -87,11 +115,11 @@ def absolute(path: str) -> str:
     return path if is_remote(path) else str(Path(path).absolute())
 
 
-def is_file(path: str) -> bool:
-    """Whether a file stands there."""
+def is_there(path: str) -> bool:
+    """Whether a file stands there, or a folder that is in no store."""
     if inside := container(path):
-        return inside[1] in _members(inside[0])
-    return _stored(path) is not None if is_remote(path) else os.path.isfile(path)  # noqa: PTH113
+        return inside[1] in _members(inside[0]) or inside[1] in _folders(inside[0])
+    return _stored(path) is not None if is_remote(path) else os.path.exists(path)  # noqa: PTH110
 
 
 def size_of(path: str) -> int:

@@ -233,8 +233,8 @@ def _is_document(objects: list[Json], forced: str | None) -> bool:
 
 def _lying_beside(form: str, path: str) -> Json:
     """What other files tell of a document."""
-    pattern = beside.pattern(form, path)
     try:
-        return beside.read(pattern, Options()) if pattern else None
+        found = beside.read(form, path, Options())
     except OSError as problem:
         raise UsageError(f"what lies beside cannot be read ({problem.strerror})") from None
+    return found.held if found else None

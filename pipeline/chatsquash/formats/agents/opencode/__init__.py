@@ -1,4 +1,4 @@
-"""opencode's and Kilo's sessions: databases of two generations, and exports."""
+"""opencode's and Kilo's sessions: databases of two generations, the tree of files before them, and exports."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from chatsquash.formats.agents.opencode.database import from_rows as from_rows
 from chatsquash.formats.agents.opencode.database import tables as tables
 from chatsquash.formats.agents.opencode.files import beside as beside
 from chatsquash.formats.agents.opencode.files import further as further
+from chatsquash.formats.agents.opencode.files import home as home
 from chatsquash.formats.agents.opencode.files import is_session, joined
 from chatsquash.formats.agents.opencode.files import owner as owner
 from chatsquash.formats.agents.opencode.session import Reader
@@ -19,6 +20,7 @@ NAME = "opencode"
 HOLDS_TOOLS = False
 MEMBERS = ("info", "projectID")
 KEPT = (
+    "<data>/opencode/storage/session/*/*.json",
     "<data>/opencode/opencode*.db",
     "${OPENCODE_DB:-}",
     "<data>/kilo/kilo.db",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from glob import escape
 
 from chatsquash.formats.agents.opencode.rows import order
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.values import Object, at, is_plain_name, objects, string
-from chatsquash.model import Json
+from chatsquash.model import Json, Origin
 
 _SESSION = re.compile(r"(ses_[0-9A-Za-z]{1,100})\.json")
 _PART = re.compile(r"(?:.*/)?storage/(?:message/ses_[^/]+/msg_|part/msg_[^/]+/prt_)[^/]+\.json", re.DOTALL)
@@ -27,8 +28,15 @@ def beside(name: str) -> str | None:
 
 def further(held: Json) -> list[str]:
     """Globs for the parts of these messages, each of which has a folder of its own."""
-    names = (string(message, "id") for message in objects(held) if "role" in message)
+    names = dict.fromkeys(string(message, "id") for message in objects(held) if "role" in message)
     return [f"../../part/{name}/prt_*.json" for name in names if is_plain_name(name)]
+
+
+def home(path: str, origin: Origin) -> str | None:
+    """The session that began a sub-agent lies beside its own."""
+    folder, _, name = path.rpartition("/")
+    is_known = _SESSION.fullmatch(name) and is_plain_name(origin.parent)
+    return f"{escape(folder)}/{origin.parent}.json" if is_known else None
 
 
 def owner(path: str) -> str | None:
