@@ -2,6 +2,7 @@
 
 import copy
 import json
+import sqlite3
 import time
 from contextlib import closing, suppress
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import Options
+from chatsquash import Options, convert_session
 from chatsquash.formats.agents import crush, goose, opencode
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.databases import Database, held
@@ -377,3 +378,24 @@ def test_tails_that_are_kept_many_times_do_not_take_forever():
     found = told(session(*messages))
     assert time.monotonic() - before < 20
     assert found[-1].origin.unread.keys() == found[1].origin.unread.keys()
+
+
+@pytest.mark.parametrize("filled", ["session", "session_v2"])
+def test_sessions_may_be_in_either_table(tmp_path, filled):
+    """A database of version 2 may have the table of version 1, without a row."""
+    path = tmp_path / "opencode.db"
+    columns = "id, parent_id, directory, time_created"
+    with closing(sqlite3.connect(path)) as database:
+        for name in ("session", "session_v2"):
+            database.execute(f"CREATE TABLE {name} ({columns})")
+        database.execute("CREATE TABLE session_message (id, session_id, type, seq, data)")
+        database.execute(f"INSERT INTO {filled} VALUES ('ses_1', NULL, '/', 1)")
+        rows = [("m1", "user", 1, {"text": "hi"}), ("m2", "assistant", 2, {"content": [text("hello")]})]
+        for of, kind, seq, data in rows:
+            database.execute(
+                "INSERT INTO session_message VALUES (?, 'ses_1', ?, ?, ?)", (of, kind, seq, json.dumps(data))
+            )
+        database.commit()
+    (outcome,) = convert_session(path, Options(anonymize=False))
+    assert outcome.left_out is None
+    assert "hello" in str(outcome.record)

@@ -55,6 +55,10 @@ def test_however_spans_are_spelled_they_say_the_same(row):
         assert otel.fits(spelled)
 
 
+def test_an_export_without_spans_holds_nothing():
+    assert otel.conversations([{"resourceSpans": []}]) == otel.conversations([{"resourceLogs": []}]) == []
+
+
 def test_what_is_nested_too_deeply_is_said_so():
     value = {}
     for _ in range(5000):

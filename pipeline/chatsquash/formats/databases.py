@@ -103,8 +103,9 @@ class Held:
     def __init__(self, database: Database, module: Any, wanted: dict[str, tuple[str, ...]]) -> None:
         self._database, self._module, self._wanted = database, module, wanted
         self.tables = list(wanted)
-        self.is_empty = not database.has_rows(self.tables[0])
-        """Whether its first table has no rows."""
+        sessions = [name for name in getattr(module, "SESSIONS", ()) if name in wanted] or self.tables[:1]
+        self.is_empty = not any(map(database.has_rows, sessions))
+        """Whether none of the tables that hold sessions has rows: those in ``SESSIONS``, else the first one."""
         self._columns = database.tables()
 
     def families(self) -> list[Family]:

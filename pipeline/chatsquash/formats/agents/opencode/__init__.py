@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.formats.agents.opencode import newer
+from chatsquash.formats.agents.opencode.database import SESSIONS as SESSIONS
 from chatsquash.formats.agents.opencode.database import families as families
 from chatsquash.formats.agents.opencode.database import from_rows as from_rows
 from chatsquash.formats.agents.opencode.database import tables as tables

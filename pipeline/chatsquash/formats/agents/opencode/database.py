@@ -21,7 +21,8 @@ _MARKS = {
     _NEWER: ("id", "session_id", "type", "data"),
 }
 """The columns by which each table is told from those of others."""
-_SESSIONS = ("session", "session_v2")
+SESSIONS = ("session", "session_v2")
+"""The tables that hold sessions."""
 _RENAMED = {"parent_id": "parentID", "project_id": "projectID"}
 _JSON = ("revert",)
 """Columns of a session that hold JSON of which something is read."""
@@ -35,9 +36,9 @@ def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
     """The database has sessions with a directory, and messages with ``data``, either with parts or with types."""
     fitting = [name for name, marks in _MARKS.items() if {*marks} <= {*held.get(name, [])}]
     has_older = {*_OLDER} <= {*fitting}
-    if not any(name in fitting for name in _SESSIONS) or not (has_older or _NEWER in fitting):
+    if not any(name in fitting for name in SESSIONS) or not (has_older or _NEWER in fitting):
         return None
-    found: dict[str, tuple[str, ...]] = {name: _SESSION for name in _SESSIONS if name in fitting}
+    found: dict[str, tuple[str, ...]] = {name: _SESSION for name in SESSIONS if name in fitting}
     found |= _OLDER if has_older else {}
     if _NEWER in fitting:
         ordering = [name for name in ("seq", "time_created") if name in held[_NEWER]][:1]
@@ -47,7 +48,7 @@ def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
     """Each session with those that its calls began, by their times; a message of no session belongs to none."""
-    sessions = [(name, row) for name in _SESSIONS for row in index.get(name, [])]
+    sessions = [(name, row) for name in SESSIONS for row in index.get(name, [])]
     sessions.sort(key=lambda each: (order(each[1][3]), order(each[1][1])))
     parents: dict[object, object] = {}
     for _, (_, own, parent, _) in sessions:
@@ -67,7 +68,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
         _put(found, holders.get(key(message)), "part", rowid)
     for rowid, _, session, *_ in _sorted(index.get(_NEWER, []), -1, 1):
         _put(found, above.get(key(session)), _NEWER, rowid)
-    return [family for family in found.values() if any(family.get(name) for name in _SESSIONS)]
+    return [family for family in found.values() if any(family.get(name) for name in SESSIONS)]
 
 
 def _sorted(rows: list[tuple[Any, ...]], *columns: int) -> list[tuple[Any, ...]]:
@@ -86,12 +87,12 @@ def from_rows(rows: Rows) -> list[Json]:
     """
     parts = _by(rows.get("part", []), "message_id")
     older, newer = (_by(rows.get(table, []), "session_id") for table in ("message", _NEWER))
-    headers = {table: {key(row.get("id")): row for row in rows.get(table, [])} for table in _SESSIONS}
+    headers = {table: {key(row.get("id")): row for row in rows.get(table, [])} for table in SESSIONS}
     found: list[Json] = []
     for name in {**headers["session"], **headers["session_v2"]}:
         old, new = older.get(name, []), newer.get(name, [])
         is_new = _is_ahead(old, [part for row in old for part in parts.get(key(row.get("id")), [])], new)
-        header = next(headers[table][name] for table in _SESSIONS[:: -1 if is_new else 1] if name in headers[table])
+        header = next(headers[table][name] for table in SESSIONS[:: -1 if is_new else 1] if name in headers[table])
         taken = list(map(_entry, new)) if is_new else [_message(row, parts) for row in old]
         left = old if is_new else new
         others = {"left": {"message" if is_new else _NEWER: len(left)}} if left else {}

@@ -26,6 +26,8 @@ def fits(found: list[Json]) -> str | None:
     """A message with a role and typed parts, or with the calls of version 4."""
     is_of_4 = False
     for chat in histories(found, numbers(found, None), "role", "messages"):
+        if isinstance(at(chat.holder, "meta", "uuid"), str):
+            continue  # a session as Crush prints it, whose parts are called alike
         for turn in objects(chat.turns):
             if _MARKS.isdisjoint(turn) or turn.get("role") not in ROLES:
                 continue
