@@ -48,10 +48,12 @@ def eras(rows: list[Row], before: list[Row], rewinds: int, unread: Unread) -> li
 
     ``before`` are the rows of the session from whose compression this one comes.
     """
+    said = list[Row]()
     for row in rows:
-        if not is_said(row.message):
+        if is_said(row.message) or is_review(row.message):
+            said.append(row)
+        else:
             unread.one(f"message of the role {row.message['role']}")
-    said = [row for row in rows if is_said(row.message)]
     spans = _spans(said)
     later = _later(spans)
     left: list[_Run] = []
@@ -120,12 +122,15 @@ def _with_reviews(number: int, rows: list[Row], before: list[Row], room: _Room, 
         if not is_review(row.message):
             kept.append(row)
             continue
-        reply = rows[at] if at < len(rows) and rows[at].message["role"] == "assistant" else None
-        at += reply is not None
-        if reply is None or not room.take(len(kept)):
-            unread.one("review")
+        begins = at
+        while at < len(rows) and rows[at].message["role"] in ("assistant", "tool"):
+            at += 1
+        work = rows[begins:at]
+        if not work or not room.take(len(kept)):
+            for _ in (row, *work):
+                unread.one("message of a review")
             continue
-        found.append(Era("side", number, [*kept, row, reply], _copied(kept, before)))
+        found.append(Era("side", number, [*kept, row, *work], _copied(kept, before)))
     return [Era(None, number, kept, _copied(kept, before)), *found]
 
 

@@ -48,14 +48,15 @@ def is_summary(message: Object) -> bool:
 def is_review(message: Object) -> bool:
     """Whether a message asks for a review, which is no part of the conversation."""
     said = content(message)
-    return message.get("role") == "user" and isinstance(said, str) and said.lstrip()[:80].startswith(_REVIEWS)
+    is_asked = message.get("role") in ("user", "system")
+    return is_asked and isinstance(said, str) and said.lstrip()[:80].startswith(_REVIEWS)
 
 
 def turn(place: str, message: Object, unread: Unread) -> Object:
     """A message as OpenAI chat has it, as it was sent; raises ``TurnError`` for calls that are no JSON."""
     unread.rest("message", message, *_READ)
     role, said = message["role"], content(message)
-    if role == "user":
+    if role not in ("assistant", "tool"):
         return {"role": role, "content": string(message, "api_content") or said}
     if role == "tool":
         named = {"name": string(message, "tool_name")} if string(message, "tool_name") else {}

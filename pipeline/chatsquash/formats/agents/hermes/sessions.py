@@ -60,7 +60,7 @@ def _segments(value: Object) -> list[Object]:
 
 def _held(place: int, line: int, value: Object) -> _Held:
     logged = value.get("messages")
-    where = f"entry {place}, session {str(value.get('id'))[:80]}"
+    where = f"entry {place}, session {(name(value.get('id')) or 'without an id')[:80]}"
     if not isinstance(logged, list):
         raise TurnError(f"{where} has messages that are {kind(logged)}, not a list")
     rows = []
