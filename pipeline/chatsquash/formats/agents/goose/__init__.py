@@ -83,7 +83,8 @@ def _session(lines: list[_Line]) -> list[Conversation]:
     earlier = [_told(passed(era), unread) for era in before if any(each.evidence.is_sampled for each in era)]
     used = last._replace(evidence=_used(last.evidence, header))
     whole = [*earlier, used]
-    names = [f"{header.get('id') or lines[0][0]}.{number}" for number in range(1, len(whole) + 1)] if earlier else [""]
+    own = _id(header) or lines[0][0]
+    names = [f"{own}.{number}" for number in range(1, len(whole) + 1)] if earlier else [""]
     *others, first = [_linked(each, header, names[: number + 1]) for number, each in enumerate(whole)]
     return [with_origin(first, unread=unread.of(0)), *others]
 
@@ -146,14 +147,19 @@ def _linked(found: Told, header: Object, names: list[str]) -> Conversation:
 
 def _of(header: Object, found: Told) -> Object:
     """What the session says of itself; its times count where its messages have none."""
-    logged = header.get("id")
     is_inner = header.get("session_type") == "sub_agent"
-    known: Object = {"session_id": str(logged) if isinstance(logged, str | int) and logged != "" else None}
+    known: Object = {"session_id": _id(header)}
     known |= {"kind": "subagent", "parent": string(header, "parent_session_id") or None} if is_inner else {}
     first, last = moment(header.get("created_at")), moment(header.get("updated_at"))
     if first and not any(each.time for each in found.evidence):
         known |= {"started": first.at, "ended": (last or first).at}
     return known
+
+
+def _id(header: Object) -> str | None:
+    """The id of a session as a text."""
+    logged = header.get("id")
+    return str(logged) if isinstance(logged, str | int) and logged != "" else None
 
 
 def _model(header: Object) -> str | None:

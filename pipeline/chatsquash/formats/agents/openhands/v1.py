@@ -60,7 +60,7 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
             case str(of) if of in _ANSWERS:
                 turns[where] = (where, _answer(event))
             case of:
-                unread.one(f"event of the kind {of}")
+                unread.one(f"event of the kind {of if isinstance(of, str) else kind(of)}")
                 continue
         unread.rest(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)
