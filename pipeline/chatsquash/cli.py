@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from chatsquash import __version__, click_privacy
+from chatsquash import __version__, click_privacy, exits
 from chatsquash.click_options import (
     SHARD_OPTIONS,
     Command,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from chatsquash.model import Severity
     from chatsquash.run.against import Evaluation
 
-LEFT_OUT = 3
+LEFT_OUT = exits.LEFT_OUT
 INTERRUPTED = 130
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -141,7 +141,13 @@ def _telling(run: Any) -> Any:
     as_json = option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
     quiet = option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
     verbose = option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
-    return as_json(quiet(verbose(run)))
+    fail_on = option(
+        "--fail-on",
+        multiple=True,
+        metavar="CODE,...",
+        help="Findings, or error for all that are one, with which to exit with 3, in place of what is left out.",
+    )
+    return as_json(quiet(verbose(fail_on(run))))
 
 
 @cli.command(cls=Command)
@@ -157,14 +163,15 @@ def _telling(run: Any) -> Any:
 def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None, **given: Any) -> int:
     """Convert session logs (folders, files, globs or URLs) into a dataset, one record per session.
 
-    Exits with 0 when all was written, 3 when a session or a line was left out, 1 when it was stopped, 2 when it
-    could not start.
+    Exits with 0 when all was written, 3 when a session or a line was left out or there is no record at all, 1 when
+    it was stopped, 2 when it could not start.
     """
     from chatsquash.platform import collect_less
     from chatsquash.report.progress import Watch
     from chatsquash.run.engines import engine
 
     collect_less()
+    exits.refuse_unknown(given["fail_on"])
     if shard is not None:
         return _convert_shard(shard, logs, given)
     if agents:
@@ -221,7 +228,8 @@ def _told(done: Any, given: dict[str, Any], complete: bool | None = None) -> int
             click.echo(shown(done.as_json(), indent=True))
         elif not given["quiet"]:
             click.echo(done.as_text(), err=True)
-    return 0 if (done.complete if complete is None else complete) else LEFT_OUT
+    is_complete = done.complete if complete is None else complete
+    return exits.code(done, given["fail_on"], is_complete=is_complete, is_shard=complete is not None)
 
 
 @cli.command(cls=Command)
@@ -260,6 +268,7 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
     from chatsquash.write.outputs import place_of
 
     collect_less()
+    exits.refuse_unknown(given["fail_on"])
     key = load_key(key_file) if key_file else None
     with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
         summary = run(place_of(output), watch.observer, key=key, is_named=is_typed("key_file"))

@@ -10,13 +10,14 @@ import pytest
 import chatsquash
 from chatsquash import Options, compiled
 from chatsquash.options import Declared, declared
+from chatsquash.report.replies import Replies
 from chatsquash.report.summary import Summary
 from tests.checks.rows import assistant, call, tool
 from tests.conftest import log_line, write_log
 
 BAD = b'{"no": "entry"}'
 BACKWARD = [log_line("a", at=2), log_line("a", at=1)]
-GOOD = log_line("hi", tools=[tool()])
+GOOD, TOOLLESS = log_line("hi", tools=[tool()]), log_line("hi")
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +98,16 @@ CODES = [
     ("all written", [GOOD], [], 0),
     ("errors in a record do not matter", [log_line("x", tools=["none"])], [], 0),
     ("a session left out", BACKWARD, [], 3),
+    ("a finding that was named", [TOOLLESS], ["--fail-on", "no-tools"], 3),
+    ("one of several, and several at once", [TOOLLESS], ["--fail-on", "bad-line, no-tools", "--fail-on", "short-tail"], 3),
+    ("a finding that is not there", [GOOD], ["--fail-on", "bad-line"], 0),
+    ("an error in a record", [log_line("x", tools=["none"])], ["--fail-on", "error"], 3),
+    ("no error in a record", [GOOD], ["--fail-on", "error"], 0),
+    ("what is named decides in place of what is left out", [GOOD, BAD], ["--fail-on", "no-messages"], 0),
+    ("what is left out is an error, too", [GOOD, BAD], ["--fail-on", "error"], 3),
+    ("a code that no finding has", [GOOD], ["--fail-on", "bad-lines"], 2),
+    ("no record at all", [GOOD], ["--max-chars", "1"], 3),
+    ("no record at all, whatever is named", [GOOD], ["--max-chars", "1", "--fail-on", "bad-line"], 3),
     ("a session kept", BACKWARD, ["--on-invalid", "keep"], 0),
     ("a line left out", [GOOD, BAD], [], 3),
     ("nothing but blank lines", [b"", b""], [], 3),
@@ -221,7 +232,7 @@ def test_every_option_can_be_set_by_a_variable(command, here, monkeypatch, sente
 def options(command, monkeypatch):
     """The options that ``chatsquash convert`` makes of arguments, whether or not they have an effect."""
     seen = []
-    monkeypatch.setattr("chatsquash.run.convert.convert", lambda *given: seen.append(given[2]) or Summary())
+    monkeypatch.setattr("chatsquash.run.convert.convert", lambda *given: seen.append(given[2]) or WRITTEN)
     monkeypatch.setattr("chatsquash.option_rules.PAIRS", ())
 
     def made(*arguments: str) -> Options:
@@ -252,6 +263,7 @@ def another(option: Declared) -> tuple[object, list[str]]:
     return (value,) if option.kind == tuple[str, ...] else value, [option.flag, str(value)]
 
 
+WRITTEN = Summary(replies=Replies(seen=1, written=1))
 PLAIN = [each for each in declared() if not each.secret and not each.content]
 
 

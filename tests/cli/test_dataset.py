@@ -44,7 +44,7 @@ def test_a_dataset_folder_is_written_with_all_options(command, logs):
     told = "--format jsonl.gz --split train=0.5,test=0.5 --split-by session --seed 2 --metadata --min-turns 1 --max-turns 9"
     more = "--max-chars 9999 --drop bad-line --drop short-tail --only-model gpt* --no-drop-duplicates --json"
     ended = command("convert", logs, "-o", out, *told.split(), *more.split())
-    assert ended.code == 0
+    assert ended.code == 3
     assert json.loads(ended.out)["sessions"]["filtered"] == {"--only-model": 4}
     options = json.loads((out / "run.json").read_bytes())["options"]
     assert options.items() >= {
@@ -54,15 +54,15 @@ def test_a_dataset_folder_is_written_with_all_options(command, logs):
     assert (options["drop"], options["only_model"]) == (["bad-line", "short-tail"], ["gpt*"])
 
 
-def test_filters_do_not_change_the_exit_code(command, logs):
+def test_filters_that_leave_nothing_end_with_3(command, logs):
     out = logs.parent / "out"
     ended = command("convert", logs, "-o", out, "--max-chars", "1")
     assert (ended.code, ended.err.splitlines()[0]) == (
-        0,
+        3,
         "4 sessions seen = 0 written + 0 left out + 4 filtered + 0 duplicates",
     )
     assert not list(Path(out).glob("*.jsonl"))
 
 
 def test_strict_does_not_stop_for_what_is_not_wanted(command, logs):
-    assert command("convert", logs, "-o", logs.parent / "out", "-q", "--strict", "--min-turns", "9").code == 0
+    assert command("convert", logs, "-o", logs.parent / "out", "-q", "--strict", "--min-turns", "9").code == 3
