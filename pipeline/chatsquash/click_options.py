@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
+
+from chatsquash.settings import find, may_be_found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from chatsquash.option_rules import Pair
     from chatsquash.options import Declared, GroupBy, Options
     from chatsquash.run.engines import Where
+    from chatsquash.settings import Settings
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
 _MAKERS = "makers_of_parameters"
@@ -33,7 +37,102 @@ class Command(click.Command):
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is set as an attribute is
         """Arguments and options, in the order of ``--help``."""
-        return [each for make in getattr(self.callback, _MAKERS) for each in make()]
+        return [*(each for make in getattr(self.callback, _MAKERS) for each in make()), *_of_settings()]
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of a command, whose options a file of settings may have; what is typed, or a variable, wins."""
+        if not (_asks_for_settings(args) or may_be_found(Path.cwd())):
+            return _without_settings(super().make_context(info_name, args, parent, **extra))
+        glance = super().make_context(info_name, [*args], parent, resilient_parsing=True)
+        settings = _settings(glance)
+        if settings:
+            extra["default_map"] = _defaults(self, info_name or "", settings, glance)
+        elif profile := glance.params.get(_PROFILE):
+            raise click.UsageError(f"--profile {profile}: there is no chatsquash.toml here.")
+        if glance.params.get(_SHOW):
+            shown = super().make_context(info_name, [*args], parent, resilient_parsing=True, **extra)
+            click.echo("\n".join(_in_force(shown, settings)))
+            raise click.exceptions.Exit
+        context = _without_settings(super().make_context(info_name, args, parent, **extra))
+        context.meta[_FILE] = settings.path if settings else None
+        return context
+
+
+def _asks_for_settings(args: list[str]) -> bool:
+    typed = any(each.startswith(("--profile", "--show-config")) for each in args)
+    return typed or any(os.environ.get(f"CHATSQUASH_{name}") for name in ("PROFILE", "SHOW_CONFIG"))
+
+
+def _without_settings(context: click.Context) -> click.Context:
+    """A context whose command is not given what chose its settings."""
+    for name in (_PROFILE, _SHOW):
+        context.params.pop(name, None)
+    return context
+
+
+_PROFILE, _SHOW, _FILE = "settings_profile", "shows_settings", "chatsquash.settings"
+
+
+def _of_settings() -> list[click.Option]:
+    """The options on settings."""
+    told = "Take these settings of chatsquash.toml before the others."
+    shows = "Show every option that is in force and where it comes from, and do nothing."
+    return [
+        _Option(["--profile", _PROFILE], metavar="NAME", help=told),
+        _Option(["--show-config", _SHOW], is_flag=True, help=shows),
+    ]
+
+
+def _settings(glance: click.Context) -> Settings | None:
+    """The settings that hold in the working folder, given what is named as logs."""
+    arguments = [each.name for each in glance.command.params if isinstance(each, click.Argument)]
+    named = [glance.params.get(name or "") for name in arguments]
+    logs = [path for each in named for path in (each if isinstance(each, tuple) else [each]) if isinstance(path, str)]
+    return find(Path.cwd(), logs)
+
+
+def _defaults(command: click.Command, name: str, settings: Settings, glance: click.Context) -> dict[str, Any]:
+    """What the settings say of a command, by its parameters."""
+    assert glance.parent
+    group = glance.parent.command
+    commands = group.list_commands(glance.parent) if isinstance(group, click.Group) else [name]
+    given = settings.of(name, commands, glance.params.get(_PROFILE))
+    options = [each for each in command.params if isinstance(each, click.Option) and each.name not in (_PROFILE, _SHOW)]
+    known = {max(each.opts, key=len).lstrip("-"): str(each.name) for each in options}
+    return settings.values(given, known, _paths(options))
+
+
+def _paths(options: list[click.Option]) -> set[str]:
+    """The options whose values are paths."""
+    from chatsquash.options import declared
+
+    named = {each.name for each in declared() if each.content or each.secret} | {"output", "write_known"}
+    return named & {str(each.name) for each in options}
+
+
+def _in_force(context: click.Context, settings: Settings | None) -> Iterable[str]:
+    """Each option with its value as TOML has it, and where that comes from."""
+    from chatsquash import jsonio
+    from chatsquash.text import escaped
+
+    file = escaped(os.path.relpath(settings.path)) if settings else ""
+    yield f"# settings: {file or 'no file'}"
+    for each in context.command.params:
+        if not isinstance(each, _Option) or each.name in (_PROFILE, _SHOW):
+            continue
+        value, source = context.params.get(str(each.name)), context.get_parameter_source(str(each.name))
+        told = {
+            ParameterSource.COMMANDLINE: "command line",
+            ParameterSource.ENVIRONMENT: str(each.envvar),
+            ParameterSource.DEFAULT_MAP: file,
+        }.get(source or ParameterSource.DEFAULT, "default")
+        name = max(each.opts, key=len).lstrip("-")
+        if value is None or value == ():
+            yield f"# {name} is not set"
+        else:
+            yield f"{name} = {jsonio.dumps(value).decode()}  # {told}"
 
 
 def argument(*names: str, **settings: Any) -> Callable[[_Run], _Run]:
@@ -236,6 +335,10 @@ def _written(name: str) -> str:
     named = max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len)
     if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
         return f"{option.envvar}={os.environ[str(option.envvar)]}"
+    if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
+        from chatsquash.text import escaped
+
+        return f"{named.lstrip('-')} of {escaped(str(context.meta.get(_FILE)))}"
     said = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
     return " ".join([named, *said])
 
