@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, origin, told
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
-from chatsquash.model import Conversation, Json, Tool
+from chatsquash.model import Conversation, ConversationKind, Json, Tool
 
 NAME = "continue_dev"
 HOLDS_TOOLS = True
@@ -21,6 +23,11 @@ _ITEM = (
     *("message", "contextItems", "promptLogs", "toolCallStates", "toolCallState", "reasoning", "conversationSummary"),
     *("editorState", "modifiers", "appliedRules", "isGatheringContext"),
 )
+_MESSAGE = ("role", "content", "id", "toolCallId", "toolCalls", "usage", "signature", "redactedThinking")
+_SYSTEM, _USER = "<system>\n", "\n\n<user>\n"
+"""What stands before the system prompt and before the first prompt of the user in what is logged."""
+_BEFORE = "Previous conversation summary:\n\n "
+_SIGNED = "anthropic-claude-v1"
 _FAILED = ("errored", "canceled")
 
 
@@ -33,9 +40,9 @@ def fits(found: list[Json]) -> str | None:
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """The history, with what was shown beside a message before it; a summary stands for what is before it.
+    """What the model sees at the end, then what it saw before each summary; what was shown stands before its message.
 
-    The system prompt is that of the first prompt that was logged.
+    The system prompt is that of the first prompt that was logged, where the history has none.
     """
     del lines
     value = found[0] if found else None
@@ -45,23 +52,83 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     if not isinstance(items, list):
         raise TurnError(f"the history is {kind(items)}, not a list")
     model = text(at(value, "chatModelTitle"))
-    turns, tools = list[Logged](), dict[str, Tool]()
-    thoughts: Object = {}
+    tools = dict[str, Tool]()
     for number, item in enumerate(items):
-        where = f"history[{number}]"
         if not isinstance(item, dict) or not isinstance(item.get("message"), dict):
-            raise TurnError(f"{where} has no message")
+            raise TurnError(f"history[{number}] has no message")
         unread.rest("item", item, *_ITEM)
-        turns += _turns(where, item, model, thoughts, unread)
         for defined in (members(state.get("tool")) for state in _states(item)):
             if name := text(at(defined, "function", "name")):
                 tools.setdefault(name, {key: defined[key] for key in ("type", "function") if key in defined})
-    if not turns:
-        return []
-    held = told(openai_chat, turns)
-    session: Object = {"session_id": text(at(value, "sessionId"))}
     defined_tools = list(openai_chat.tools(list(tools.values())).functions)
-    return counted([Conversation(held.messages, defined_tools, origin=origin(held, **session))], unread)
+    session = text(at(value, "sessionId"))
+    told_of = list(_eras(items, model, unread))
+    made = [_conversation(era, number, len(told_of), session, defined_tools) for number, era in enumerate(told_of)]
+    return counted(made[::-1], unread)
+
+
+def _conversation(
+    turns: list[Logged], number: int, several: int, session: str | None, tools: list[Tool]
+) -> Conversation:
+    held = told(openai_chat, turns)
+    of: ConversationKind = "compacted" if number else "main"
+    linked: Object = {"id": str(number + 1), "parent": str(number) if number else None} if several > 1 else {}
+    return Conversation(held.messages, tools, origin=origin(held, session_id=session, kind=of, **linked))
+
+
+def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[list[Logged]]:
+    """What the model saw before each summary, and what it sees now."""
+    answered = _answered(items)
+    system = _system(items)
+    turns, thoughts = list(system), list[Json]()
+    is_first = True
+    for number, item in enumerate(items):
+        where = f"history[{number}]"
+        summary = text(item.get("conversationSummary"))
+        is_own = summary is not None and string(item["message"], "content") == summary
+        is_repeated = string(item["message"], "role") == "tool" and string(item["message"], "toolCallId") in answered
+        made = [] if is_own or is_repeated else _turns(where, item, model, thoughts, unread)
+        system += [each for each in made if each.turn["role"] == "system"]
+        turns += made
+        if summary is None:
+            continue
+        if any(each.evidence.is_sampled for each in turns):
+            yield turns
+            is_first = False
+        # The command line keeps the summary as a reply, the editor tells it behind the system prompt.
+        said = {"role": "assistant", "content": summary} if is_own else {"role": "system", "content": _BEFORE + summary}
+        turns = [*system, Logged(where, said, Evidence(1))]
+    if any(each.evidence.is_sampled for each in turns) or (is_first and turns):
+        yield turns
+    elif turns and not is_first:
+        unread.one("summary from which nothing goes on")
+    for _ in thoughts:
+        unread.one("thoughts before no reply")
+
+
+def _system(items: list[Object]) -> list[Logged]:
+    """The system prompt of the first prompt that was logged, which is one text, up to what the user said."""
+    if any(string(item["message"], "role") == "system" for item in items):
+        return []
+    asked = next((item for item in items if string(item["message"], "role") == "user"), None)
+    logged = (string(log, "prompt") for item in items for log in objects(item.get("promptLogs")))
+    prompt = next((each for each in logged if each), "")
+    if asked is None or not prompt.startswith(_SYSTEM):
+        return []
+    first = next((each for each in [*_shown(asked), *_texts(asked["message"].get("content"))] if each), "")
+    end = prompt.find(f"{_USER}{first[:100]}") if first else -1
+    held = prompt[len(_SYSTEM) : end] if end >= 0 else ""
+    return [Logged("promptLogs", {"role": "system", "content": held}, Evidence(1))] if held else []
+
+
+def _texts(content: Json) -> list[str]:
+    return [content] if isinstance(content, str) else [string(each, "text") for each in objects(content)]
+
+
+def _answered(items: list[Object]) -> set[str]:
+    """The calls whose results stand with them, and may stand as messages once more."""
+    states = (state for item in items for state in _states(item) if state.get("output") is not None)
+    return {name for state in states if (name := string(state, "toolCallId"))}
 
 
 def _states(item: Object) -> list[Object]:
@@ -69,19 +136,16 @@ def _states(item: Object) -> list[Object]:
     return objects(item.get("toolCallStates")) or objects(listed(item.get("toolCallState")))
 
 
-def _turns(where: str, item: Object, model: str | None, thoughts: Object, unread: Unread) -> list[Logged]:
+def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], unread: Unread) -> list[Logged]:
     message = item["message"]
     role = string(message, "role")
+    unread.rest(f"message {role}", message, *_MESSAGE)
     if role == "thinking":
-        said = text(message.get("content"))
-        if message.get("redactedThinking"):
-            unread.one("message.redactedThinking")
-        thoughts["reasoning_content"] = said or thoughts.get("reasoning_content")
+        thoughts += _thoughts(message, unread)
         return []
     evidence = Evidence(1)
     if role == "assistant":
         return _assistant(where, item, model, thoughts)
-    unread.rest(f"message {role}", message, "role", "content", "toolCallId", "id")
     content = _content(message.get("content"))
     if role == "tool":
         turn: Object = {"role": "tool", "tool_call_id": message.get("toolCallId"), "content": content}
@@ -95,12 +159,23 @@ def _turns(where: str, item: Object, model: str | None, thoughts: Object, unread
     return [Logged(where, {"role": role, "content": content}, evidence)]
 
 
+def _thoughts(message: Object, unread: Unread) -> list[Json]:
+    """A thought as blocks of reasoning, as OpenRouter has them."""
+    hidden, signature = string(message, "redactedThinking"), string(message, "signature")
+    said = "".join(_texts(message.get("content")))
+    signed = {"signature": signature, "format": _SIGNED} if signature else {}
+    found: list[Json] = [{"type": "reasoning.text", "text": said, **signed}] if said or signature else []
+    if not (found or hidden):
+        unread.one("thought without a text")
+    return [*found, {"type": "reasoning.encrypted", "data": hidden, "format": _SIGNED}] if hidden else found
+
+
 def _shown(item: Object) -> list[str]:
     """What stood before the user's text."""
     return [said for each in objects(item.get("contextItems")) if (said := text(each.get("content")))]
 
 
-def _assistant(where: str, item: Object, model: str | None, thoughts: Object) -> list[Logged]:
+def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]) -> list[Logged]:
     """What the assistant said, and the results of its calls."""
     message = item["message"]
     log = next(iter(objects(item.get("promptLogs"))), {})
@@ -109,11 +184,13 @@ def _assistant(where: str, item: Object, model: str | None, thoughts: Object) ->
     tokens = count(at(used, "promptTokens")), count(at(used, "completionTokens"))
     states = _states(item)
     calls = list(map(_call, objects(message.get("toolCalls")) or [at(each, "toolCall") for each in states]))
-    thought = text(at(item, "reasoning", "text")) or thoughts.pop("reasoning_content", None)
-    thoughts.clear()
     turn: Object = {"role": "assistant", "content": _content(message.get("content")) or (None if calls else "")}
     turn |= {"tool_calls": calls} if calls else {}
-    turn |= {"reasoning_content": thought} if thought else {}
+    if thought := text(at(item, "reasoning", "text")):
+        turn["reasoning_content"] = thought
+    elif thoughts:
+        turn["reasoning_details"] = list(thoughts)
+    thoughts.clear()
     results = [_result(state, output) for state in states if (output := state.get("output")) is not None]
     said = Logged(where, turn, Evidence(1, None, True, named, *tokens))
     return [said, *(Logged(where, result, Evidence(1)) for result in results)]

@@ -40,14 +40,13 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     unread = Unread()
     try:
         telling = [each for each in holders(found, numbers(found, lines)) if each.attributes.keys() & set(_TOLD)]
-        whole = [each for holder in telling for each in _conversations(holder)]
+        longest = _longest([each for holder in telling for each in _conversations(holder)])
     except RecursionError:
         raise TurnError("is nested too deeply") from None
     if not telling and not all(map(_is_blank, found)):
         raise TurnError(f"no attribute holds messages: {INPUT} and {OUTPUT} were not recorded")
     for holder in telling:
         holder.rest(unread)
-    longest = _longest(whole)
     return [with_origin(each, id=str(place + 1), unread=unread.of(place)) for place, each in enumerate(longest)]
 
 
