@@ -56,11 +56,35 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
         return []
     model = text(at(meta, "model"))
     steps = [_step(f"entry {place}", line, value, model, unread) for place, line, value in held]
-    before = linked([text(value.get("id")) for *_, value in held], [text(value.get("parentId")) for *_, value in held])
-    if not any(text(value.get("parentId")) for *_, value in held):
-        before = list(range(-1, len(held) - 1))
-    ways = paths(before, len(held) - 1, [each.is_sampled for each in steps], unread)
+    named = {text(value.get("parentId")) for *_, value in held} - {None}
+    kept = [place for place, step in enumerate(steps) if step.turns or text(held[place][2].get("id")) in named]
+    held, steps = [held[place] for place in kept], [steps[place] for place in kept]
+    leaf = max((place for place, step in enumerate(steps) if step.turns), default=None)
+    if leaf is None:
+        return []
+    before = _before([value for *_, value in held], [step.is_summary for step in steps])
+    ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
     return counted(told_of(anthropic, steps, ways, {"session_id": text(header.get("id"))}), unread)
+
+
+def _before(held: list[Object], summaries: list[bool]) -> list[int]:
+    """Of each line the one before it; a summary without a parent stands behind the line above it."""
+    parents = [text(value.get("parentId")) for value in held]
+    if not any(parents):
+        return list(range(-1, len(held) - 1))
+    known: dict[str, int] = {}
+    for place, value in enumerate(held):
+        if name := text(value.get("id")):
+            known.setdefault(name, place)
+    before = [known.get(parent) if parent else None for parent in parents]
+    moved = dict[int, int]()
+    for place, parent in enumerate(before):
+        if parent in moved:
+            before[place] = moved[parent]
+        elif parents[place] is None and summaries[place] and place:
+            before[place] = place - 1
+            moved[place - 1] = place
+    return linked(list(map(str, range(len(held)))), [None if each is None else str(each) for each in before])
 
 
 def _step(place: str, line: int, value: Object, model: str | None, unread: Unread) -> Step:
