@@ -55,6 +55,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     """
     unread = Unread()
     agents: dict[str, _Agent] = {"": _Agent(unread)}
+    began = _began(objects(found))
     session: str | None = None
     model: str | None = None
     for place, line, event in entries(found, lines):
@@ -71,10 +72,17 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
         name = text(event.get("agentId")) or text(data.get("parentToolCallId")) or ""
         agent = agents.setdefault(name, _Agent(unread))
         agent.add(f"entry {place}", line, of, data, Evidence(line, moment(event.get("timestamp")), model=model))
-    return counted(list(_told(agents, session)), unread)
+    return counted(list(_told(agents, began, session)), unread)
 
 
-def _told(agents: dict[str, _Agent], session: str | None) -> Iterator[Conversation]:
+def _began(events: list[Object]) -> dict[str, str]:
+    """The calls that began agents, by the ids of these; of older versions the call is the id."""
+    started = [each for each in events if each.get("type") == "subagent.started"]
+    calls = [(text(each.get("agentId")), text(at(each, "data", "toolCallId"))) for each in started]
+    return {agent: call for agent, call in calls if agent and call}
+
+
+def _told(agents: dict[str, _Agent], began: dict[str, str], session: str | None) -> Iterator[Conversation]:
     for name, agent in agents.items():
         agent.leave()
         eras = agent.eras
@@ -83,7 +91,9 @@ def _told(agents: dict[str, _Agent], session: str | None) -> Iterator[Conversati
             of: ConversationKind = "compacted" if number else "subagent" if name else "main"
             own = f"{name or '1'}.{number + 1}" if len(eras) > 1 else name or "1"
             known: Object = {"id": own, "kind": of, "session_id": session}
-            known |= {"parent": f"{name or '1'}.{number}"} if number else {"call": name} if name else {}
+            known |= (
+                {"parent": f"{name or '1'}.{number}"} if number else {"call": began.get(name, name)} if name else {}
+            )
             if len(eras) == len(agents) == 1:
                 known |= {"id": "", "parent": None}
             yield Conversation(held.messages, [], origin=origin(held, **known))
@@ -96,15 +106,19 @@ class _Agent:
     unread: Unread
     turns: list[Logged] = field(default_factory=list)
     eras: list[list[Logged]] = field(default_factory=list)
+    prompts: Object = field(default_factory=dict)
+    """The prompts in force, by their roles."""
     last: str | None = None
     """The call of the service that gave the last message."""
+    place: int = 0
+    """Where that message stands."""
 
     def add(self, place: str, line: int, of: str, data: Object, evidence: Evidence) -> None:
         """Take an event."""
         del line
         match of:
             case "system.message":
-                self._turn(place, {"role": "system", "content": data.get("content")}, evidence._replace(model=None))
+                self._system(place, data, evidence._replace(model=None))
             case "user.message":
                 self.unread.rest(of, data, "content", "transformedContent", "source", "agentMode", "interactionId")
                 said = text(data.get("transformedContent")) or data.get("content")
@@ -117,7 +131,7 @@ class _Agent:
                 self._compaction(place, data, evidence)
             case "session.context_cleared":
                 self.leave()
-                self.turns = []
+                self.turns, self.last, self.prompts = [], None, {}
             case _ if of in _REPEATED:
                 pass
             case _:
@@ -131,6 +145,14 @@ class _Agent:
     def _turn(self, place: str, turn: Object, evidence: Evidence) -> None:
         self.last = None
         self.turns.append(Logged(place, turn, evidence))
+
+    def _system(self, place: str, data: Object, evidence: Evidence) -> None:
+        """The prompt of each run is told anew; only what differs from the one before is another message."""
+        role = "developer" if data.get("role") == "developer" else "system"
+        turn: Object = {"role": role, "content": data.get("content")}
+        if self.prompts.get(role) != turn["content"]:
+            self.prompts[role] = turn["content"]
+            self._turn(place, turn, evidence)
 
     def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
         """A message, which may be a piece of an answer."""
@@ -148,10 +170,12 @@ class _Agent:
         turn: Object = {"role": "assistant", "content": content or (None if calls else "")}
         turn |= {"tool_calls": calls} if calls else {}
         turn |= {"reasoning_content": thoughts} if thoughts else {}
-        before = self.turns[-1] if self.turns else None
-        if before and self.last and self.last == known.response_id and before.turn["role"] == "assistant":
-            self.turns[-1] = Logged(before.place, _joined(before.turn, turn), before.evidence.and_then(known))
+        if self.last and self.last == known.response_id:  # results may have come in between
+            before = self.turns[self.place]
+            joined = Logged(before.place, _joined(before.turn, turn), before.evidence.and_then(known))
+            self.turns[self.place] = joined
         else:
+            self.place = len(self.turns)
             self.turns.append(Logged(place, turn, known))
         self.last = known.response_id
 
@@ -162,6 +186,7 @@ class _Agent:
         self.unread.rest(
             "tool.execution_complete", data, "toolCallId", "success", "result", "error", "toolName", "model"
         )
+        self.unread.rest("tool.execution_complete.result", data.get("result"), "content", "detailedContent")
         content = at(data, "result", "content")
         failed = data.get("success") is False
         if content is None:
@@ -176,9 +201,9 @@ class _Agent:
             self.unread.one("compaction without a summary")
             return
         self.leave()
-        system = [each for each in self.turns if each.turn["role"] == "system"]
+        system = [each for each in self.turns if each.turn["role"] in ("system", "developer")]
         told_of = Logged(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
-        self.turns = [*system, told_of]
+        self.turns, self.last = [*system, told_of], None
 
 
 def _call(request: Object) -> Object:
