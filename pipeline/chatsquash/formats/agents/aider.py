@@ -25,7 +25,9 @@ _LONGEST = 256 << 20
 _MODEL = re.compile(r"> (?:Main )?[Mm]odel: (\S+)")
 _USER, _TOLD = "#### ", "> "
 _ASKED, _ANSWERED, _RULE = "TO LLM ", "LLM RESPONSE ", "-------"
-_ROLE = re.compile(r"(SYSTEM|USER|ASSISTANT) ?(.*)", re.DOTALL)
+_BREAK = "  "
+"""What aider writes behind each line of a prompt, and a heading in an answer has not."""
+_ROLE = re.compile(r"(SYSTEM|USER|ASSISTANT)(?: (.*))?", re.DOTALL)
 
 
 def fits(found: list[Json]) -> str | None:
@@ -88,7 +90,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
             raise TurnError(f"entry {place} has no lines")
         line = count(value.get("line")) or 1
         if value.get("aider") == "exchange":
-            exchanges.append((str(place), _exchange(written, line)))
+            exchanges.append((str(place), _exchange(written, line, unread)))
         else:
             whole += _run(written, line, str(place) if several else "", unread)
     whole += _grown(exchanges)
@@ -130,8 +132,10 @@ def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Convers
     time = moment(lines[0].removeprefix(_STARTED).strip())
     speaking = _Speaking(line)
     speaking.known = Evidence(time=time, is_sampled=True)
+    has_breaks = any(each.startswith(_USER) and each.endswith(_BREAK) for each in lines)
     for number, each in enumerate(lines[1:], line + 1):
-        if each.startswith(_USER) or each.rstrip() == _USER.rstrip():
+        is_asked = each.startswith(_USER) or each.rstrip() == _USER.rstrip()
+        if is_asked and (each.endswith(_BREAK) or not has_breaks):
             speaking.to("user", number)
             speaking.add(each[len(_USER) :].rstrip())
         elif each.startswith(_TOLD) or each == _TOLD.rstrip():
@@ -140,9 +144,9 @@ def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Convers
             unread.one("line that aider printed")
         elif each.strip():
             speaking.to("assistant", number)
-            speaking.add(each.rstrip())
+            speaking.add(each)
         elif speaking.role == "assistant":
-            speaking.add("")
+            speaking.add(each)
     speaking.close()
     if not speaking.turns:
         return []
@@ -150,7 +154,7 @@ def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Convers
     return [Conversation(held.messages, [], origin=origin(held, id=name))]
 
 
-def _exchange(lines: list[str], line: int) -> list[Logged]:
+def _exchange(lines: list[str], line: int, unread: Unread) -> list[Logged]:
     """The messages of a prompt and its answer."""
     speaking = _Speaking(line)
     speaking.known = Evidence(time=moment(lines[0].removeprefix(_ASKED).strip()))
@@ -161,9 +165,11 @@ def _exchange(lines: list[str], line: int) -> list[Logged]:
             speaking.known = Evidence(time=time, is_sampled=True)
         elif each == _RULE:
             speaking.close()
-        elif found := _ROLE.match(each):
+        elif found := _ROLE.fullmatch(each):
             speaking.to(found[1].lower(), number)
-            speaking.add(found[2])
+            speaking.add(found[2] or "")
+        elif each.strip():
+            unread.one("line of another role")
     speaking.close()
     return speaking.turns
 

@@ -1,0 +1,38 @@
+"""Aider: which lines are whose."""
+
+from io import BytesIO
+
+from chatsquash.formats.agents import aider
+
+BEGIN = "# aider chat started at 2026-01-01 00:00:00\n\n"
+
+
+def read(text):
+    return aider.conversations(aider.objects(BytesIO(text.encode()), b""))
+
+
+def said(conversation):
+    return [(message["role"], message["content"]) for message in conversation.messages]
+
+
+def test_a_heading_in_an_answer_is_no_prompt():
+    (found,) = read(f"{BEGIN}#### one  \n#### two  \n\nText.\n\n#### A heading\n\nMore.\n\n> Tokens: 1k sent\n")
+    assert said(found) == [("user", "one\ntwo"), ("assistant", "Text.\n\n#### A heading\n\nMore.")]
+
+
+def test_prompts_whose_line_breaks_an_editor_took_away_are_read():
+    (found,) = read(f"{BEGIN}#### one\n\nText.\n\n#### two\n\nMore.\n")
+    assert said(found) == [("user", "one"), ("assistant", "Text."), ("user", "two"), ("assistant", "More.")]
+
+
+def test_white_space_in_an_answer_stays():
+    (found,) = read(f"{BEGIN}#### one  \n\nA line  \n    \n\tcode \nend\n")
+    assert said(found)[1] == ("assistant", "A line  \n    \n\tcode \nend")
+
+
+def test_a_line_of_a_log_is_of_the_role_whose_whole_name_it_begins_with():
+    (found,) = read(
+        "TO LLM 2026-01-01T00:00:00\n-------\nUSER a\nUSERNAME b\nUSER\nUSER c\nLLM RESPONSE x\nASSISTANT d\n"
+    )
+    assert said(found) == [("user", "a\n\nc"), ("assistant", "d")]
+    assert found.origin.unread == {"line of another role": 1}
