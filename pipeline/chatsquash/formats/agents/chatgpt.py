@@ -19,16 +19,8 @@ MEMBERS = ("mapping",)
 
 _CONVERSATION = ("mapping", "current_node", "conversation_id", "id", "title", "create_time", "update_time")
 _MESSAGE = (
-    "id",
-    "author",
-    "create_time",
-    "content",
-    "status",
-    "recipient",
-    "metadata",
-    "channel",
-    "weight",
-    "end_turn",
+    *("id", "author", "create_time", "update_time", "content", "status", "recipient", "metadata"),
+    *("channel", "weight", "end_turn"),
 )
 _HIDDEN = "is_visually_hidden_from_conversation"
 _ALL = "all"
@@ -103,9 +95,9 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
     """A node: a message, or nothing."""
     if not isinstance(message, dict):
         return Step()
-    unread.rest("message", message, *_MESSAGE, "weight", "end_turn")
+    unread.rest("message", message, *_MESSAGE)
     role, metadata = string(message.get("author"), "role"), members(message.get("metadata"))
-    if role == "system" or (metadata.get(_HIDDEN) is True and role != "assistant"):
+    if role == "system" or (metadata.get(_HIDDEN) is True and role == "user"):
         said = _content(message.get("content"), unread)
         return Step((Logged(place, {"role": "system", "content": said}, Evidence(line)),)) if said else Step()
     time = moment(message.get("create_time"))
@@ -127,10 +119,16 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
     content, recipient = members(message.get("content")), text(message.get("recipient")) or _ALL
     of = string(content, "content_type")
     if of in _THOUGHTS:
-        thoughts = [said for each in objects(content.get("thoughts")) if (said := text(each.get("content")))]
+        thoughts = [
+            said
+            for each in objects(content.get("thoughts"))
+            if (said := text(each.get("content")) or text(each.get("summary")))
+        ]
         recap = [said] if not thoughts and of == "thoughts" and (said := text(content.get("content"))) else []
         if of == "reasoning_recap":
             unread.one("message reasoning_recap")
+        elif not (thoughts or recap):
+            unread.one("thoughts without a text")
         said = "\n\n".join(thoughts or recap)
         return {"role": "assistant", "content": None, "reasoning_content": said} if said else None
     if recipient != _ALL:
@@ -139,6 +137,8 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
         call = function_call(numbers.next(), recipient, given)
         return {"role": "assistant", "content": None, "tool_calls": [call]}
     said = _content(content, unread)
+    if not said:
+        unread.one("reply without a text")
     return {"role": "assistant", "content": said} if said else None
 
 
