@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
-from chatsquash.formats.evidence import Logged, Unread, origin, told, with_origin
+from chatsquash.formats.evidence import Logged, Unread, of, origin, told, with_origin
 from chatsquash.formats.values import Object
 from chatsquash.model import Conversation, ConversationKind, Json, Tool
 
@@ -47,15 +48,14 @@ def paths(before: Sequence[int], leaf: int, sampled: Sequence[bool], unread: Unr
     """
     inner = {place for place in before if place != _ROOT}
     leaves = [leaf, *(place for place in range(len(before)) if place not in inner and place != leaf)]
-    found, met, left = list[list[int]](), set[int](), max(_LEAST, _MOST * len(before))
+    found, met, room = list[list[int]](), set[int](), Room(len(before))
     for each in leaves:
         fresh = list(_up(each, before, met))
         if found and not any(sampled[place] for place in fresh):
             unread.one("branch without a reply")
             continue
         way = list(_up(each, before, set()))[::-1]
-        left -= len(way)
-        if found and left < 0:
+        if not room.take(len(way)) and found:
             unread.one("branch beyond those that are read")
             continue
         met.update(fresh)
@@ -83,26 +83,52 @@ class Step(NamedTuple):
     """Of a summary the first entry that stays, which stands before it."""
 
 
+class Room:
+    """How many of a file's entries may still be told once more."""
+
+    def __init__(self, entries: int) -> None:
+        self._left = max(_LEAST, _MOST * entries)
+
+    def take(self, entries: int) -> bool:
+        """Whether there is room for so many."""
+        self._left -= entries
+        return self._left >= 0
+
+
 def conversations(
-    form: Any, steps: Sequence[Step], ways: Sequence[Sequence[int]], session: Object, tools: Sequence[Tool] = ()
+    form: Any,
+    steps: Sequence[Step],
+    ways: Sequence[Sequence[int]],
+    session: Object,
+    tools: Sequence[Tool] = (),
 ) -> list[Conversation]:
     """What the model saw along each path: last of the first one, then what summaries on that replaced, then branches.
 
-    ``session`` are members of the origins of all.
+    ``session`` are members of the origins of all.  What very many summaries replaced is told of the last ones.
     """
     found = list[Conversation]()
+    room, unread = Room(len(steps)), Unread()
     for number, way in enumerate(ways):
-        eras = list(_eras(steps, way))
-        names = [f"{number + 1}.{era + 1}" if len(eras) > 1 else f"{number + 1}" for era in range(len(eras))]
+        lengths = [len(era) for era in _eras(steps, way)]
+        names = [f"{number + 1}.{era + 1}" if len(lengths) > 1 else f"{number + 1}" for era in range(len(lengths))]
+        told_of = _with_room(lengths, room) if number == 0 else {len(lengths) - 1}
+        for _ in range(len(lengths) - len(told_of) if number == 0 else 0):
+            unread.one("history before a summary, beyond those that are read")
         made = [
-            _conversation(form, steps, era, {**session, **_place(names, at, number)}, tools)
-            for at, era in enumerate(eras)
-            if number == 0 or at == len(eras) - 1
+            _conversation(form, steps, era.places(), {**session, **_place(names, at, number)}, tools)
+            for at, era in enumerate(_eras(steps, way))
+            if at in told_of
         ]
         found += [each for each in reversed(made) if each.messages]
     if len(found) == 1:
-        return [with_origin(found[0], id="", parent=None)]
-    return found
+        found = [with_origin(found[0], id="", parent=None)]
+    return counted(found, unread)
+
+
+def _with_room(lengths: list[int], room: Room) -> set[int]:
+    """The last one, and those before it for which there is room."""
+    last = len(lengths) - 1
+    return {last, *(at for at in range(last - 1, -1, -1) if room.take(lengths[at]))}
 
 
 def _place(names: list[str], at: int, number: int) -> Object:
@@ -112,24 +138,57 @@ def _place(names: list[str], at: int, number: int) -> Object:
     return {"id": names[at], "kind": kind, "parent": parent}
 
 
-def _eras(steps: Sequence[Step], way: Sequence[int]) -> Iterator[list[int]]:
-    """What the model saw of a path before each summary on it, and at its end; of very many only the last ones."""
-    summaries = [place for place in way if steps[place].is_summary]
-    first = len(summaries) - _MOST * 50
-    seen, number = list[int](), 0
+class _Era:
+    """What the model sees: summaries, and a stretch of a path without any."""
+
+    def __init__(self, steps: Sequence[Step], way: Sequence[int]) -> None:
+        self._said = [place for place in way if not steps[place].is_summary]
+        self._at = {place: at for at, place in enumerate(self._said)}
+        self._sampled = [0, *accumulate(int(steps[place].is_sampled) for place in self._said)]
+        self._summaries = deque[int]()
+        self._start = self._stop = 0
+
+    def __len__(self) -> int:
+        return len(self._summaries) + self._stop - self._start
+
+    @property
+    def has_reply(self) -> bool:
+        """Whether a model gave any of it."""
+        return self._sampled[self._stop] > self._sampled[self._start]
+
+    def places(self) -> list[int]:
+        """The places of the steps."""
+        return [*self._summaries, *self._said[self._start : self._stop]]
+
+    def grow(self) -> None:
+        """The next step is seen, too."""
+        self._stop += 1
+
+    def give_way(self, summary: int, kept: int | None) -> None:
+        """A summary stands for all that is before one that is kept."""
+        at = self._at.get(kept, -1) if kept is not None else -1
+        if self._start <= at < self._stop:
+            self._start = at
+            self._summaries.clear()
+        elif kept is not None and kept in self._summaries:
+            while self._summaries[0] != kept:
+                self._summaries.popleft()
+        else:
+            self._start = self._stop
+            self._summaries.clear()
+        self._summaries.appendleft(summary)
+
+
+def _eras(steps: Sequence[Step], way: Sequence[int]) -> Iterator[_Era]:
+    """What the model saw of a path before each summary on it, and at its end; one object, as it is each time."""
+    seen = _Era(steps, way)
     for place in way:
         if not steps[place].is_summary:
-            seen.append(place)
+            seen.grow()
             continue
-        number += 1
-        if number <= first:
-            seen = [place]
-            continue
-        if any(steps[each].is_sampled for each in seen):
+        if seen.has_reply:
             yield seen
-        kept = steps[place].kept
-        at = seen.index(kept) if kept is not None and kept in seen else len(seen)
-        seen = [place, *seen[at:]]
+        seen.give_way(place, steps[place].kept)
     yield seen
 
 
@@ -143,8 +202,8 @@ def _conversation(
 
 
 def counted(found: list[Conversation], unread: Unread) -> list[Conversation]:
-    """Conversations of which the first one has what was not read."""
-    return [with_origin(each, unread=unread.of(place)) for place, each in enumerate(found)]
+    """Conversations of which the first one has what was not read, beside what it had."""
+    return [with_origin(each, unread={**of(each).unread, **unread.of(place)}) for place, each in enumerate(found)]
 
 
 def text(value: Json) -> str | None:

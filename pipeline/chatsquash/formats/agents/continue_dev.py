@@ -8,7 +8,7 @@ from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, origin, told
-from chatsquash.formats.threads import counted, text
+from chatsquash.formats.threads import Room, counted, text
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
 from chatsquash.model import Conversation, ConversationKind, Json, Tool
 
@@ -80,7 +80,7 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
     """What the model saw before each summary, and what it sees now."""
     answered = _answered(items)
     system = _system(items)
-    turns, thoughts = list(system), list[Json]()
+    turns, thoughts, room = list(system), list[Json](), Room(len(items))
     is_first = True
     for number, item in enumerate(items):
         where = f"history[{number}]"
@@ -93,7 +93,10 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
         if summary is None:
             continue
         if any(each.evidence.is_sampled for each in turns):
-            yield turns
+            if room.take(len(turns)):
+                yield turns
+            else:
+                unread.one("history before a summary, beyond those that are read")
             is_first = False
         # The command line keeps the summary as a reply, the editor tells it behind the system prompt.
         said = {"role": "assistant", "content": summary} if is_own else {"role": "system", "content": _BEFORE + summary}

@@ -8,7 +8,7 @@ from chatsquash import jsonio
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
-from chatsquash.formats.threads import counted, text
+from chatsquash.formats.threads import Room, counted, text
 from chatsquash.formats.values import Object, at, count, listed, objects, string
 from chatsquash.model import Conversation, ConversationKind, Json
 
@@ -39,11 +39,11 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
 
     The definitions of tools are not kept in it.
     """
-    context = _Context()
+    context = _Context(Room(len(found)))
     for place, line, record in entries(found, lines):
         context.add(f"entry {place}", line, record)
     context.step_ends()
-    context.leave()
+    context.leave(is_last=True)
     whole = context.conversations
     agents = at(meta, "agents")
     alone = next(iter(agents.values())) if isinstance(agents, dict) and len(agents) == 1 else None
@@ -63,6 +63,7 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
 class _Context:
     """What the model sees, as records change it."""
 
+    room: Room
     unread: Unread = field(default_factory=Unread)
     turns: list[Logged] = field(default_factory=list)
     system: Logged | None = None
@@ -82,6 +83,7 @@ class _Context:
                 self.system = Logged(place, {"role": "system", "content": prompt}, Evidence(line))
             self.unread.rest("config.update", record, "type", "time", "agentId", "model", "systemPrompt", "cwd")
         elif of == "llm.request":
+            self.unread.rest("llm.request", record, "type", "time", "agentId", "model")
             self.model = text(record.get("model")) or self.model
         elif of == _MESSAGE:
             self.step_ends()
@@ -102,11 +104,18 @@ class _Context:
         else:
             self.unread.one(f"record {of}")
 
-    def leave(self) -> None:
+    def leave(self, *, is_last: bool = False) -> None:
         """Keep what was said so far as a conversation."""
         if any(each.evidence.is_sampled for each in self.turns):
-            said = [self.system, *self.turns] if self.system else list(self.turns)
-            self.conversations.append((self.kind, len(self.conversations) + 1, said))
+            self._keep(self.kind, self.turns, is_last=is_last)
+
+    def _keep(self, kind: ConversationKind, turns: list[Logged], *, is_last: bool = False) -> None:
+        """Keep a conversation, unless very many would repeat what was said."""
+        if self.room.take(len(turns)) or is_last:
+            said = [self.system, *turns] if self.system else list(turns)
+            self.conversations.append((kind, len(self.conversations) + 1, said))
+        else:
+            self.unread.one("history beyond those that are read")
 
     def step_ends(self) -> None:
         """The answer that was being given is whole."""
@@ -181,8 +190,7 @@ class _Context:
                 pass
         gone = before[len(self.turns) :]
         if any(each.evidence.is_sampled for each in gone):
-            said = [self.system, *before] if self.system else before
-            self.conversations.append(("branch", len(self.conversations) + 1, said))
+            self._keep("branch", before)
 
 
 def _parted(content: Json) -> tuple[Json, list[str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told, with_origin
-from chatsquash.formats.threads import Step, linked, paths, text
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.threads import Step, counted, linked, paths, text
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
 from chatsquash.jsonio import Rounded
@@ -52,7 +52,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
                 whole += _trace(trace, f"entry {place}, traces[{number}]", line, unread)
         else:
             whole += _result(value, f"entry {place}", line, unread)
-    return [with_origin(each, unread=unread.of(number)) for number, each in enumerate(whole)]
+    return counted(whole, unread)
 
 
 # Version 1

@@ -7,11 +7,9 @@ from typing import NamedTuple
 
 from chatsquash.formats.agents.hermes.messages import identity, is_review, is_said, is_summary
 from chatsquash.formats.evidence import Unread
+from chatsquash.formats.threads import Room
 from chatsquash.formats.values import Object
 from chatsquash.model import ConversationKind
-
-_MOST, _LEAST = 20, 100_000
-"""How many times the rows of a session may stand in what is beside its eras, and how many rows at least."""
 
 
 class Row(NamedTuple):
@@ -58,7 +56,7 @@ def eras(rows: list[Row], before: list[Row], rewinds: int, unread: Unread) -> li
     later = _later(spans)
     left: list[_Run] = []
     found: list[Era] = []
-    room = _Room(max(_LEAST, _MOST * len(rows)))
+    room = Room(len(rows))
     for number, span in enumerate(spans):
         is_last = number == len(spans) - 1
         seen = [row for row in span if (row.is_active if is_last else row.is_compacted or id(row) in later)]
@@ -111,7 +109,7 @@ def _later(spans: list[list[Row]]) -> set[int]:
     return found
 
 
-def _with_reviews(number: int, rows: list[Row], before: list[Row], room: _Room, unread: Unread) -> list[Era]:
+def _with_reviews(number: int, rows: list[Row], before: list[Row], room: Room, unread: Unread) -> list[Era]:
     """The rows without reviews, and each review behind what it is about."""
     kept: list[Row] = []
     found: list[Era] = []
@@ -164,18 +162,6 @@ class _Run(NamedTuple):
     """The rows that a summary before all of them replaced."""
 
 
-class _Room:
-    """How many rows may still be told once more."""
-
-    def __init__(self, rows: int) -> None:
-        self._left = rows
-
-    def take(self, rows: int) -> bool:
-        """Whether there is room for these."""
-        self._left -= rows
-        return self._left >= 0
-
-
 def _taken_back(number: int, span: list[Row], kept: set[int], passed: list[Row]) -> list[_Run]:
     """Runs of rows that were taken back, each behind what stood before it."""
     found: list[_Run] = []
@@ -193,7 +179,7 @@ def _taken_back(number: int, span: list[Row], kept: set[int], passed: list[Row])
     return found
 
 
-def _branches(runs: list[_Run], rewinds: int, room: _Room, unread: Unread) -> list[Era]:
+def _branches(runs: list[_Run], rewinds: int, room: Room, unread: Unread) -> list[Era]:
     """What was taken back and had a reply, unless rows of several rewinds may stand one behind the other."""
     found: list[Era] = []
     for run in runs:

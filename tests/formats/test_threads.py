@@ -1,0 +1,55 @@
+"""Histories that many summaries replaced: what each saw, and how much of it is told."""
+
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsquash.formats import openai_chat
+from chatsquash.formats.evidence import Evidence, Logged
+from chatsquash.formats.threads import Step, conversations
+
+
+def step(place, is_summary, kept):
+    role = "user" if is_summary or place % 2 == 0 else "assistant"
+    turn = {"role": role, "content": str(place)}
+    return Step((Logged(f"step {place}", turn, Evidence(place + 1)),), role == "assistant", is_summary, kept)
+
+
+def plainly(steps):
+    """What the model saw before each summary and at the end, the last one first, as lists."""
+    found, seen = [], []
+    for place, each in enumerate(steps):
+        if not each.is_summary:
+            seen = [*seen, place]
+            continue
+        if any(steps[before].is_sampled for before in seen):
+            found.append(seen)
+        seen = [place, *(seen[seen.index(each.kept) :] if each.kept in seen else [])]
+    return [list(map(str, each)) for each in [*found, seen][::-1] if each]
+
+
+SHAPES = st.lists(st.tuples(st.booleans(), st.none() | st.integers(0, 12)), max_size=12)
+
+
+@given(shapes=SHAPES)
+def test_what_was_seen_is_what_a_plain_reading_gives(shapes):
+    steps = [step(place, is_summary, kept) for place, (is_summary, kept) in enumerate(shapes)]
+    found = conversations(openai_chat, steps, [range(len(steps))], {})
+    assert [[message["content"] for message in each.messages] for each in found] == plainly(steps)
+
+
+def test_histories_before_very_many_summaries_are_told_of_the_last_ones_and_the_others_are_counted():
+    def took(size):
+        steps = [step(place, place % 3 == 2, 0) for place in range(size)]
+        began = time.process_time()
+        found = conversations(openai_chat, steps, [range(size)], {})
+        return time.process_time() - began, found
+
+    took(300)
+    (short, _), (long, found) = took(2_000), took(8_000)
+    assert long < 10 * max(short, 0.1)
+    left = found[0].origin.unread["history before a summary, beyond those that are read"]
+    assert len(found) + left == 8_000 // 3 + 1
+    assert sum(len(each.messages) for each in found[1:]) < 20 * 8_000
+    assert len(found[0].messages) > 5_000
