@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 
 from chatsquash.formats import anthropic
 from chatsquash.formats.base import TurnError
@@ -79,11 +80,11 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     turns = list(_turns(messages, evidence, unread))
     if not turns:
         return []
-    last, *before = [*_eras(turns), _visible(turns, None)][::-1]
-    seen = _without_range(last, meta)
-    whole = [_conversation(seen, len(before), bool(before))]
-    whole += [_conversation(each, len(before) - 1 - at, bool(before)) for at, each in enumerate(before)]
-    return counted([each for each in whole if each.messages], unread)
+    told_of = [*_eras(turns), _visible(turns, None)]
+    *before, last = told_of
+    told_of = [*before, *_ranges(last, meta)]
+    whole = [_conversation(each, number, len(told_of) > 1) for number, each in enumerate(told_of)]
+    return counted([each for each in reversed(whole) if each.messages], unread)
 
 
 class _Turn:
@@ -94,6 +95,12 @@ class _Turn:
         self.hidden_by = {text(message.get(parent)) for parent, _ in _PARENTS} - {None}
         self.names = {text(message.get(name)) for _, name in _PARENTS if message.get(name) is not None} - {None}
         self.is_mark = message.get("isSummary") is True or message.get("isTruncationMarker") is True
+
+    def with_content(self, content: Json) -> _Turn:
+        """The same with another content."""
+        made = copy(self)
+        made.logged = self.logged._replace(turn={**self.logged.turn, "content": content})
+        return made
 
 
 def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> Iterator[_Turn]:
@@ -145,23 +152,37 @@ def _visible(turns: list[_Turn], until: int | None) -> list[_Turn]:
     return [each for each in held if not each.hidden_by & marks]
 
 
-def _without_range(turns: list[_Turn], meta: Json) -> list[_Turn]:
-    """The messages without those that Cline no longer sends, and without results whose calls are gone with them."""
-    ranges = (each.get(_RANGE) for each in reversed(objects(meta)))
-    cut = next((each for each in ranges if isinstance(each, list) and len(each) == 2), None)
-    if cut is None or not all(type(each) is int for each in cut) or not 0 <= cut[0] <= cut[1] < len(turns) - 1:
+def _ranges(turns: list[_Turn], meta: Json) -> Iterator[list[_Turn]]:
+    """What was seen before each time that Cline left a range out, up to its end, and what is seen now."""
+    ranges = dict.fromkeys(found for each in objects(meta) if (found := _range(each.get(_RANGE), len(turns))))
+    seen: tuple[int, int] | None = None
+    for cut in [*ranges][-_MARKS:]:
+        yield _without(turns[: cut[1] + 1], seen)
+        seen = cut
+    yield _without(turns, seen)
+
+
+def _range(told_of: Json, most: int) -> tuple[int, int] | None:
+    """The first and the last of the messages that are left out."""
+    if not isinstance(told_of, list) or len(told_of) != 2 or not all(type(each) is int for each in told_of):
+        return None
+    first, last = told_of
+    return (first, last) if 0 <= first <= last < most - 1 else None
+
+
+def _without(turns: list[_Turn], cut: tuple[int, int] | None) -> list[_Turn]:
+    """The messages but those of a range, and but results whose calls are gone with them."""
+    if cut is None:
         return turns
-    kept = [*turns[: cut[0]], *turns[cut[1] + 1 :]]
     called, found = set[str](), list[_Turn]()
-    for each in kept:
+    for each in [*turns[: cut[0]], *turns[cut[1] + 1 :]]:
         turn = each.logged.turn
         called |= {string(block, "id") for block in objects(turn["content"]) if block.get("type") == "tool_use"}
         blocks = turn["content"]
         if isinstance(blocks, list):
             blocks = [block for block in blocks if not _is_orphan(block, called)]
         if blocks or not turn["content"]:
-            each.logged = each.logged._replace(turn={**turn, "content": blocks})
-            found.append(each)
+            found.append(each.with_content(blocks))
     return found
 
 
