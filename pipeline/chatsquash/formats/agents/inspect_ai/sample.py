@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from chatsquash import jsonio
@@ -10,7 +9,7 @@ from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
-from chatsquash.formats.threads import text
+from chatsquash.formats.threads import Room, text
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
 from chatsquash.jsonio import Rounded
 from chatsquash.model import Conversation, ConversationKind, Json, Tool
@@ -21,8 +20,6 @@ _ATTACHED = "attachment://"
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What Inspect's letters for scores come to."""
 _DEEPEST = 50
-_MOST = 500
-"""Conversations of a sample that events tell beside its own."""
 
 
 class _Known(NamedTuple):
@@ -50,7 +47,7 @@ def conversations_of(sample: Json, where: str, line: int, model: str | None, unr
     seen = {_id(each) for each in objects(messages)}
     own = [each for each in events if _answer_id(each) in seen] or events
     tools = _tools(own[-1].get("tools")) if own else []
-    others = list(_others(events, sample, seen))
+    others = _others(events, sample, seen, unread)
     whole = list[Conversation]()
     several = bool(others)
     if main:
@@ -80,29 +77,33 @@ def _answer_id(event: Object) -> str | None:
 
 
 def _others(
-    events: list[Object], sample: Object, seen: set[str | None]
-) -> Iterator[tuple[ConversationKind, list[Json], Object]]:
+    events: list[Object], sample: Object, seen: set[str | None], unread: Unread
+) -> list[tuple[ConversationKind, list[Json], Object]]:
     """What events tell of replies that the end state lacks: each conversation that no later event goes on from."""
     pool = listed(at(sample, "events_data", "messages"))
-    left = [each for each in events if (name := _answer_id(each)) and name not in seen][:_MOST]
-    asked = [_asked(each, pool) for each in left]
-    for number, event in enumerate(left):
-        own = _answer_id(event)
-        if any(own == _id(message) for later in asked[number + 1 : number + 3] for message in objects(later)):
+    room = Room(len(pool) + sum(len(listed(each.get("input"))) + 1 for each in events))
+    found, gone_on = list[tuple[ConversationKind, list[Json], Object]](), set[str | None]()
+    for event in reversed(events):
+        own, spans = _answer_id(event), _spans(event, len(pool))
+        is_new = own is not None and own not in seen and own not in gone_on
+        if not room.take(sum(map(len, spans))):
+            unread.one("event beyond those that are read")
             continue
-        answer = at(next(iter(objects(at(event, "output", "choices"))), {}), "message")
-        first = [_id(each) for each in objects(asked[number])[:2]]
-        of: ConversationKind = "branch" if any(each in seen for each in first if each) else "subagent"
-        yield of, [*asked[number], answer], event
+        asked = [pool[place] for span in spans for place in span] or listed(event.get("input"))
+        gone_on |= {own, *map(_id, objects(asked))}
+        if is_new:
+            answer = at(next(iter(objects(at(event, "output", "choices"))), {}), "message")
+            first = [_id(each) for each in objects(asked)[:2]]
+            of: ConversationKind = "branch" if any(each in seen for each in first if each) else "subagent"
+            found.append((of, [*asked, answer], event))
+    return found[::-1]
 
 
-def _asked(event: Object, pool: list[Json]) -> list[Json]:
-    """What the model was asked: the messages themselves, or ranges of those that all events share."""
-    found = list[Json]()
-    for each in listed(event.get("input_refs")):
-        if isinstance(each, list) and len(each) == 2 and all(type(place) is int and place >= 0 for place in each):
-            found += pool[each[0] : each[1]]
-    return found or listed(event.get("input"))
+def _spans(event: Object, most: int) -> list[range]:
+    """Which of the messages that all events share the model was asked; none where the event has its own."""
+    told_of = [each for each in listed(event.get("input_refs")) if isinstance(each, list) and len(each) == 2]
+    spans = [each for each in told_of if all(type(place) is int and place >= 0 for place in each)]
+    return [range(min(start, most), min(stop, most)) for start, stop in spans]
 
 
 def _turns(messages: list[Json], where: str, line: int, known: _Known, unread: Unread) -> list[Logged]:
