@@ -206,6 +206,17 @@ def sources(*, as_json: bool) -> None:
         click.echo(kept.as_json() if as_json else kept.as_text())
 
 
+@cli.command(cls=Command)
+@argument("codes", nargs=-1, metavar="[CODE]...")
+def explain(codes: tuple[str, ...]) -> None:
+    """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all."""
+    from chatsquash.checks.explained import listed, page
+
+    pages = list(map(page, codes))
+    with _whoever_listens():
+        click.echo("\n".join(pages).rstrip("\n") if pages else listed())
+
+
 def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:
     from chatsquash.report.progress import Watch
     from chatsquash.run.shards import place

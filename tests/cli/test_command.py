@@ -90,6 +90,7 @@ findings:
         1  info     file-not-read
 0.0 MB in S s (R MB/s)
 records: out (1 file); reports: out/reports
+what a finding means: chatsquash explain timestamp-order
 """
     )
 

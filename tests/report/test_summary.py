@@ -66,6 +66,7 @@ def test_the_summary_for_people():
         "        1  info     cleaned",
         "4.5 MB in 2.00 s (2 MB/s)",
         "records: out (1 file); reports: out/reports",
+        "what a finding means: chatsquash explain bad-line",
     ]
 
 
@@ -129,7 +130,7 @@ def test_findings_of_filtered_sessions_are_none_of_the_datasets():
     aside = [finding("no-tools", "warning"), finding("undeclared-tool", "error"), finding("filtered", "info")]
     summary.add(JOB, outcome(None, account=Account(left_out=3), findings=aside), ("--min-turns",), made=1)
     summary.close()
-    assert summary.as_text().splitlines()[4:-2] == [
+    assert summary.as_text().splitlines()[4:-3] == [
         "findings:",
         "        1  warning  no-tools",
         "findings of filtered sessions:",

@@ -137,9 +137,10 @@ def test_an_encrypted_member_is_a_finding(here):
     data[place + 8] |= 1
     (here / "a.zip").write_bytes(data)
     write_log(here / "b.jsonl", log_line("b"))
-    convert(["a.zip", "b.jsonl"], "out", PLAIN)
+    summary = convert(["a.zip", "b.jsonl"], "out", PLAIN)
     (found,) = findings("archive-member")
     assert "is encrypted" in found["text"]
+    assert not summary.complete
 
 
 def test_links_and_devices_of_a_tar_are_findings(here):

@@ -15,6 +15,9 @@ from chatsquash.report.replies import Replies
 from chatsquash.stages import cleaning
 from chatsquash.text import certified, counted, escaped, listed
 
+_MISSING = ("cut-short", "archive-member", "cut-archive", "unreadable-archive")
+"""Errors about what was not read, and is no session that was left out."""
+
 
 @dataclass(slots=True)
 class Summary:
@@ -159,8 +162,8 @@ class Summary:
 
         As far as anybody can tell: of a log that was cut short, nobody knows what is missing.
         """
-        cut_short = self.findings["error", "cut-short"] + self.filtered_findings["error", "cut-short"]
-        return not (self.left_out or self.account.unreadable or cut_short)
+        findings = self.findings + self.filtered_findings
+        return not (self.left_out or self.account.unreadable or any(findings["error", code] for code in _MISSING))
 
     def counts(self) -> dict[str, object]:
         """The counts as JSON values; they depend on the input and the options alone."""
@@ -249,6 +252,8 @@ class Summary:
         yield from self._of_the_run()
         output = escaped(self.output)
         yield f"records: {output} ({counted(len(self.files), 'file')}); reports: {output}/reports"
+        if gravest := min(self.findings.items(), key=_most_first, default=None):
+            yield f"what a finding means: chatsquash explain {gravest[0][1]}"
 
     def _replaced(self) -> str:
         """How many of the secrets are replaced, and how the others would be."""
@@ -308,6 +313,10 @@ def _by_severity(findings: Counter[tuple[Severity, str]]) -> dict[str, dict[str,
     for (severity, code), count in sorted(findings.items(), key=_gravest_first):
         found.setdefault(severity, {})[code] = count
     return found
+
+
+def _most_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, tuple[int, str]]:
+    return -item[1], _gravest_first(item)
 
 
 def _gravest_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, str]:
