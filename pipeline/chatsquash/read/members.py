@@ -47,6 +47,11 @@ def picked(found: Members, names: tuple[str, ...]) -> bytes | None:
     return next((found[name] for name in names if name in found and found[name] not in (b'""', b"{}")), None)
 
 
+def present(**parts: bytes | None) -> Members:
+    """Those of these members that are there."""
+    return {name: raw for name, raw in parts.items() if raw is not None}
+
+
 def joined(parts: Members) -> bytes:
     """The object that has these members."""
     return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in parts.items())

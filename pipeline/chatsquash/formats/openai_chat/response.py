@@ -15,6 +15,12 @@ def reply(body: Json) -> Reply:
     return refused(body) or _first(body.get("choices"))
 
 
+def holding(message: Json, model: Json = None) -> Object:
+    """The body of a response that holds a message, by a model where that is known."""
+    body: Object = {"choices": [{"index": 0, "message": message}]}
+    return {**body, "model": model} if isinstance(model, str) and model else body
+
+
 def _first(choices: Json) -> Reply:
     if choices is not None and not isinstance(choices, list):
         return wrong("response.choices", kind(choices))

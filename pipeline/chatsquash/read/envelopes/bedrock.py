@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from chatsquash.read.members import Members, within
+from chatsquash.read.envelopes.plain import NAMED
+from chatsquash.read.members import Members, picked, present, within
 
 NAME = "Bedrock invocation logs"
 WHAT = "`{schemaType: ModelInvocationLog, modelId, input, output, timestamp}`"
 NEEDS = (frozenset(("schemaType", "modelId", "operation")),)
 SESSION = ("session_id",)
 MIXES = True
-
-_SESSIONS = ("session_id", "sessionId", "conversation_id", "conversationId")
 
 
 def fits(line: Members) -> bool:
@@ -20,24 +19,22 @@ def fits(line: Members) -> bool:
 
 def session(line: Members) -> bytes | None:
     """The session that whoever asked gave with the request, for the log alone."""
-    given = within(line.get("requestMetadata"))
-    return next((given[name] for name in _SESSIONS if name in given), None)
+    return picked(within(line.get("requestMetadata")), NAMED)
 
 
 def unwrap(line: Members) -> Members:
     """The bodies, those of them aside that lie in objects of their own, since they are long."""
     asked, answered = within(line.get("input")), within(line.get("output"))
     cut = b'"the response, whose body lies in another object"' if "outputBodyS3Path" in answered else None
-    found = {
-        "request": _request(asked.get("inputBodyJson"), line),
-        "response": answered.get("outputBodyJson"),
-        "status": b"500" if "errorCode" in line else None,
-        "timestamp": line.get("timestamp"),
-        "session_id": session(line),
-        "cut": cut if "outputBodyJson" not in answered else None,
-        "problem": b'"its body lies in another object (input.inputBodyS3Path)"' if "inputBodyS3Path" in asked else None,
-    }
-    return {name: raw for name, raw in found.items() if raw is not None}
+    return present(
+        request=_request(asked.get("inputBodyJson"), line),
+        response=answered.get("outputBodyJson"),
+        status=b"500" if "errorCode" in line else None,
+        timestamp=line.get("timestamp"),
+        session_id=session(line),
+        cut=cut if "outputBodyJson" not in answered else None,
+        problem=b'"its body lies in another object (input.inputBodyS3Path)"' if "inputBodyS3Path" in asked else None,
+    )
 
 
 def _request(body: bytes | None, line: Members) -> bytes | None:

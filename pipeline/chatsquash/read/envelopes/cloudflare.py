@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatsquash.read.members import Members, picked, unquoted, within
+from chatsquash.read.envelopes.plain import NAMED
+from chatsquash.read.members import Members, picked, present, unquoted, within
 
 NAME = "Cloudflare Logpush"
 WHAT = "`{RequestBody, ResponseBody, Metadata, ...}`"
@@ -10,7 +11,6 @@ NEEDS = (frozenset(("RequestBody", "ResponseBody")),)
 SESSION = ("session_id",)
 MIXES = True
 
-_SESSIONS = ("session_id", "sessionId", "conversation_id", "conversationId", "chat_id")
 _ENCRYPTED = b'"its body is encrypted: decrypt the log with the key that you gave to Logpush"'
 _TIMES = ("EdgeStartTimestamp", "CreatedAt", "created_at", "Timestamp", "Datetime")
 _STATUS = ("StatusCode", "ResponseStatus", "Status")
@@ -23,22 +23,20 @@ def fits(line: Members) -> bool:
 
 def session(line: Members) -> bytes | None:
     """The session that the client named in the metadata."""
-    given = within(unquoted(line.get("Metadata")))
-    return picked(given, _SESSIONS)
+    return picked(within(unquoted(line.get("Metadata"))), NAMED)
 
 
 def unwrap(line: Members) -> Members:
     """The bodies; those that are encrypted cannot be read."""
     asked, answered = _plain(line.get("RequestBody")), _plain(line.get("ResponseBody"))
-    found = {
-        "request": asked,
-        "response": answered,
-        "status": picked(line, _STATUS),
-        "timestamp": picked(line, _TIMES),
-        "session_id": session(line),
-        "problem": _ENCRYPTED if asked is None else None,
-    }
-    return {name: raw for name, raw in found.items() if raw is not None}
+    return present(
+        request=asked,
+        response=answered,
+        status=picked(line, _STATUS),
+        timestamp=picked(line, _TIMES),
+        session_id=session(line),
+        problem=_ENCRYPTED if asked is None else None,
+    )
 
 
 def _plain(body: bytes | None) -> bytes | None:

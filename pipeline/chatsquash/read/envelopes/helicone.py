@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsquash.read.members import Members, picked, unquoted, within
+from chatsquash.read.members import Members, picked, present, unquoted, within
 
 NAME = "Helicone"
 WHAT = "`{request_body, response_body, request_created_at, request_properties}`"
@@ -36,12 +36,11 @@ def unwrap(line: Members) -> Members:
     """The bodies, which are exported only where they are asked for."""
     asked = unquoted(line.get("request_body"))
     is_elsewhere = asked is None or asked in (b'""', b"{}")
-    found = {
-        "request": None if is_elsewhere else asked,
-        "response": unquoted(line.get("response_body")),
-        "status": line.get("response_status"),
-        "timestamp": picked(line, _TIMES),
-        "session_id": session(line),
-        "problem": b'"its body was not exported: export with --include-body"' if is_elsewhere else None,
-    }
-    return {name: raw for name, raw in found.items() if raw is not None}
+    return present(
+        request=None if is_elsewhere else asked,
+        response=unquoted(line.get("response_body")),
+        status=line.get("response_status"),
+        timestamp=picked(line, _TIMES),
+        session_id=session(line),
+        problem=b'"its body was not exported: export with --include-body"' if is_elsewhere else None,
+    )

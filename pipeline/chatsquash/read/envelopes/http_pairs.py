@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.read.envelopes.plain import SESSION
-from chatsquash.read.members import Members, picked, unquoted, within
+from chatsquash.read.members import Members, picked, present, unquoted, within
 
 NAME = "HTTP pairs"
 WHAT = "`{request: {headers, body}, response: {status, body}, logged_at}`"
@@ -23,11 +23,10 @@ def fits(line: Members) -> bool:
 def unwrap(line: Members) -> Members:
     """The bodies, with the status and the time that stand beside them."""
     request, response = within(line.get("request")), within(line.get("response"))
-    found = {
-        "request": unquoted(request.get("body")),
-        "response": picked(response, ("body_raw", "body")) or line.get("response"),
-        "status": picked(response, _STATUS) or line.get("status"),
-        "timestamp": line.get("timestamp") or request.get("timestamp") or line.get("logged_at"),
-        "session_id": picked(line, SESSION) or request.get("session_id"),
-    }
-    return {name: raw for name, raw in found.items() if raw is not None}
+    return present(
+        request=unquoted(request.get("body")),
+        response=picked(response, ("body_raw", "body")) or line.get("response"),
+        status=picked(response, _STATUS) or line.get("status"),
+        timestamp=line.get("timestamp") or request.get("timestamp") or line.get("logged_at"),
+        session_id=picked(line, SESSION) or request.get("session_id"),
+    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from chatsquash import jsonio
+from chatsquash.formats.openai_chat.response import holding
 from chatsquash.model import Json
-from chatsquash.read.members import Members, picked, unquoted
+from chatsquash.read.members import Members, picked, present, unquoted
 
 NAME = "Langfuse"
 WHAT = "`{type: GENERATION, trace_id, input, output, start_time}`"
@@ -34,15 +35,14 @@ def aside(line: Members) -> str | None:
 def unwrap(line: Members) -> Members:
     """What went in, as a request, and what came out, as a response; both are texts, mostly of JSON."""
     asked, given = _request(jsonio.value(unquoted(line.get("input")) or b"null"), line), unquoted(line.get("output"))
-    found = {
-        "request": jsonio.dumps(asked) if asked else None,
-        "response": jsonio.dumps(_response(jsonio.value(given or b"null"), line)),
-        "status": b"500" if line.get("level") == b'"ERROR"' else None,
-        "timestamp": picked(line, _TIMES),
-        "session_id": picked(line, SESSION),
-        "problem": b'"its input is no list of messages"' if not asked else None,
-    }
-    return {name: raw for name, raw in found.items() if raw is not None}
+    return present(
+        request=jsonio.dumps(asked) if asked else None,
+        response=jsonio.dumps(_response(jsonio.value(given or b"null"), line)),
+        status=b"500" if line.get("level") == b'"ERROR"' else None,
+        timestamp=picked(line, _TIMES),
+        session_id=picked(line, SESSION),
+        problem=b'"its input is no list of messages"' if not asked else None,
+    )
 
 
 def _request(value: Json, line: Members) -> dict[str, Json] | None:
@@ -92,7 +92,4 @@ def _response(value: Json, line: Members) -> Json:
         message = value[-1]
     if not isinstance(message, dict):
         return value
-    message = {"role": "assistant", **message}
-    model = jsonio.value(picked(line, _MODELS) or b"null")
-    body: dict[str, Json] = {"choices": [{"index": 0, "message": message}]}
-    return {**body, "model": model} if isinstance(model, str) else body
+    return holding({"role": "assistant", **message}, jsonio.value(picked(line, _MODELS) or b"null"))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from chatsquash import jsonio
+from chatsquash.formats.openai_chat.response import holding
+from chatsquash.formats.values import at
 from chatsquash.model import Json
-from chatsquash.read.members import Members, picked, unquoted
+from chatsquash.read.members import Members, picked, present, unquoted
 
 NAME = "LangSmith"
 WHAT = "`{run_type: llm, inputs, outputs, start_time, extra}`"
@@ -29,8 +31,8 @@ def aside(line: Members) -> str | None:
 
 def session(line: Members) -> bytes | None:
     """The thread that the client named, else the trace; what is called a session there is a project."""
-    metadata = _at(jsonio.value(unquoted(line.get("extra")) or b"null"), "metadata")
-    named = next((value for name in _THREADS if isinstance(value := _at(metadata, name), str) and value), None)
+    metadata = at(jsonio.value(unquoted(line.get("extra")) or b"null"), "metadata")
+    named = next((value for name in _THREADS if isinstance(value := at(metadata, name), str) and value), None)
     return jsonio.dumps(named) if named else picked(line, ("trace_id", "id"))
 
 
@@ -40,30 +42,25 @@ def unwrap(line: Members) -> Members:
     asked = _request(jsonio.value(unquoted(line.get("inputs")) or b"null"), extra)
     given = jsonio.value(unquoted(line.get("outputs")) or b"null")
     has_failed = jsonio.value(line.get("error", b"null")) not in (None, "")
-    found = {
-        "request": jsonio.dumps(asked) if asked else None,
-        "response": jsonio.dumps(_response(given, asked)) if given is not None else None,
-        "status": b"500" if has_failed else None,
-        "timestamp": line.get("start_time"),
-        "session_id": session(line),
-        "problem": b'"its inputs have no messages"' if not asked else None,
-    }
-    return {name: raw for name, raw in found.items() if raw is not None}
-
-
-def _at(value: Json, name: str) -> Json:
-    return value.get(name) if isinstance(value, dict) else None
+    return present(
+        request=jsonio.dumps(asked) if asked else None,
+        response=jsonio.dumps(_response(given, asked)) if given is not None else None,
+        status=b"500" if has_failed else None,
+        timestamp=line.get("start_time"),
+        session_id=session(line),
+        problem=b'"its inputs have no messages"' if not asked else None,
+    )
 
 
 def _request(inputs: Json, extra: Json) -> dict[str, Json] | None:
-    messages = _at(inputs, "messages")
+    messages = at(inputs, "messages")
     if isinstance(messages, list) and len(messages) == 1 and isinstance(messages[0], list):
         messages = messages[0]
     if not isinstance(messages, list):
         return None
-    given = _at(extra, "invocation_params")
-    tools = _at(inputs, "tools") or _at(given, "tools") or _at(inputs, "functions") or _at(given, "functions")
-    model = _at(_at(extra, "metadata"), "ls_model_name") or _at(given, "model") or _at(inputs, "model")
+    given = at(extra, "invocation_params")
+    tools = at(inputs, "tools") or at(given, "tools") or at(inputs, "functions") or at(given, "functions")
+    model = at(extra, "metadata", "ls_model_name") or at(given, "model") or at(inputs, "model")
     made: dict[str, Json] = {"model": model} if isinstance(model, str) else {}
     made["messages"] = [_message(message) for message in messages]
     return {**made, "tools": tools} if isinstance(tools, list) and tools else made
@@ -91,7 +88,7 @@ def _message(message: Json) -> Json:
             made[name] = held[name]
     if held.get("status") == "error" and role == "tool":
         made["is_error"] = True
-    thought = _at(held.get("additional_kwargs"), "reasoning_content")
+    thought = at(held.get("additional_kwargs"), "reasoning_content")
     return {**made, "reasoning_content": thought} if isinstance(thought, str) and thought else made
 
 
@@ -109,21 +106,19 @@ def _call(call: Json) -> Json:
 
 def _response(outputs: Json, asked: dict[str, Json] | None) -> Json:
     """What came out as a response of chat, unless it is a body of a provider."""
-    if _at(outputs, "choices") is not None or _at(outputs, "candidates") is not None:
+    if at(outputs, "choices") is not None or at(outputs, "candidates") is not None:
         return outputs
-    message = _at(outputs, "message")
-    generations = _at(outputs, "generations")
+    message = at(outputs, "message")
+    generations = at(outputs, "generations")
     while isinstance(generations, list) and generations:
         generations = generations[0]
     if isinstance(generations, dict):
         message = generations.get("message") or {"role": "assistant", "content": generations.get("text")}
-    listed = _at(outputs, "messages")
+    listed = at(outputs, "messages")
     if message is None and isinstance(listed, list) and listed:
         message = listed[-1]
     if message is None and isinstance(outputs, dict) and "role" in outputs:
         message = outputs
     if message is None:
         return outputs
-    body: dict[str, Json] = {"choices": [{"index": 0, "message": _message(message)}]}
-    model = (asked or {}).get("model")
-    return {**body, "model": model} if model else body
+    return holding(_message(message), at(asked, "model"))

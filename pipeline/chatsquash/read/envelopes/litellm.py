@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.read.envelopes.plain import SESSION
-from chatsquash.read.members import Members, joined, picked, unquoted, within
+from chatsquash.read.members import Members, joined, picked, present, unquoted, within
 
 NAME = "LiteLLM"
 WHAT = "`{call_type, messages, response, startTime, ...}`"
@@ -30,15 +30,14 @@ def unwrap(line: Members) -> Members:
     turns = logged if has_turns else asked.get("messages", logged)
     request = {"input" if b"responses" in line["call_type"] else "messages": turns} if turns else {}
     request |= {name: raw for name in _BESIDE if (raw := given.get(name) or asked.get(name))}
-    found = {
-        "request": joined(request),
-        "response": unquoted(line.get("response")),
-        "status": line.get("status"),
-        "timestamp": picked(line, TIMES),
-        "session_id": picked(line, SESSION),
-        "cut": _cut(line),
-    }
-    return {name: raw for name, raw in found.items() if raw is not None}
+    return present(
+        request=joined(request),
+        response=unquoted(line.get("response")),
+        status=line.get("status"),
+        timestamp=picked(line, TIMES),
+        session_id=picked(line, SESSION),
+        cut=_cut(line),
+    )
 
 
 def _cut(line: Members) -> bytes | None:

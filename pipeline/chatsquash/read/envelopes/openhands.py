@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatsquash.read.envelopes.litellm import TIMES
 from chatsquash.read.envelopes.plain import SESSION
-from chatsquash.read.members import Members, joined, picked, within
+from chatsquash.read.members import Members, joined, picked, present, within
 
 NAME = "OpenHands completions"
 WHAT = "`{messages, response, args, kwargs, timestamp}`"
@@ -22,10 +22,9 @@ def unwrap(line: Members) -> Members:
     given = within(line.get("kwargs"))
     request = {"messages": line.get("fncall_messages") or line["messages"]}
     request |= {name: given[name] for name in ("tools",) if name in given}
-    found = {
-        "request": joined(request),
-        "response": line.get("fncall_response") or line["response"],
-        "timestamp": picked(line, TIMES),
-        "session_id": picked(line, SESSION),
-    }
-    return {name: raw for name, raw in found.items() if raw is not None}
+    return present(
+        request=joined(request),
+        response=line.get("fncall_response") or line["response"],
+        timestamp=picked(line, TIMES),
+        session_id=picked(line, SESSION),
+    )

@@ -6,8 +6,10 @@ import re
 from typing import Any
 
 from chatsquash import jsonio
+from chatsquash.formats.openai_chat.response import holding
+from chatsquash.formats.values import at
 from chatsquash.model import Json
-from chatsquash.read.members import Members, picked, within
+from chatsquash.read.members import Members, picked, present, within
 
 NAME = "Phoenix"
 WHAT = "`{attributes: {llm.input_messages.0.message.role, ...}, start_time}`"
@@ -37,13 +39,13 @@ def fits(line: Members) -> bool:
 def aside(line: Members) -> str | None:
     """What a span is that is no exchange."""
     attributes = _attributes(line)
-    of = _at(attributes, "openinference", "span", "kind") or jsonio.value(line.get("span_kind", b"null"))
+    of = at(attributes, "openinference", "span", "kind") or jsonio.value(line.get("span_kind", b"null"))
     return f"span of the kind {of}" if isinstance(of, str) and of.upper() != "LLM" else None
 
 
 def session(line: Members) -> bytes | None:
     """The session that the client named, else the trace."""
-    named = _at(_attributes(line), "session", "id")
+    named = at(_attributes(line), "session", "id")
     if isinstance(named, str) and named:
         return jsonio.dumps(named)
     return picked(line, _TRACES) or picked(within(line.get("context")), ("trace_id",))
@@ -53,24 +55,17 @@ def unwrap(line: Members) -> Members:
     """The bodies of the provider where they are kept, else the messages of the attributes."""
     attributes = _attributes(line)
     asked, given = _request(attributes), _response(attributes)
-    repr_of = next((name for name in ("input", "output") if _is_python(_at(attributes, name, "value"))), None)
+    repr_of = next((name for name in ("input", "output") if _is_python(at(attributes, name, "value"))), None)
     problem = f"its {repr_of} is the text of an object of Python" if repr_of and not (asked and given) else None
     problem = problem or (None if asked else "its attributes have no messages")
-    found = {
-        "request": jsonio.dumps(asked) if asked else None,
-        "response": jsonio.dumps(given) if given is not None else None,
-        "status": b"500" if line.get("status_code") in (b'"ERROR"', b'"STATUS_CODE_ERROR"') else None,
-        "timestamp": line.get("start_time"),
-        "session_id": session(line),
-        "problem": jsonio.dumps(problem) if problem and not asked else None,
-    }
-    return {name: raw for name, raw in found.items() if raw is not None}
-
-
-def _at(value: Json, *path: str) -> Json:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
+    return present(
+        request=jsonio.dumps(asked) if asked else None,
+        response=jsonio.dumps(given) if given is not None else None,
+        status=b"500" if line.get("status_code") in (b'"ERROR"', b'"STATUS_CODE_ERROR"') else None,
+        timestamp=line.get("start_time"),
+        session_id=session(line),
+        problem=jsonio.dumps(problem) if problem and not asked else None,
+    )
 
 
 def _attributes(line: Members) -> dict[str, Json]:
@@ -111,20 +106,20 @@ def _is_python(value: Json) -> bool:
 
 
 def _request(attributes: dict[str, Json]) -> dict[str, Json] | None:
-    raw = _at(attributes, "input", "value")
+    raw = at(attributes, "input", "value")
     body = jsonio.value(raw) if isinstance(raw, str) else raw
-    model = _at(attributes, "llm", "model_name")
+    model = at(attributes, "llm", "model_name")
     if isinstance(body, dict) and any(isinstance(body.get(name), list) for name in ("messages", "contents", "input")):
         made = dict(body)
     else:
-        listed = _numbered(_at(attributes, "llm", "input_messages"))
-        messages = [_message(_at(each, "message") or each) for each in listed]
+        listed = _numbered(at(attributes, "llm", "input_messages"))
+        messages = [_message(at(each, "message") or each) for each in listed]
         if not messages:
             return None
         made = {"messages": messages}
     if isinstance(model, str) and "model" not in made:
         made = {"model": model, **made}
-    tools = [tool for each in _numbered(_at(attributes, "llm", "tools")) if (tool := _tool(each))]
+    tools = [tool for each in _numbered(at(attributes, "llm", "tools")) if (tool := _tool(each))]
     return {**made, "tools": tools} if tools and not made.get("tools") else made
 
 
@@ -138,15 +133,15 @@ def _message(message: Json) -> Json:
     made: dict[str, Json] = {"role": held.get("role"), "content": held.get("content")}
     contents = _numbered(held.get("contents"))
     if contents and made["content"] is None:
-        parts = [_at(each, "message_content") or each for each in contents]
-        made["content"] = "\n\n".join(text for part in parts if isinstance(text := _at(part, "text"), str))
-    calls = [_at(each, "tool_call") or each for each in _numbered(held.get("tool_calls"))]
+        parts = [at(each, "message_content") or each for each in contents]
+        made["content"] = "\n\n".join(text for part in parts if isinstance(text := at(part, "text"), str))
+    calls = [at(each, "tool_call") or each for each in _numbered(held.get("tool_calls"))]
     if calls:
         made["tool_calls"] = [
             {
-                "id": _at(call, "id"),
+                "id": at(call, "id"),
                 "type": "function",
-                "function": {"name": _at(call, "function", "name"), "arguments": _at(call, "function", "arguments")},
+                "function": {"name": at(call, "function", "name"), "arguments": at(call, "function", "arguments")},
             }
             for call in calls
         ]
@@ -157,7 +152,7 @@ def _message(message: Json) -> Json:
 
 def _tool(value: Json) -> Json:
     """A definition, which is spelled as a text."""
-    schema = _at(value, "tool", "json_schema") or _at(value, "json_schema")
+    schema = at(value, "tool", "json_schema") or at(value, "json_schema")
     told = jsonio.value(schema) if isinstance(schema, str) else schema
     if not isinstance(told, dict):
         return None
@@ -170,16 +165,15 @@ def _tool(value: Json) -> Json:
 
 
 def _response(attributes: dict[str, Json]) -> Json:
-    raw = _at(attributes, "output", "value")
+    raw = at(attributes, "output", "value")
     body = jsonio.value(raw) if isinstance(raw, str) else raw
     if isinstance(body, dict) and any(name in body for name in ("choices", "candidates", "content", "output")):
         return body
-    messages = [_message(_at(each, "message") or each) for each in _numbered(_at(attributes, "llm", "output_messages"))]
+    messages = [_message(at(each, "message") or each) for each in _numbered(at(attributes, "llm", "output_messages"))]
     if not messages:
         return None
-    made: dict[str, Json] = {"choices": [{"index": 0, "message": messages[0]}]}
-    model = _at(attributes, "llm", "model_name")
-    used = _at(attributes, "llm", "token_count")
+    made = holding(messages[0], at(attributes, "llm", "model_name"))
+    used = at(attributes, "llm", "token_count")
     if isinstance(used, dict):
         made["usage"] = {"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}
-    return {**made, "model": model} if isinstance(model, str) else made
+    return made

@@ -8,6 +8,8 @@ NAME = "request and response"
 WHAT = "`{timestamp, session_id, request, response}`"
 NEEDS = (frozenset(("request",)),)
 SESSION = ("session_id", "litellm_session_id", "trace_id", "litellm_trace_id")
+NAMED = ("session_id", "sessionId", "conversation_id", "conversationId", "chat_id")
+"""The members by which clients name a session in what gateways take for the log alone."""
 MIXES = False
 unwrap = None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatsquash import jsonio
+from chatsquash.formats.openai_chat.response import holding
 from chatsquash.model import Json
 from chatsquash.sources.arrays import LONGEST, Readable, elements
 
@@ -92,7 +93,7 @@ def _exchange(rows: list[dict[str, Json]]) -> dict[str, Json]:
         request["model"] = model
     response = given
     if isinstance(given, list) and given and isinstance(given[-1], dict) and "choices" not in given[-1]:
-        response = {"choices": [{"index": 0, "message": {"role": "assistant", **given[-1]}}], "model": model}
+        response = holding({"role": "assistant", **given[-1]}, model)
     made = {"captured": NAME, "timestamp": rows[0].get("TimeGenerated"), "request": request, "response": response}
     return {name: value for name, value in made.items() if value is not None}
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from chatsquash import jsonio
+from chatsquash.formats.openai_chat.response import holding
 from chatsquash.model import Json
 from chatsquash.sources.arrays import Readable, elements
 
@@ -49,11 +50,7 @@ def _line(log: dict[str, Json]) -> dict[str, Json]:
         "tools": metadata.get("tools"),
     }
     answer = {"role": "assistant", "content": "".join(filter(None, texts))}
-    whole = {
-        "model": metadata.get("model"),
-        "choices": [{"index": 0, "message": answer}],
-        "usage": metadata.get("usage"),
-    }
+    whole = {**holding(answer, metadata.get("model")), "usage": metadata.get("usage")}
     return {
         "captured": NAME,
         "timestamp": metadata.get("startTime") or log.get("time"),
