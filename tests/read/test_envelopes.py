@@ -368,3 +368,51 @@ def test_an_envelope_that_is_put_into_a_folder_is_read(new_envelope, name, sente
     assert outcome.record == expected.record
     assert (outcome.session, outcome.day, outcome.account.superseded) == ("s1", "2026-01-13", 2)
     assert not {"missing-session-id", "missing-timestamp", "mixed-formats"} & set(codes(outcome))
+
+
+# Rows of gateways and of tracing products
+
+
+@pytest.mark.parametrize("said", ['the "model"', "x"])
+def test_a_body_of_bedrock_has_the_model_whatever_is_said_in_it(said):
+    body = {"messages": [{"role": "user", "content": said}], "tools": [{"input_schema": {"properties": {"model": {}}}}]}
+    line = {
+        "schemaType": "ModelInvocationLog",
+        "modelId": "m",
+        "operation": "InvokeModel",
+        "input": {"inputBodyJson": body},
+    }
+    assert unwrapped(line)["request"] == {"model": "m", **body}
+    line["input"]["inputBodyJson"] = {"model": "own", **body}
+    assert unwrapped(line)["request"]["model"] == "own"
+
+
+def unwrapped(line):
+    raw = json.dumps(line).encode()
+    return json.loads(envelopes.unwrap(raw, envelopes.recognise(raw)))
+
+
+def span(**attributes):
+    return {"attributes": {"openinference.span.kind": "LLM", **attributes}, "start_time": "2026-01-01T00:00:00Z"}
+
+
+def test_pictures_and_all_choices_of_a_span_are_read():
+    asked, given = "llm.input_messages.0.message", "llm.output_messages"
+    parts = {
+        f"{asked}.contents.0.message_content.text": "What is it?",
+        f"{asked}.contents.1.message_content.image.image.url": "https://example.com/a.png",
+    }
+    answers = {
+        f"{given}.{at}.message.{name}": value
+        for at, said in enumerate("ab")
+        for name, value in (("role", "assistant"), ("content", said))
+    }
+    line = unwrapped(span(**{f"{asked}.role": "user"}, **parts, **answers))
+    content = line["request"]["messages"][0]["content"]
+    assert content[1] == {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    assert [each["message"]["content"] for each in line["response"]["choices"]] == ["a", "b"]
+
+
+def test_very_many_messages_of_a_span_are_all_read():
+    names = {f"llm.input_messages.{at}.message.role": "user" for at in range(12_000)}
+    assert len(unwrapped(span(**names))["request"]["messages"]) == 12_000

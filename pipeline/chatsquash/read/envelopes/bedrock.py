@@ -39,7 +39,7 @@ def unwrap(line: Members) -> Members:
 
 def _request(body: bytes | None, line: Members) -> bytes | None:
     """A body with the model, which is named beside it."""
-    if body is None or body[:1] != b"{" or b'"model"' in body[:4096]:
+    if body is None or body[:1] != b"{" or "model" in within(body):
         return body
     inside = body[1:].lstrip()
     comma = b"" if inside.startswith(b"}") else b","

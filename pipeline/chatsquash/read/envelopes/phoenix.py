@@ -24,8 +24,6 @@ MIXES = True
 _BEGINS, _KIND = "attributes.", "openinference.span.kind"
 _PYTHON = re.compile(r"\s*+\w++\((?:\w+=|\[|')|\s*+\[\w+\(")
 """What the representation of an object of Python begins with."""
-_MOST = 10_000
-"""Messages of a span, whose numbers are names of members."""
 _TRACES = ("context.trace_id", "trace_id", "traceId")
 
 
@@ -98,7 +96,7 @@ def _numbered(value: Json) -> list[Json]:
     if not isinstance(value, dict):
         return []
     numbers = sorted((int(name) for name in value if name.isdigit() and len(name) < 9), key=int)
-    return [value[str(number)] for number in numbers[:_MOST] if str(number) in value]
+    return [value[str(number)] for number in numbers if str(number) in value]
 
 
 def _is_python(value: Json) -> bool:
@@ -133,8 +131,7 @@ def _message(message: Json) -> Json:
     made: dict[str, Json] = {"role": held.get("role"), "content": held.get("content")}
     contents = _numbered(held.get("contents"))
     if contents and made["content"] is None:
-        parts = [at(each, "message_content") or each for each in contents]
-        made["content"] = "\n\n".join(text for part in parts if isinstance(text := at(part, "text"), str))
+        made["content"] = [_part(at(each, "message_content") or each) for each in contents]
     calls = [at(each, "tool_call") or each for each in _numbered(held.get("tool_calls"))]
     if calls:
         made["tool_calls"] = [
@@ -148,6 +145,14 @@ def _message(message: Json) -> Json:
     if held.get("tool_call_id"):
         made["tool_call_id"] = held["tool_call_id"]
     return made
+
+
+def _part(part: Json) -> Json:
+    """A part of a content as OpenAI chat has it."""
+    said, shown = at(part, "text"), at(part, "image", "image", "url")
+    if isinstance(said, str):
+        return {"type": "text", "text": said}
+    return {"type": "image_url", "image_url": {"url": shown}} if isinstance(shown, str) else part
 
 
 def _tool(value: Json) -> Json:
@@ -173,6 +178,7 @@ def _response(attributes: dict[str, Json]) -> Json:
     if not messages:
         return None
     made = holding(messages[0], at(attributes, "llm", "model_name"))
+    made["choices"] += [{"index": number, "message": each} for number, each in enumerate(messages[1:], 1)]
     used = at(attributes, "llm", "token_count")
     if isinstance(used, dict):
         made["usage"] = {"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}
