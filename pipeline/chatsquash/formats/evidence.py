@@ -114,6 +114,12 @@ def origin(found: Told, /, **members: Any) -> Origin:
     return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in found.evidence))
 
 
+def bounds(began: Json, ended: Json) -> Object:
+    """When a session began and ended, as members of an origin; none where it does not say when it began."""
+    first, last = moment(began), moment(ended)
+    return {"started": first.at, "ended": max(first.at, (last or first).at)} if first else {}
+
+
 def entries(found: list[Json], lines: list[int] | None) -> Iterator[tuple[int, int, Object]]:
     """Each object of a file with its place, from 1 on, and its line; raises ``TurnError`` for what is none."""
     for place, (line, value) in enumerate(zip(numbers(found, lines), found, strict=True), 1):

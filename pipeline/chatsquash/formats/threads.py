@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
@@ -199,6 +199,17 @@ def _conversation(
     if any(each.time for each in held.evidence):
         known = {name: value for name, value in known.items() if name not in ("started", "ended")}
     return Conversation(held.messages, list(tools), origin=origin(held, **known))
+
+
+def of_each(
+    values: Sequence[Json], lines: Sequence[int] | None, read: Callable[[Json, str, int], list[Conversation]]
+) -> list[Conversation]:
+    """The conversations of each element of a list, which are read by its value, its place and its line."""
+    return [
+        each
+        for number, value in enumerate(values)
+        for each in read(value, f"conversation {number + 1}", lines[number] if lines else number + 1)
+    ]
 
 
 def counted(found: list[Conversation], unread: Unread) -> list[Conversation]:

@@ -6,8 +6,8 @@ from chatsquash import jsonio
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
-from chatsquash.formats.threads import Step, counted, linked, paths, text
+from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment
+from chatsquash.formats.threads import Step, counted, linked, of_each, paths, text
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, compact, kind, listed, members, objects, string
 from chatsquash.model import Conversation, Json
@@ -39,10 +39,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
 
     The system prompt and the tools are not exported; calls have no ids, and are told by their order.
     """
-    whole = list[Conversation]()
-    for number, value in enumerate(found):
-        whole += _conversation(value, f"conversation {number + 1}", lines[number] if lines else number + 1)
-    return whole
+    return of_each(found, lines, _conversation)
 
 
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
@@ -63,9 +60,8 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
         for name, node in zip(names, nodes, strict=True)
     ]
     ways = [_paired(way, steps) for way in paths(before, leaf, [each.is_sampled for each in steps], unread)]
-    began, ended = moment(value.get("create_time")), moment(value.get("update_time"))
     session: Object = {"session_id": text(value.get("conversation_id")) or text(value.get("id"))}
-    session |= {"started": began.at, "ended": (ended or began).at} if began else {}
+    session |= bounds(value.get("create_time"), value.get("update_time"))
     flat = [step for way in ways for step in way]
     places, at_place = list[list[int]](), 0
     for way in ways:

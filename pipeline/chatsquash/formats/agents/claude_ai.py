@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chatsquash.formats import anthropic
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
-from chatsquash.formats.threads import Step, counted, linked, paths, text
+from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment
+from chatsquash.formats.threads import Step, counted, linked, of_each, paths, text
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, compact, kind, objects, string
 from chatsquash.model import Conversation, Json
@@ -41,10 +41,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
 
     The model and the system prompt are not exported.
     """
-    whole = list[Conversation]()
-    for number, value in enumerate(found):
-        whole += _conversation(value, f"conversation {number + 1}", lines[number] if lines else number + 1)
-    return whole
+    return of_each(found, lines, _conversation)
 
 
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
@@ -67,9 +64,8 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     current = text(value.get("current_leaf_message_uuid"))
     leaf = names.index(current) if current in names else _newest(listed, before)
     ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
-    began, ended = moment(value.get("created_at")), moment(value.get("updated_at"))
     session: Object = {"session_id": text(value.get("uuid"))}
-    session |= {"started": began.at, "ended": (ended or began).at} if began else {}
+    session |= bounds(value.get("created_at"), value.get("updated_at"))
     return counted(told_of(anthropic, steps, ways, session), unread)
 
 

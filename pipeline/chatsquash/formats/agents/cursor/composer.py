@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.cursor.bubbles import Bubble, Reader, spawned, summary
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, of, with_origin
+from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, of, with_origin
 from chatsquash.formats.threads import Step
 from chatsquash.formats.threads import conversations as along
 from chatsquash.formats.values import Object, at, kind, listed, members, objects, string
@@ -46,7 +46,7 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
         Step(turns := tuple(reader.turns(group)), any(each.evidence.is_sampled for each in turns)) for group in groups
     ]
     steps, way = _with_summaries(steps, groups, value, line)
-    known = {"session_id": string(value, "composerId")} | _times(value)
+    known = {"session_id": string(value, "composerId")} | bounds(value.get("createdAt"), value.get("lastUpdatedAt"))
     found = along(openai_chat, steps, [way], known)
     return [_linked(each, value, bubbles, unread) for each in found]
 
@@ -129,11 +129,6 @@ def _summary(told: Object, places: dict[str, int], line: int) -> Step:
 
 
 # What is said of the whole
-
-
-def _times(value: Object) -> Object:
-    first, last = moment(value.get("createdAt")), moment(value.get("lastUpdatedAt"))
-    return {"started": first.at, "ended": max(first.at, (last or first).at)} if first else {}
 
 
 def _linked(found: Conversation, value: Object, bubbles: list[Bubble], unread: Unread) -> Conversation:

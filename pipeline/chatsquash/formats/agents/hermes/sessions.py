@@ -9,7 +9,7 @@ from chatsquash.formats.agents.hermes import eras, messages
 from chatsquash.formats.agents.hermes.eras import Row
 from chatsquash.formats.agents.hermes.relations import Place, Session, config, name, places
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told, with_origin
+from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, origin, told, with_origin
 from chatsquash.formats.values import Object, kind, objects, string
 from chatsquash.model import Conversation
 
@@ -114,12 +114,7 @@ def _conversation(session: _Held, era: eras.Era, members: Object, unread: Unread
     if not era.rows:
         return Conversation([], [])
     found = told(openai_chat, turns)
-    times = {} if any(each.time for each in found.evidence) else _times(value)
+    times = {} if any(each.time for each in found.evidence) else bounds(value.get("started_at"), value.get("ended_at"))
     return Conversation(
         found.messages, [], origin=origin(found, session_id=session.told.id or None, **times, **members)
     )
-
-
-def _times(value: Object) -> Object:
-    first, last = moment(value.get("started_at")), moment(value.get("ended_at"))
-    return {"started": first.at, "ended": max(first.at, (last or first).at)} if first else {}
