@@ -6,6 +6,7 @@ import pytest
 
 from chatsquash.formats import anthropic, bodies, documents, openai_responses
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, told
 
 TEXT = {"type": "text", "text": "so"}
 CALL = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
@@ -19,7 +20,13 @@ BLOCKS = [
     {**CALL, "id": "t2", "input": {"INVALID_JSON": "{"}},
     {**THOUGHT, "signature": ""},
     {"type": "redacted_thinking", "data": "x"},
+    {"type": "text", "text": ""},
+    {**THOUGHT, "thinking": ""},
+    {"type": "thinking", "thinking": "Hm."},
     {**RESULT, "is_error": True},
+    {**RESULT, "is_error": False},
+    {**RESULT, "is_error": False, "content": [TEXT]},
+    {**RESULT, "content": ""},
     {**RESULT, "is_error": "no"},
     {**RESULT, "content": [TEXT]},
     {**RESULT, "content": [TEXT, TEXT]},
@@ -77,6 +84,22 @@ def read(work):
         return work()
     except TurnError as problem:
         return str(problem)
+
+
+def test_messages_that_follow_from_a_turn_alone_are_those_of_a_request_with_it():
+    """They are read at once where nothing is unusual, and then in any order."""
+    for seed in range(1500):
+        rng = Random(seed)
+        made = [turn(rng) for _ in range(rng.randint(1, 7))]
+        logged = [Logged(f"entry {place}", each, Evidence(place)) for place, each in enumerate(made, 1)]
+        placed = [(each.place, each.turn) for each in logged]
+        wanted = read(lambda placed=placed: bodies.placed(anthropic, placed))
+        found = read(lambda logged=logged: told(anthropic, logged))
+        if isinstance(wanted, str):
+            assert found == wanted, made
+        else:
+            assert found.messages == [message for message, _ in wanted], made
+            assert [each.line for each in found.evidence] == [at.start + 1 for _, at in wanted], made
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from chatsquash.formats.anthropic.blocks import PROVIDER
 from chatsquash.formats.anthropic.evidence import marks
+from chatsquash.formats.anthropic.plain import plain
 from chatsquash.formats.anthropic.read import START, load, system, tools
 from chatsquash.formats.anthropic.response import reply
 from chatsquash.formats.anthropic.stream import assemble
@@ -24,4 +25,4 @@ blocks, reasoning between, openai encrypted, refusal, custom tool call, source
 BLURS = "instructions, file id of OpenAI, result json obj, result json list, denied result, gemini call sig"
 """Those of which only places, bounds and marks are."""
 
-__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]
+__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "plain", "reply", "system", "tools"]

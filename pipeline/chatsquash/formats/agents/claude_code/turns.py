@@ -7,7 +7,6 @@ from itertools import chain
 from msgspec import Struct
 
 from chatsquash import jsonio
-from chatsquash.blocks import Call, Result
 from chatsquash.formats import anthropic, view
 from chatsquash.formats.agents.claude_code.rows import Row
 from chatsquash.formats.base import TurnError
@@ -54,7 +53,7 @@ class Turns:
         turn = self._known.get(key)
         if turn is None:
             value = _joined(rows)
-            turn = self._known[key] = Turn(value, rows, _plain(value))
+            turn = self._known[key] = Turn(value, rows, anthropic.plain(value))
         return turn
 
 
@@ -159,28 +158,3 @@ class _Replay:
                 break
             answered.add(message.get("tool_call_id", ""))
         return state.without(answered)
-
-
-def _plain(value: Object) -> list[Message] | None:
-    """The messages of a turn in which all calls and results have ids, so that no other turn matters to it."""
-    match value:
-        case {"role": "user", "content": str(text)} if len(value) == 2:
-            return [{"role": "user", "content": text}]
-        case {
-            "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": str(own), "content": str(text)} as only],
-        }:
-            if own and len(value) == 2 and len(only) == 3:  # as most are
-                return [{"role": "tool", "tool_call_id": own, "content": text}]
-    try:
-        loaded = anthropic.load(value, _START).turns
-    except TurnError:
-        return None
-    for turn in loaded:
-        for block in turn.blocks:
-            if (type(block) is Call or type(block) is Result) and block.made_up:
-                return None
-    return view.messages(loaded)
-
-
-_START = State()

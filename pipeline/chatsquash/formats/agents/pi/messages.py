@@ -5,8 +5,9 @@ from __future__ import annotations
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
 from chatsquash.formats.threads import Step, text
-from chatsquash.formats.values import Object, at, compact, count, kind, listed, string, without
+from chatsquash.formats.values import Object, compact, count, kind, listed, members, string, without
 from chatsquash.model import Json
+from chatsquash.times import Moment
 
 _ENTRY = ("type", "id", "parentId", "timestamp")
 _READ = {
@@ -37,6 +38,9 @@ _SAID = {
     "compactionSummary": ("summary",),
 }
 """What is read of messages by their roles."""
+_OF_ENTRIES = {of: frozenset((*_ENTRY, *names)) for of, names in _READ.items()}
+_OF_MESSAGES = {role: frozenset(("role", "timestamp", *names)) for role, names in _SAID.items()}
+"""All members of entries and of messages that are read."""
 _COMPACTED = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
 _BRANCH = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
 
@@ -47,7 +51,10 @@ def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Un
     if of not in _READ:
         unread.one(f"entry of the type {of}")
         return Step()
-    unread.rest(f"entry {of}", entry, *_ENTRY, *_READ[of])
+    if not _OF_ENTRIES[of].issuperset(entry):
+        unread.rest(f"entry {of}", entry, *_OF_ENTRIES[of])
+    if of == "message":
+        return _message(place, line, entry, unread)
     evidence = Evidence(line, moment(entry.get("timestamp")))
     match of:
         case "compaction":
@@ -57,12 +64,11 @@ def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Un
         case "branch_summary":
             turns = [_user(f"{_BRANCH}{string(entry, 'summary')}</summary>")] if entry.get("summary") else []
             return Step(tuple(Logged(place, turn, evidence) for turn in turns))
-        case "custom_message":
-            return Step((Logged(place, _user(_content(entry.get("content"))), evidence),))
-    return _message(place, evidence, entry.get("message"), unread)
+    return Step((Logged(place, _user(_content(entry.get("content"))), evidence),))
 
 
-def _message(place: str, evidence: Evidence, message: Json, unread: Unread) -> Step:
+def _message(place: str, line: int, entry: Object, unread: Unread) -> Step:
+    message = entry.get("message")
     if not isinstance(message, dict):
         raise TurnError(f"{place} has a message that is {kind(message)}, not an object")
     role = string(message, "role")
@@ -70,28 +76,31 @@ def _message(place: str, evidence: Evidence, message: Json, unread: Unread) -> S
         raise TurnError(
             f"{place} has the role {compact(message.get('role'))[:40]}, which is none of {', '.join(_SAID)}"
         )
-    unread.rest(f"message {role}", message, "role", "timestamp", *_SAID[role])
-    evidence = evidence._replace(time=moment(message.get("timestamp")) or evidence.time)
+    if not _OF_MESSAGES[role].issuperset(message):
+        unread.rest(f"message {role}", message, *_OF_MESSAGES[role])
+    time = moment(message.get("timestamp")) or moment(entry.get("timestamp"))
     if role == "assistant":
-        return _assistant(place, evidence, message)
+        return _assistant(place, line, time, message)
     if role == "bashExecution" and message.get("excludeFromContext") is True:
         unread.one("command that the model does not see")
         return Step()
-    return Step((Logged(place, _said(role, message), evidence),))
+    return Step((Logged(place, _said(role, message), Evidence(line, time)),))
 
 
-def _assistant(place: str, evidence: Evidence, message: Object) -> Step:
+def _assistant(place: str, line: int, time: Moment | None, message: Object) -> Step:
     """What a model said; what failed or was broken off may be there in part."""
-    used = message.get("usage")
-    asked = [tokens for name in _USED if (tokens := count(at(used, name))) is not None]
-    known = evidence._replace(
+    used = members(message.get("usage"))
+    asked = [tokens for name in _USED if (tokens := count(used.get(name))) is not None]
+    known = Evidence(
+        line,
+        time,
         is_sampled=True,
         model=text(message.get("model")),
         prompt_tokens=sum(asked) if asked else None,
-        completion_tokens=count(at(used, "output")),
+        completion_tokens=count(used.get("output")),
         finish_reason=_STOPS.get(string(message, "stopReason"), text(message.get("stopReason"))),
     )
-    content = [_part(part) for part in _content(message.get("content"))]
+    content = list(map(_part, _content(message.get("content"))))
     if not content:
         return Step(is_sampled=False)
     return Step((Logged(place, {"role": "assistant", "content": content}, known),), is_sampled=True)
@@ -128,7 +137,12 @@ def _content(content: Json) -> list[Json]:
 
 
 def _part(part: Json) -> Json:
-    """A part of a message as a block."""
+    """A part of a message as a block, which most parts are."""
+    is_block = type(part) is dict and len(part) == 2 and part.get("type") in ("text", "thinking")
+    return part if is_block else _block(part)
+
+
+def _block(part: Json) -> Json:
     match part:
         case {"type": "text", "text": str(said)}:
             return {"type": "text", "text": said}
