@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 from msgspec import Struct, field
 from xxhash import xxh3_128_digest
@@ -81,8 +82,10 @@ class FileSession(Struct, frozen=True):
 
 def places(conversations: list[Conversation]) -> list[Place]:
     """The conversations of a file, in its order."""
-    met = Counter(when for each in conversations if each.origin for when in map(_when, each.origin.replies))
-    found = [_place(number, each, met) for number, each in enumerate(conversations)]
+    times = [list(map(_when, each.origin.replies)) if each.origin else [] for each in conversations]
+    met = Counter(chain.from_iterable(times))
+    both = zip(conversations, times, strict=True)
+    found = [_place(number, each, own, met) for number, (each, own) in enumerate(both)]
     names = _Names(found)
     trees = _trees(found, names)
     for tree in trees:
@@ -95,9 +98,10 @@ def places(conversations: list[Conversation]) -> list[Place]:
     return found
 
 
-def _place(number: int, conversation: Conversation, met: Counter[Key]) -> Place:
+def _place(number: int, conversation: Conversation, times: list[Key], met: Counter[Key]) -> Place:
     origin = conversation.origin or Origin()
-    return Place(number, conversation, origin, list(_keys(conversation, origin, met)), origin.kind)
+    keys = times if len(met) == met.total() else list(_keys(conversation, origin, times, met))
+    return Place(number, conversation, origin, keys, origin.kind)
 
 
 def _when(reply: Sampled) -> Key:
@@ -105,11 +109,10 @@ def _when(reply: Sampled) -> Key:
     return reply.line if reply.time is None else None, reply.time, reply.response_id
 
 
-def _keys(conversation: Conversation, origin: Origin, met: Counter[Key]) -> Iterator[Key]:
+def _keys(conversation: Conversation, origin: Origin, whens: list[Key], met: Counter[Key]) -> Iterator[Key]:
     """What is said and when; replies without times that say the same are told apart by their order."""
     times: Counter[Key] = Counter()
-    for reply in origin.replies:
-        when = _when(reply)
+    for reply, when in zip(origin.replies, whens, strict=True):
         if met[when] == 1:
             yield when
             continue

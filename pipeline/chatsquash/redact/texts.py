@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from chatsquash import jsonio
@@ -21,6 +22,8 @@ _STRUCTURE = frozenset(
     )
 )
 """Keys of records, which tell nothing of what stands under them."""
+_SAID = frozenset(("content", "reasoning_content", "arguments"))
+"""Those under which the texts of messages stand, which are nothing but texts unless they begin as media do."""
 _GIVEN = frozenset(("arguments", "args", "input", "parameters", "input_schema", "inputSchema"))
 """Keys below which everything is the model's or the user's, ids too."""
 _IDS = frozenset(
@@ -118,69 +121,85 @@ class Texts:
         self._least = _SMALL if every else _LARGE
         self._every = every
         self._places: list[tuple[Any, Any, str]] = []
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._pieces: list[str] = []
-        self._length = 0
+        self._texts: list[str] = []
+        """Those at the places, some with what stands around them."""
+        self._around: dict[int, tuple[int, int]] = {}
+        """How many characters stand before and behind the text of a place, where some do."""
         self._values: list[int] = []
+        """How many places there are before those of each value."""
         for value in values:
-            self._values.append(self._length)
+            self._values.append(len(self._texts))
             self._walk(value)
-        self.joined = "".join(self._pieces)
+        self.joined = _BETWEEN.join([*self._texts, ""])
 
     def _walk(self, value: Json) -> None:
         inside: list[tuple[Any, bool]] = [(value, False)]
+        places, texts = self._places, self._texts
         while inside:  # in no order that matters, and so that depth costs no recursion
             container, is_given = inside.pop()
             is_object = isinstance(container, dict)
             members: Iterable[tuple[Any, Json]] = container.items() if is_object else enumerate(container)
             for key, member in members:
-                tells = is_object and key not in _STRUCTURE
-                if tells:
+                if tells := is_object and key not in _STRUCTURE:
                     self._add((container, key, "key"), key)
                 kind = type(member)
                 if kind is str:
-                    if key in _VOCABULARY and member in _VOCABULARY[key]:
-                        continue
-                    is_special = key in _SPECIAL or member.startswith("data:")
-                    if is_special and _is_passed_over(container, key, member, is_given=is_given):
-                        self.passed_over += 1
-                    elif tells or (key == "value" and is_object):
-                        self._add((container, key, "text"), member, f'"{_name(container, key)}": "', '"')
+                    if key in _SAID and is_object and not member.startswith("data:"):  # as most are
+                        places.append((container, key, "text"))
+                        texts.append(member)
                     else:
-                        self._add((container, key, "text"), member)
+                        self._add_text(container, key, member, tells=tells, is_given=is_given)
                 elif kind is dict or kind is list:
                     inside.append((member, is_given or _is_given(container, key)))
                 elif (kind is int and abs(member) >= self._least) or (self._every and kind is float):
                     self._add((container, key, "number"), _digits(member), f'"{key}": ' if tells else "")
 
+    def _add_text(self, container: Any, key: Any, text: str, *, tells: bool, is_given: bool) -> None:
+        if key in _VOCABULARY and text in _VOCABULARY[key]:
+            return
+        is_special = key in _SPECIAL or text.startswith("data:")
+        if is_special and _is_passed_over(container, key, text, is_given=is_given):
+            self.passed_over += 1
+        elif tells or (key == "value" and isinstance(container, dict)):
+            self._add((container, key, "text"), text, f'"{_name(container, key)}": "', '"')
+        else:
+            self._add((container, key, "text"), text)
+
     def _add(self, place: tuple[Any, Any, str], text: str, before: str = "", after: str = "") -> None:
-        start = self._length + len(before)
-        end = start + len(text)
-        self._places.append(place)
-        self._starts.append(start)
-        self._ends.append(end)
         if before:
-            self._pieces.append(before)
-        self._pieces += (text, after + _BETWEEN)
-        self._length = end + len(after) + len(_BETWEEN)
+            self._around[len(self._texts)] = len(before), len(after)
+        self._places.append(place)
+        self._texts.append(f"{before}{text}{after}")
+
+    @cached_property
+    def _spans(self) -> tuple[list[int], list[int]]:
+        """Where the texts begin in what is joined, and where they end; nobody asks where nothing is found."""
+        starts, ends, at = list[int](), list[int](), 0
+        for number, text in enumerate(self._texts):
+            before, after = self._around.get(number, (0, 0))
+            starts.append(at + before)
+            ends.append(at + len(text) - after)
+            at += len(text) + len(_BETWEEN)
+        return starts, ends
 
     def clipped(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Hits in what is joined as far as they stand in the text in which they begin."""
         for hit in hits:
-            at = bisect_right(self._starts, hit.start) - 1
-            if at >= 0 and hit.start < self._ends[at]:
-                yield hit if hit.end <= self._ends[at] else hit._replace(end=self._ends[at])
+            starts, ends = self._spans
+            at = bisect_right(starts, hit.start) - 1
+            if at >= 0 and hit.start < ends[at]:
+                yield hit if hit.end <= ends[at] else hit._replace(end=ends[at])
 
     def by_place(self, hits: Iterable[Hit]) -> Iterator[tuple[int, Place, list[Hit]]]:
         """Hits that are clipped, as hits in the texts that they stand in, with the index of the value of each text."""
         found: dict[int, list[Hit]] = {}
         for hit in hits:
-            at = bisect_right(self._starts, hit.start) - 1
-            start = self._starts[at]
+            starts, _ = self._spans
+            at = bisect_right(starts, hit.start) - 1
+            start = starts[at]
             found.setdefault(at, []).append(hit._replace(start=hit.start - start, end=hit.end - start))
         for at in sorted(found):
-            yield bisect_right(self._values, self._starts[at]) - 1, Place(*self._places[at]), found[at]
+            yield bisect_right(self._values, at) - 1, Place(*self._places[at]), found[at]
 
 
 def text_at(place: Place) -> str:

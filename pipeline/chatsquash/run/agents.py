@@ -218,7 +218,7 @@ class _Standing:
             why = self._whys.get(at, why) if at is not None else why
             return replace(row, why=why, reasoning=fate(said, None))
         message = self._messages[at]
-        status: Literal["carried", "rewritten"] = "carried" if message == said else "rewritten"
+        status: Literal["carried", "rewritten"] = "carried" if message is said or message == said else "rewritten"
         message = said if status == "carried" else message
         stands, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
         return replace(row, status=status, record=index, message=stands, loss=loss, reasoning=fate(said, message))

@@ -9,7 +9,19 @@ from typing import Any
 from msgspec.structs import replace
 
 from chatsquash import chat
-from chatsquash.blocks import Approval, Block, Call, HostedCall, HostedResult, Media, Other, Result, Turn
+from chatsquash.blocks import (
+    Approval,
+    Block,
+    Call,
+    HostedCall,
+    HostedResult,
+    Media,
+    Other,
+    Reasoning,
+    Result,
+    Text,
+    Turn,
+)
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.checks import reading
 from chatsquash.formats.view import part_of
@@ -21,6 +33,8 @@ _UNHELD = (HostedCall, HostedResult, Approval, Other)
 """Blocks that chat messages have no place for, and that a reader of the record misses."""
 _TOLD = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 """Members of Gemini's turns of which that is true, too."""
+_USUAL = frozenset((Text, Reasoning, Call))
+"""Blocks that chat messages have places for."""
 
 
 def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged: bool = False) -> Staged:
@@ -35,7 +49,7 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
     found: list[Found] = []
     gone: list[int] = []
     for at, message in enumerate(conversation.messages):
-        kinds = Counter(_lost(message, joins)) if PRIVATE in message else None
+        kinds = Counter(_lost(message, joins)) if PRIVATE in message and not _is_usual(message) else None
         left = not kinds or _says_something(message) or (judged and bool(_media(message)))
         if kinds:
             found.append(reading.not_held(kinds, len(messages) if left else None))
@@ -121,6 +135,15 @@ def _lost(message: Message, joins: Wanted | None) -> Iterator[str]:
                 yield _kind(each)
     if not (joins and joins(message)):
         yield from ("text behind calls" for _ in chat.after(message))
+
+
+def _is_usual(message: Message) -> bool:
+    """Whether a message has a place for its turn, told by one look: thoughts and texts stand before the calls."""
+    made = chat.turn(message)
+    if made is None or made.native:
+        return False
+    kinds = list(map(type, made.blocks))
+    return _USUAL.issuperset(kinds) and Text not in kinds[kinds.index(Call) if Call in kinds else len(kinds) :]
 
 
 def _says_something(message: Message) -> bool:

@@ -28,6 +28,9 @@ def fate(reply: Message, standing: Message | None) -> Fate:
 
 def reasoned(message: Message) -> bool | None:
     """Whether a message has reasoning as text; ``None``: it has none at all."""
+    thought = message.get(reasoning.MEMBER)
+    if type(thought) is str and thought and not thought.isspace():
+        return True
     made = chat.turn(message)
     held = made is not None and any(map(_is_thought, made.blocks))
     content = message.get("content")
