@@ -28,6 +28,8 @@ _LINE = (
     "isSidechain",
 )
 _BESIDE = ("version", "gitBranch", "toolCallResult", "subtype", "agentId", "isSidechain")
+_OWN = frozenset(("uuid", "parentUuid", "sessionId", "type"))
+"""Members that each line has."""
 _SUMMARY = "chat_compression"
 _BOOT = "agent_bootstrap"
 
@@ -35,11 +37,17 @@ _BOOT = "agent_bootstrap"
 def fits(found: list[Json]) -> str | None:
     """Most lines have an id, the one before and a session, and some have a message of parts."""
     lines = objects(found)
-    own = sum(each.keys() >= {"uuid", "parentUuid", "sessionId", "type"} for each in lines)
-    spoken = sum(isinstance(at(each, "message", "parts"), list) for each in lines)
+    own = sum(map(_OWN.issubset, lines))
+    spoken = sum(map(has_parts, lines))
     if own * 2 <= len(found) or not (spoken or any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines)):
         return None
     return f"uuid, parentUuid and message.parts in {spoken} of {len(found)} lines"
+
+
+def has_parts(line: Json) -> bool:
+    """Whether a line has a message of parts."""
+    message = line.get("message") if isinstance(line, dict) else None
+    return isinstance(message, dict) and isinstance(message.get("parts"), list)
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:

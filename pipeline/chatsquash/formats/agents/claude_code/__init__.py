@@ -10,8 +10,9 @@ from chatsquash.formats.agents.claude_code.origins import is_aside, originals, p
 from chatsquash.formats.agents.claude_code.paths import paths
 from chatsquash.formats.agents.claude_code.rows import rows
 from chatsquash.formats.agents.claude_code.tree import Tree
+from chatsquash.formats.agents.qwen_code import has_parts
 from chatsquash.formats.evidence import of, with_origin
-from chatsquash.formats.values import at, is_plain_name, string
+from chatsquash.formats.values import is_plain_name, string
 from chatsquash.model import Conversation, Json, Origin
 
 NAME = "claude_code"
@@ -33,7 +34,7 @@ _BESIDE = (
 
 def fits(found: list[Json]) -> str | None:
     """Most lines have a session's id beside their own, or are known to have none."""
-    if any(isinstance(at(line, "message", "parts"), list) for line in found):  # as Qwen Code has them
+    if any(map(has_parts, found)):
         return None
     count = sum(map(_is_line, found))
     return f"sessionId and uuid in {count} of {len(found)} lines" if count * 2 > len(found) else None
@@ -44,7 +45,7 @@ def _is_line(line: Json) -> bool:
         return False
     kind = line.get("type")
     if isinstance(line.get("sessionId"), str):
-        return bool(line.keys() & {"uuid", "leafUuid"}) or kind in _TREE or kind in _BESIDE
+        return "uuid" in line or "leafUuid" in line or kind in _TREE or kind in _BESIDE
     return (kind == "summary" and "leafUuid" in line) or (kind == "file-history-snapshot" and "messageId" in line)
 
 

@@ -14,7 +14,7 @@ from chatsquash.formats.agents.claude_code.texts import kinds
 from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.agents.claude_code.turns import Turn, Turns
 from chatsquash.formats.anthropic.response import FINISHED
-from chatsquash.formats.values import Object, at, count, objects, string
+from chatsquash.formats.values import Object, at, count, members, objects, string
 from chatsquash.model import Conversation, Json, Message, Origin, Repeated, Sampled
 from chatsquash.times import Moment
 
@@ -134,9 +134,8 @@ class Known:
     def _sampled(self, index: int, turn: Turn) -> Sampled:
         """What the lines of a reply say of it; each repeats the usage, of which the last word is the greatest."""
         bodies = [row.value["message"] for row in turn.rows]
-        usages = [at(body, "usage") for body in bodies]
-        usage = max(usages, key=lambda usage: count(at(usage, "output_tokens")) or 0)
-        asked = [tokens for name in _PROMPT if (tokens := count(at(usage, name))) is not None]
+        usage = max([members(body.get("usage")) for body in bodies], key=_given)
+        asked = [tokens for name in _PROMPT if (tokens := count(usage.get(name))) is not None]
         stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
         return Sampled(
@@ -145,7 +144,12 @@ class Known:
             time=time.at if time else None,
             model=next((model for body in bodies if (model := string(body, "model"))), None),
             prompt_tokens=sum(asked) if asked else None,
-            completion_tokens=count(at(usage, "output_tokens")),
+            completion_tokens=count(usage.get("output_tokens")),
             finish_reason=FINISHED.get(stopped, stopped) if stopped else None,
             response_id=next((given for body in bodies if (given := string(body, "id"))), None),
         )
+
+
+def _given(usage: Object) -> int:
+    """The tokens of a reply that a line counts."""
+    return count(usage.get("output_tokens")) or 0

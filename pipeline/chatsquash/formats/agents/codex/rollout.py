@@ -181,7 +181,7 @@ class Rollout:
             each = self.now.items[place]
             asked, said = count(used.get("input_tokens")), count(used.get("output_tokens"))
             evidence = each.evidence._replace(prompt_tokens=asked, completion_tokens=said)
-            self.now.items[place] = each._replace(evidence=evidence)
+            self.now.items[place] = Logged(each.place, each.turn, evidence)
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
         """What stands for the items starts another conversation; without that, the user's own and the summary do."""
