@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatsquash.model import Severity
+    from chatsquash.report.progress import Watch
     from chatsquash.run.against import Evaluation
 
 LEFT_OUT = exits.LEFT_OUT
@@ -147,7 +148,14 @@ def _telling(run: Any) -> Any:
         metavar="CODE,...",
         help="Findings, or error for all that are one, with which to exit with 3, in place of what is left out.",
     )
-    return as_json(quiet(verbose(fail_on(run))))
+    progress = option(
+        "--progress",
+        type=click.Choice(["auto", "json"]),
+        default="auto",
+        show_default=True,
+        help="How progress is told: a bar on a terminal, else a line every 30 s; or JSON lines.",
+    )
+    return as_json(quiet(verbose(progress(fail_on(run)))))
 
 
 @cli.command(cls=Command)
@@ -167,7 +175,6 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     it was stopped, 2 when it could not start.
     """
     from chatsquash.platform import collect_less
-    from chatsquash.report.progress import Watch
     from chatsquash.run.engines import engine
 
     collect_less()
@@ -181,7 +188,7 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     where = where_of(given)
     runs = engine(where.engine)
     asked = options_of(given, makes_key=runs.MAKES_KEY)
-    with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
+    with _watch(given) as watch:
         done = runs.convert(logs, given["output"], asked, where, watch)
     return _told(done, given)
 
@@ -218,16 +225,21 @@ def explain(codes: tuple[str, ...]) -> None:
 
 
 def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:
-    from chatsquash.report.progress import Watch
     from chatsquash.run.shards import place
     from chatsquash.run.shards.convert import convert_shard
     from chatsquash.write.outputs import place_of
 
     wanted = place.parsed(shard)
     refuse_beside("--shard", SHARD_OPTIONS, logs)
-    with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
+    with _watch(given) as watch:
         done = convert_shard(place_of(given["output"]), wanted, shard_options(given), watch.observer)
     return _told(done, given, done.marker.complete)
+
+
+def _watch(given: dict[str, Any]) -> Watch:
+    from chatsquash.report.progress import Watch
+
+    return Watch(quiet=given["quiet"], verbose=given["verbose"], as_json=given["progress"] == "json")
 
 
 def _told(done: Any, given: dict[str, Any], complete: bool | None = None) -> int:
@@ -274,14 +286,13 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
     """
     from chatsquash.platform import collect_less
     from chatsquash.redact.keys import load_key
-    from chatsquash.report.progress import Watch
     from chatsquash.run.shards.merge import merge as run
     from chatsquash.write.outputs import place_of
 
     collect_less()
     exits.refuse_unknown(given["fail_on"])
     key = load_key(key_file) if key_file else None
-    with Watch(quiet=given["quiet"], verbose=given["verbose"]) as watch:
+    with _watch(given) as watch:
         summary = run(place_of(output), watch.observer, key=key, is_named=is_typed("key_file"))
     return _told(summary, given)
 

@@ -220,7 +220,18 @@ def refuse_alone(template: str | None, bounds: Iterable[str]) -> None:
             raise click.UsageError(f"{_written(name)} has no effect without --template: add it.")
 
 
-SHARD_OPTIONS = ("output", "shard", "full", "workers", "anonymize_key", "quiet", "verbose", "as_json", "fail_on")
+SHARD_OPTIONS = (
+    "output",
+    "shard",
+    "full",
+    "workers",
+    "anonymize_key",
+    "quiet",
+    "verbose",
+    "as_json",
+    "fail_on",
+    "progress",
+)
 """What may stand beside ``--shard``: the listing has the rest."""
 
 

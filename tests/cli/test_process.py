@@ -83,6 +83,14 @@ def test_progress_in_bytes_is_shown_on_a_terminal(here):
     assert "1 session seen" in shown
 
 
+def test_progress_for_programs_is_json_on_a_terminal_too(here):
+    code, shown = on_a_terminal("convert", "logs", "--progress", "json")
+    assert code == 0
+    (line,) = [line for line in shown.splitlines() if line.startswith("{")]
+    assert json.loads(line)["sessions"] == 1
+    assert "%|" not in shown
+
+
 def test_quiet_shows_nothing_on_a_terminal(here):
     assert on_a_terminal("convert", "logs", "--quiet") == (0, "")
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -10,10 +13,12 @@ import click
 
 from chatsquash.log import Log
 from chatsquash.outcome import Outcome
-from chatsquash.text import escaped
+from chatsquash.text import counted, escaped
 
 Observer = Callable[[Log, Outcome, int], None]
 """Told each session's log and outcome in order, and the bytes of all logs."""
+_SECOND, _HALF_MINUTE = 1, 30
+"""Seconds between two lines on progress: for programs, and for people who read them later."""
 
 
 class Bar:
@@ -60,15 +65,62 @@ class Bar:
 
 
 class Watch(Bar):
-    """Progress of a conversion, and the traces of sessions with errors."""
+    """Progress of a conversion, and the traces of sessions with errors: told each session, it says how far it is.
 
-    def __init__(self, *, quiet: bool, verbose: bool) -> None:
-        super().__init__(quiet=quiet)
-        self._verbose = verbose
-        self.observer: Observer | None = self._observe if self._wanted or verbose else None
+    On a terminal that is a bar; where nobody watches, a line now and then; as JSON lines, one a second.
+    """
+
+    needs_records = False
+    """Whether it looks at the lines of records, which cost time to read again."""
+
+    def __init__(
+        self, *, quiet: bool, verbose: bool, as_json: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(quiet=quiet or as_json)
+        self._verbose, self._as_json, self._clock = verbose, as_json, clock
+        self._tells = not quiet and not self._wanted
+        self._began = self._told = clock()
+        self._size = self._total = self._sessions = 0
+        self._findings: Counter[str] = Counter()
+        self.observer: Observer | None = self if verbose or not quiet else None
         """What to tell each session's outcome to; ``None`` where nothing is to be shown."""
 
-    def _observe(self, log: Log, outcome: Outcome, total: int) -> None:
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        if self._as_json and self._tells and self._sessions:
+            self.say(self._line())
+
+    def __call__(self, log: Log, outcome: Outcome, total: int) -> None:
+        """One session more is done, of so many bytes in all."""
+        self._size, self._total, self._sessions = self._size + log.size, total, self._sessions + 1
+        self._findings.update(each.severity for each in outcome.findings)
         self.observe(log.size, total)
+        self.note(self._counts())
+        if self._tells and self._clock() - self._told >= (_SECOND if self._as_json else _HALF_MINUTE):
+            self._told = self._clock()
+            self.say(self._line())
         if self._verbose and outcome.trace:
             self.say(f"{escaped(log.shown)}: {escaped(outcome.trace)}")
+
+    def _counts(self) -> str:
+        graves = (counted(self._findings[each], each) for each in ("error", "warning") if self._findings[each])
+        return ", ".join([counted(self._sessions, "session"), *graves])
+
+    def _line(self) -> str:
+        seconds = self._clock() - self._began
+        rate = self._size / seconds if seconds else 0.0
+        left = (self._total - self._size) / rate if rate else None
+        if self._as_json:
+            told = {
+                "bytes": self._size,
+                "of": self._total,
+                "sessions": self._sessions,
+                "seconds": round(seconds, 1),
+                "bytes_per_second": round(rate),
+                "seconds_left": None if left is None else round(max(left, 0.0), 1),
+                "findings": dict(sorted(self._findings.items())),
+            }
+            return json.dumps(told)
+        ahead = "" if left is None else f", {max(left, 0.0):,.0f} s left"
+        done = f"{self._size / 1e6:,.1f} of {self._total / 1e6:,.1f} MB"
+        return f"{done}, {rate / 1e6:,.0f} MB/s{ahead}: {self._counts()}"

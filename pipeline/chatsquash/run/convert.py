@@ -258,7 +258,8 @@ class Conversion:
         """Tell others of a session that was converted."""
         given.taken(log, outcome)
         if self._observer:
-            self._observer(log, given.filled(outcome), given.size)
+            needs_records = getattr(self._observer, "needs_records", True)
+            self._observer(log, given.filled(outcome) if needs_records else outcome, given.size)
 
     def _ahead(self, given: Given) -> Iterator[tuple[Log, Outcome]]:
         """All sessions before any is written."""

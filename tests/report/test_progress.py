@@ -1,0 +1,56 @@
+"""How far a conversion is: a line now and then, or JSON lines."""
+
+import json
+
+import pytest
+
+from chatsquash.log import Log
+from chatsquash.model import Finding
+from chatsquash.outcome import Outcome
+from chatsquash.report.progress import Watch
+
+LOG = Log("a", "a", "a", 10_000_000)
+
+
+def outcome(*severities):
+    return Outcome("s", [], None, [Finding("code", each, "s", "a", 1, None, "text") for each in severities])
+
+
+def watched(capsys, *, after, **options):
+    """What is said of sessions that take so many seconds each."""
+    now = [0.0]
+    with Watch(quiet=options.pop("quiet", False), verbose=False, clock=lambda: now[0], **options) as watch:
+        for number, seconds in enumerate(after):
+            now[0] += seconds
+            if watch.observer:
+                watch.observer(LOG, outcome(*(["error", "info"] if number else ["warning"])), 40_000_000)
+    return capsys.readouterr().err.splitlines()
+
+
+@pytest.mark.parametrize("after, said", [([1, 1], 0), ([29.9, 0.2, 1], 1), ([31, 31, 31], 3)])
+def test_where_nobody_watches_there_is_a_line_every_half_minute(capsys, after, said):
+    assert len(watched(capsys, after=after)) == said
+
+
+def test_a_line_says_how_far_how_fast_and_what_was_found(capsys):
+    lines = watched(capsys, after=[20, 20])
+    assert lines == ["20.0 of 40.0 MB, 0 MB/s, 40 s left: 2 sessions, 1 error, 1 warning"]
+
+
+def test_json_lines_are_for_programs_and_the_last_one_has_all(capsys):
+    lines = list(map(json.loads, watched(capsys, after=[2, 0.1, 0.1], as_json=True)))
+    assert [each["sessions"] for each in lines] == [1, 3]
+    assert lines[-1] == {
+        "bytes": 30_000_000,
+        "of": 40_000_000,
+        "sessions": 3,
+        "seconds": 2.2,
+        "bytes_per_second": 13_636_364,
+        "seconds_left": 0.7,
+        "findings": {"error": 2, "info": 2, "warning": 1},
+    }
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_quiet_says_nothing(capsys, as_json):
+    assert watched(capsys, after=[60, 60], quiet=True, as_json=as_json) == []
