@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from chatsquash import click_help
 from chatsquash.cli import cli
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks
@@ -133,6 +134,7 @@ def command_line() -> dict[str, str]:
         "made-with": f"The help texts are formatted by click {click_version()}.",
         "help-chatsquash": _help(),
         **{f"help-{name}": _help(name) for name in cli.commands},
+        **{f"all-{name}": _help(name, shows_all=True) for name in ("convert", "shards")},
         "variables": _variables(),
         "pairs": "\n".join(f"- {pair.told}" for pair in PAIRS),
     }
@@ -143,11 +145,12 @@ def click_version() -> str:
     return ".".join(version("click").split(".")[:2])
 
 
-def _help(command: str = "") -> str:
-    """What ``COLUMNS=100 chatsquash COMMAND --help`` prints."""
+def _help(command: str = "", *, shows_all: bool = False) -> str:
+    """What ``COLUMNS=100 chatsquash COMMAND --help`` prints, or ``--help-all``."""
     context = cli.make_context("chatsquash", [], resilient_parsing=True, terminal_width=COLUMNS - 2)
     if command:
         context = cli.commands[command].make_context(command, [], parent=context, resilient_parsing=True)
+    context.meta[click_help.ALL] = shows_all
     return f"```text\n{context.get_help()}\n```"
 
 
@@ -168,7 +171,8 @@ def _variables() -> str:
 
 
 def _options(command: str) -> Iterator[click.Option]:
-    return (param for param in cli.commands[command].params if isinstance(param, click.Option))
+    params = cli.commands[command].params
+    return (param for param in params if isinstance(param, click.Option) and param.envvar)
 
 
 def _values(option: click.Option) -> str:

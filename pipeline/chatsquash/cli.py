@@ -158,7 +158,7 @@ def _telling(run: Any) -> Any:
     return as_json(quiet(verbose(progress(fail_on(run)))))
 
 
-@cli.command(cls=Command)
+@cli.command(cls=Command, epilog="Example: chatsquash convert logs --preset hf --format parquet --redact secrets")
 @argument("logs", nargs=-1, metavar="LOGS...")
 @_output
 @option("--agent", "agents", multiple=True, metavar="NAME", help="Convert what this agent keeps on this machine.")
@@ -199,7 +199,7 @@ def _kept(agents: tuple[str, ...]) -> list[str]:
     return kept.paths(agents)
 
 
-@cli.command()
+@cli.command(epilog="Example: chatsquash sources")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def sources(*, as_json: bool) -> None:
     """List what agents keep on this machine, with the command that converts it.
@@ -213,7 +213,7 @@ def sources(*, as_json: bool) -> None:
         click.echo(kept.as_json() if as_json else kept.as_text())
 
 
-@cli.command(cls=Command)
+@cli.command(cls=Command, epilog="Example: chatsquash explain no-tools")
 @argument("codes", nargs=-1, metavar="[CODE]...")
 def explain(codes: tuple[str, ...]) -> None:
     """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all."""
@@ -255,7 +255,7 @@ def _told(done: Any, given: dict[str, Any], complete: bool | None = None) -> int
     return exits.code(done, given["fail_on"], is_complete=is_complete, is_shard=complete is not None)
 
 
-@cli.command(cls=Command)
+@cli.command(cls=Command, epilog="Example: chatsquash shards logs --shards 8 --output out")
 @argument("logs", nargs=-1, required=True)
 @_output
 @option("--shards", "-n", "count", type=click.IntRange(min=1), required=True, metavar="N", help="How many.")
@@ -275,7 +275,7 @@ def shards(logs: tuple[str, ...], *, count: int, **given: Any) -> None:
         click.echo(divided.as_text(), err=True)
 
 
-@cli.command(cls=Command)
+@cli.command(cls=Command, epilog="Example: chatsquash merge out")
 @argument("output", metavar="OUT")
 @option("--anonymize-key-file", "key_file", metavar="FILE", help="The key of the shards, where paths are replaced.")
 @_telling
@@ -297,7 +297,7 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
     return _told(summary, given)
 
 
-@cli.command(cls=Command)
+@cli.command(cls=Command, epilog="Example: chatsquash check out --template chat.jinja")
 @argument("datasets", nargs=-1, required=True)
 @option("--template", metavar="FILE", help="Also render every record with this chat template.")
 @option("--for", "trainer", metavar="TRAINER", help="Render as axolotl, oumi or trl, installed beside, would with it.")
@@ -372,7 +372,7 @@ def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
     return Evaluation(paths)
 
 
-@cli.command(cls=Command)
+@cli.command(cls=Command, epilog="Example: chatsquash stats out")
 @argument("datasets", nargs=-1, required=True)
 @option("--tokenizer", metavar="FILE", help="Also count tokens: a tokenizer.json, or the folder of a model.")
 @option("--template", metavar="FILE", help="Count the tokens of what this chat template makes of a record.")
@@ -406,7 +406,7 @@ def stats(
     return LEFT_OUT if counted.unreadable else 0
 
 
-@cli.command(cls=Command)
+@cli.command(cls=Command, epilog="Example: chatsquash verify out --logs")
 @argument("output", metavar="OUT")
 @argument("given", nargs=-1, metavar="[LOGS]...")
 @option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
@@ -436,7 +436,7 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     return LEFT_OUT if done.problems else 0
 
 
-@cli.command(cls=Command)
+@cli.command(cls=Command, epilog="Example: chatsquash push out hf://datasets/me/agents --dry-run")
 @argument("output", metavar="OUT")
 @argument("dataset", metavar="hf://datasets/OWNER/NAME[@BRANCH]")
 @option("--public", is_flag=True, help="To a dataset that everybody can read; without it, to a private one.")
@@ -471,7 +471,7 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
     return 0 if done.agreed else 1
 
 
-@cli.command(cls=Command)
+@cli.command(cls=Command, epilog="Example: chatsquash inspect logs/session.jsonl")
 @argument("logs", nargs=-1, required=True, metavar="LOG...")
 @options("cleaning", "reading", "bounds")
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
@@ -495,7 +495,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, **given:
         click.echo(line)
 
 
-@cli.command(cls=Command)
+@cli.command(cls=Command, epilog="Example: chatsquash translate chat.json --to anthropic --output chats")
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
 @option("--to", required=True, metavar="FORMAT", help="The format to write.")
 @option("--from", "from_format", metavar="FORMAT", help="The format of all inputs.  [default: told by each]")
@@ -537,7 +537,7 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
     return 0 if done.complete else LEFT_OUT
 
 
-@cli.command(cls=Command)
+@cli.command(cls=Command, epilog="Example: chatsquash redact data.jsonl --output clean --redact secrets")
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
 @option(
     "--output", "-o", required=True, metavar="OUT", help="The folder, or the file where IN is one and OUT is named so."
@@ -569,7 +569,7 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
     return 0 if done.complete else LEFT_OUT
 
 
-@cli.command()
+@cli.command(epilog="Example: chatsquash formats")
 def formats() -> None:
     """List the formats, the documents and the envelopes that are read and written."""
     from chatsquash.run.formats import as_text

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from chatsquash import click_help
 from chatsquash.settings import find, may_be_found
 
 if TYPE_CHECKING:
@@ -37,7 +38,16 @@ class Command(click.Command):
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is set as an attribute is
         """Arguments and options, in the order of ``--help``."""
-        return [*(each for make in getattr(self.callback, _MAKERS) for each in make()), *_of_settings()]
+        found = [*(each for make in getattr(self.callback, _MAKERS) for each in make()), *_of_settings()]
+        return [*found, click_help.help_all()] if len(found) > click_help.MANY else found
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options as ``--help`` shows them: of many those that are used most, in chapters."""
+        options = self.get_params(ctx)
+        if len(options) <= click_help.MANY:
+            super().format_options(ctx, formatter)
+        else:
+            click_help.write(ctx, options, formatter)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -172,6 +182,9 @@ def _with(make: Callable[[], Iterable[click.Parameter]]) -> Callable[[_Run], _Ru
 
 
 class _Option(click.Option):
+    chapter: str | None = None
+    """Where it stands in the help of a command with many."""
+
     def __init__(self, names: Sequence[str], **settings: Any) -> None:
         super().__init__(names, **settings)
         name = max(self.opts, key=len).lstrip("-")
@@ -276,7 +289,7 @@ def _click_option(option: Declared) -> click.Option:
     default = None if option.usually else option.default
     has_opposite = option.kind is bool and (option.default is not False or "/" in option.short)
     flag = f"{option.flag}/--no-{option.flag[2:]}" if has_opposite else option.flag
-    return _Option(
+    made = _Option(
         [*filter(None, (flag, option.short, option.name))],
         type=_type(option),
         is_flag=option.kind is bool,
@@ -286,6 +299,8 @@ def _click_option(option: Declared) -> click.Option:
         metavar=option.metavar or ("N" if option.kind is int else None),
         help=option.help + (f"  [default: {option.usually}]" if option.usually else ""),
     )
+    made.chapter = click_help.chapter(option.group)
+    return made
 
 
 def _type(option: Declared) -> Any:

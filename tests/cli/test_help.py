@@ -1,0 +1,38 @@
+"""What ``--help`` shows of commands: those with many options show the most used ones, on one screen."""
+
+import click
+import pytest
+
+from chatsquash import click_help
+from chatsquash.cli import cli
+
+LONG = ["convert", "shards"]
+
+
+@pytest.mark.parametrize("name", cli.commands)
+def test_help_has_an_example_and_fits_a_screen(command, name):
+    ended = command(name, "--help")
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert len(lines) <= 60
+    assert f"Example: chatsquash {name}" in " ".join(ended.out.split())
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_the_most_used_options_are_shown_as_they_are_called(name):
+    options = {each.name: each for each in cli.commands[name].params if isinstance(each, click.Option)}
+    shown = {each: told for each, told in click_help._USED.items() if each in options}
+    assert 15 < len(shown) <= 21
+    for each, (spelled, _) in shown.items():
+        flags = {part.split()[0] for part in spelled.split(", ")}
+        assert flags <= set(options[each].opts)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_all_options_are_shown_where_they_are_asked_for(command, name):
+    text = command(name, "--help-all").out
+    options = [each for each in cli.commands[name].params if isinstance(each, click.Option)]
+    assert all(max(each.opts, key=len) in text for each in options)
+    assert [line for line in text.splitlines() if line[:1].isalpha() and line.endswith(":")] == [
+        "Input:", "Sessions:", "Record:", "Dataset:", "Privacy:", "Run:",
+    ]  # fmt: skip
