@@ -279,11 +279,15 @@ class Meeting(NamedTuple):
     """Of what it ends with: what the user said first, and its last reply."""
 
 
+EACH = "\0"
+"""Behind a glob it begins another one, in which it stands for the names, without suffix, of what fits the first."""
+
+
 class Relative(NamedTuple):
     """Another file that tells something of a log, or several."""
 
     pattern: bytes
-    """A glob, as the file system spells it."""
+    """A glob, as the file system spells it, which may lead to others (``EACH``)."""
     state: bytes
     """What tells the files from what they were."""
 

@@ -174,10 +174,8 @@ def test_files_that_tell_nothing_are_counted():
 
 
 def test_where_the_files_of_a_session_lie():
-    assert opencode.beside("ses_1aB.json") == "../../message/ses_1aB/msg_*.json"
+    assert opencode.beside("ses_1aB.json") == "../../message/ses_1aB/msg_*.json\0../../part/\0/prt_*.json"
     assert opencode.beside("ses_*.json") is opencode.beside("session.json") is None
-    held = [FILES[0], FILES[2], {"role": "user", "id": "../../x"}, {"role": "user", "id": 1}, None, 3]
-    assert opencode.further(held) == ["../../part/msg_001/prt_*.json"]
     assert opencode.owner("a/storage/message/ses_1/msg_1.json") == "a/storage/session"
     assert opencode.owner("storage/part/msg_1/prt_1.json") == "storage/session"
     assert opencode.owner("a/storage/session/p/ses_1.json") is opencode.owner("part/msg_1/prt_1.json") is None

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tarfile
 import zipfile
 
 import pytest
@@ -74,8 +75,47 @@ def test_a_tree_in_an_archive(here, tree):
         for path in sorted(tree.rglob("*.json")):
             archive.write(path, f"data/storage/{path.relative_to(tree)}")
     summary = run(logs="tree.zip")
-    assert summary.written == 2
+    assert (summary.written, dict(summary.others)) == (2, {"part of another file": 15})
     assert said(here) == SAID
+
+
+def test_a_tree_in_an_archive_whose_names_begin_with_a_dot(here, tree):
+    with tarfile.open(here / "tree.tar", "w") as archive:
+        archive.add(here / "logs", ".")
+    summary = run(logs="tree.tar")
+    assert (summary.written, dict(summary.others)) == (2, {"part of another file": 15})
+
+
+def test_what_lies_around_an_archive_is_no_part_of_a_session_in_it(here, tree):
+    (path,) = tree.glob("session/*/ses_5b02Gauge.json")
+    with zipfile.ZipFile(here / "logs/storage/session/x.zip", "w") as archive:
+        archive.write(path, path.name)
+    assert dict(run(logs="logs/storage/session/x.zip").left_out) == {"empty-session": 1}
+
+
+def test_what_a_run_keeps_does_not_grow_with_the_square_of_a_session(here, tree):
+    held = {}
+    for count in (50, 100):
+        compactions(tree, count)
+        run()
+        held[count] = sum(path.stat().st_size for path in (here / "out").rglob("*") if path.is_file())
+    assert held[100] < 3 * held[50]
+
+
+def compactions(tree, count):
+    """A session that was summed up so many times."""
+    for number in range(4 * count):
+        name, role = f"msg_e{number:05}", ("user", "assistant")[number % 2]
+        summary = {"summary": True, "parentID": f"msg_e{number - 1:05}"} if number % 4 == 3 else {}
+        value = {"id": name, "role": role, "time": {"created": number}, "modelID": "m", "finish": "stop", **summary}
+        part = {"type": "compaction"} if number % 4 == 2 else {"type": "text", "text": f"t{number}"}
+        put(tree / f"message/ses_5b01Tide/{name}.json", value)
+        put(tree / f"part/{name}/prt_1.json", {"id": "prt_1", "messageID": name, **part})
+
+
+def put(path, value):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(value))
 
 
 @pytest.mark.parametrize("name", ["../../secret", "..", "*", "msg_a1/../../..", ""])

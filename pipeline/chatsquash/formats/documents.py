@@ -84,15 +84,12 @@ def _taken(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
 
 
 def beside(name: str, file: str) -> str | None:
-    """A glob for what lies beside a file of a format and tells more of it, if there may be anything."""
+    """A glob for what lies beside a file of a format and tells more of it, if there may be anything.
+
+    Where these files have others in folders of their names, ``outcome.EACH`` stands between the globs of both.
+    """
     named_beside: Callable[[str], str | None] | None = getattr(named(name), "beside", None)
     return named_beside(file) if named_beside else None
-
-
-def further(name: str, held: list[Json]) -> list[str]:
-    """Globs for what lies farther away, given what ``beside`` found; most formats have none."""
-    found: Callable[[Json], list[str]] | None = getattr(named(name), "further", None)
-    return found(held) if found else []
 
 
 def owners(path: str) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import glob
 from errno import EFBIG
-from pathlib import Path
 from typing import NamedTuple
 
 from chatsquash import footprint, jsonio
 from chatsquash.formats import documents
 from chatsquash.model import Json
 from chatsquash.options import Options
+from chatsquash.outcome import EACH
 from chatsquash.sources import beginnings, relatives
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.open import opened
@@ -24,8 +24,8 @@ class Beside(NamedTuple):
 
     held: Json
     """What the file holds, or a list of what several hold; ``None`` for one that is no JSON, or not there."""
-    patterns: list[str]
-    """The globs that found it."""
+    pattern: str
+    """What found it."""
 
 
 def read(form: str, path: object, options: Options) -> Beside | None:
@@ -33,54 +33,43 @@ def read(form: str, path: object, options: Options) -> Beside | None:
 
     Raises ``OSError`` where the files are too large together.
     """
-    first = _pattern(form, path)
-    if first is None:
+    pattern = _pattern(form, path)
+    if pattern is None:
         return None
-    if not glob.has_magic(Path(first).name):
-        return Beside(_value(_bytes(relatives.path_of(first), _LONGEST, options), options), [first])
-    files = _Files(options)
-    held = files.read(first)
-    folder = str(path).rpartition("/")[0]
-    patterns = [first, *(_below(relatives.absolute(folder), each) for each in documents.further(form, held))]
-    for each in patterns[1:]:
-        held += files.read(each)
-    return Beside(held, patterns)
+    if not glob.has_magic(pattern.rpartition("/")[2]):
+        return Beside(_value(_bytes(relatives.path_of(pattern), _LONGEST, options), options), pattern)
+    return Beside(_values(pattern, options), pattern)
 
 
 def _pattern(form: str, path: object) -> str | None:
-    """A glob for what lies beside a document."""
-    if form not in documents.names() or not isinstance(path, str) or not path:
+    """The globs for what lies beside a document."""
+    if form not in documents.names() or not isinstance(path, str) or not path or EACH in path:
         return None
     folder, _, name = relatives.absolute(path).rpartition("/")
-    other = documents.beside(form, uncompressed(name))
-    return _below(folder, other) if other else None
+    first, *more = (documents.beside(form, uncompressed(name)) or "").split(EACH, 1)
+    below = [_below(folder, each) for each in (first, *more) if each]
+    return EACH.join(filter(None, below)) if below and all(below) else None
 
 
-def _below(folder: str, other: str) -> str:
-    """A glob that counts from a folder, which it may leave first."""
+def _below(folder: str, other: str) -> str | None:
+    """A glob that counts from a folder, which it may leave first; ``None`` where that leaves an archive or a store."""
     while other.startswith("../"):
+        if relatives.is_root(folder):
+            return None
         folder, other = folder.rpartition("/")[0], other.removeprefix("../")
     return f"{glob.escape(folder)}/{other}"
 
 
-class _Files:
-    """Reads files, which may be so large together."""
-
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        self._left, self._weight = _LONGEST, 0
-
-    def read(self, pattern: str) -> list[Json]:
-        """What all files hold that fit a glob."""
-        memory = self._options.max_memory
-        held: list[Json] = []
-        for path in relatives.paths_of(pattern):
-            data = _bytes(path, self._left, self._options)
-            self._left, self._weight = self._left - len(data), self._weight + len(data) * footprint.FACTOR
-            if self._left < 0 or self._weight > memory:
-                raise OSError(EFBIG, footprint.refusal(memory))
-            held.append(_value(data, self._options))
-        return held
+def _values(pattern: str, options: Options) -> list[Json]:
+    held: list[Json] = []
+    left, weight = _LONGEST, 0
+    for path in relatives.paths_of(pattern):
+        data = _bytes(path, left, options)
+        left, weight = left - len(data), weight + len(data) * footprint.FACTOR
+        if left < 0 or weight > options.max_memory:
+            raise OSError(EFBIG, footprint.refusal(options.max_memory))
+        held.append(_value(data, options))
+    return held
 
 
 def _bytes(path: str | None, most: int, options: Options) -> bytes:

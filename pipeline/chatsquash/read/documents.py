@@ -267,7 +267,7 @@ def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:
     aside = bodies.Aside(0, [], []) if problem else held.aside()
     version = documents.version(held.format, held.objects)
     told = (held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
-    met = list(map(relatives.look, lying.patterns)) if lying else []
+    met = [relatives.look(lying.pattern)] if lying else []
     return LogDocument(*told, version=version, places=places(found), relatives=met, units=held.units)
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import glob
 import os
+import posixpath
 import re
+from bisect import bisect_left
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from xxhash import xxh3_128
 
-from chatsquash.outcome import Relative
+from chatsquash.outcome import EACH, Relative
 from chatsquash.sources.members import MARK, container
 from chatsquash.urls import is_remote
 
@@ -35,7 +37,14 @@ def path_of(pattern: str) -> str | None:
 
 
 def paths_of(pattern: str) -> list[str]:
-    """All files that fit a glob, in order."""
+    """All files that fit a glob, in order, then those that it leads to (``EACH``)."""
+    first, *more = pattern.split(EACH, 1)
+    found = _paths_of(first)
+    names = dict.fromkeys(path.rpartition("/")[2].rpartition(".")[0] for path in found) if more else ()
+    return [*found, *(path for name in names for path in _paths_of(more[0].replace(EACH, glob.escape(name))))]
+
+
+def _paths_of(pattern: str) -> list[str]:
     if is_remote(pattern):
         return _stored_paths(pattern)
     if inside := container(pattern):
@@ -45,8 +54,8 @@ def paths_of(pattern: str) -> list[str]:
 
 def _fitting(archive: str, pattern: str) -> list[str]:
     """The members whose names fit a glob, whose stars stand for no slash, in order."""
-    folder, _, last = os.path.normpath(pattern).rpartition("/")
-    folders, fits = _folders(archive), folder.split("/")
+    folder, _, last = posixpath.normpath(pattern).rpartition("/")
+    folders, fits = _listed(archive).folders, folder.split("/")
     if glob.escape(unescaped(folder)) == folder:
         found = [unescaped(folder)]
     else:
@@ -60,32 +69,46 @@ def _fitting(archive: str, pattern: str) -> list[str]:
     )
 
 
-def _members(archive: str) -> dict[str, Entry]:
-    """The members of an archive by their names; nothing of one that cannot be read."""
-    return _listed(archive, state(unescaped(archive)))[0]
+class _Listed(NamedTuple):
+    """What an archive holds."""
+
+    members: dict[str, Entry]
+    """By their names."""
+    folders: dict[str, list[str]]
+    """The names by their folders, which are spelled without a dot at their beginning."""
+    names: list[str]
+    """The folders, in order."""
+
+    def has_folder(self, name: str) -> bool:
+        """Whether a folder has anything in it."""
+        below = f"{posixpath.normpath(name)}/"
+        at = bisect_left(self.names, below)
+        return below[:-1] in self.folders or (at < len(self.names) and self.names[at].startswith(below))
 
 
-def _folders(archive: str) -> dict[str, list[str]]:
-    """The names of the members by their folders."""
-    return _listed(archive, state(unescaped(archive)))[1]
+def _listed(archive: str) -> _Listed:
+    """What an archive holds; nothing of one that cannot be read."""
+    path = unescaped(archive)
+    return _read(path, state(path))
 
 
 @lru_cache(maxsize=1)
-def _listed(archive: str, state: bytes) -> tuple[dict[str, Entry], dict[str, list[str]]]:
-    """Both, of an archive in some state, since a document may have thousands of files beside it."""
+def _read(archive: str, state: bytes) -> _Listed:
+    """The same, of one in some state, since a document may have thousands of files beside it."""
     del state
     from chatsquash.sources.archives import members  # which other files do not need
     from chatsquash.sources.open import opened_archive
 
     try:
-        with opened_archive(unescaped(archive)) as file:
+        with opened_archive(archive) as file:
             found = members(file)
     except OSError:
-        return {}, {}
+        return _Listed({}, {}, [])
     folders: dict[str, list[str]] = {}
     for name in found:
-        folders.setdefault(name.rpartition("/")[0], []).append(name)
-    return found, folders
+        folder = name.rpartition("/")[0]
+        folders.setdefault(posixpath.normpath(folder) if folder not in ("", ".") else "", []).append(name)
+    return _Listed(found, folders, sorted(folders))
 
 
 def _stored_paths(pattern: str) -> list[str]:
@@ -115,10 +138,18 @@ def absolute(path: str) -> str:
     return path if is_remote(path) else str(Path(path).absolute())
 
 
+def is_root(folder: str) -> bool:
+    """Whether a folder is all of an archive, or of a store: what is above is somewhere else."""
+    if is_remote(folder):
+        return "/" not in folder.partition("://")[2]
+    return container(f"{folder}/") is None and container(f"{folder}/-") is not None
+
+
 def is_there(path: str) -> bool:
     """Whether a file stands there, or a folder that is in no store."""
     if inside := container(path):
-        return inside[1] in _members(inside[0]) or inside[1] in _folders(inside[0])
+        held = _listed(inside[0])
+        return inside[1] in held.members or held.has_folder(inside[1])
     return _stored(path) is not None if is_remote(path) else os.path.exists(path)  # noqa: PTH110
 
 
@@ -128,7 +159,7 @@ def size_of(path: str) -> int:
         found = _stored(path)
         return found.size if found else 0
     if inside := container(path):
-        entry = _members(inside[0]).get(inside[1])
+        entry = _listed(inside[0]).members.get(inside[1])
         return entry.size if entry else 0
     file = Path(path)
     return file.stat().st_size if file.is_file() else 0

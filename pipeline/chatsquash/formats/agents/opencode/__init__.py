@@ -8,7 +8,6 @@ from chatsquash.formats.agents.opencode.database import families as families
 from chatsquash.formats.agents.opencode.database import from_rows as from_rows
 from chatsquash.formats.agents.opencode.database import tables as tables
 from chatsquash.formats.agents.opencode.files import beside as beside
-from chatsquash.formats.agents.opencode.files import further as further
 from chatsquash.formats.agents.opencode.files import home as home
 from chatsquash.formats.agents.opencode.files import is_session, joined
 from chatsquash.formats.agents.opencode.files import owner as owner

@@ -7,8 +7,9 @@ from glob import escape
 
 from chatsquash.formats.agents.opencode.rows import order
 from chatsquash.formats.evidence import Unread
-from chatsquash.formats.values import Object, at, is_plain_name, objects, string
+from chatsquash.formats.values import Object, at, is_plain_name, string
 from chatsquash.model import Json, Origin
+from chatsquash.outcome import EACH
 
 _SESSION = re.compile(r"(ses_[0-9A-Za-z]{1,100})\.json")
 _PART = re.compile(r"(?:.*/)?storage/(?:message/ses_[^/]+/msg_|part/msg_[^/]+/prt_)[^/]+\.json", re.DOTALL)
@@ -21,15 +22,9 @@ def is_session(value: Json) -> bool:
 
 
 def beside(name: str) -> str | None:
-    """A glob for the messages of a session, which lie in a folder of its name."""
+    """Globs for the messages of a session, in a folder of its name, and for their parts, in folders of theirs."""
     found = _SESSION.fullmatch(name)
-    return f"../../message/{found[1]}/msg_*.json" if found else None
-
-
-def further(held: Json) -> list[str]:
-    """Globs for the parts of these messages, each of which has a folder of its own."""
-    names = dict.fromkeys(string(message, "id") for message in objects(held) if "role" in message)
-    return [f"../../part/{name}/prt_*.json" for name in names if is_plain_name(name)]
+    return f"../../message/{found[1]}/msg_*.json{EACH}../../part/{EACH}/prt_*.json" if found else None
 
 
 def home(path: str, origin: Origin) -> str | None:
