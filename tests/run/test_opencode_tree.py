@@ -93,6 +93,13 @@ def test_what_lies_around_an_archive_is_no_part_of_a_session_in_it(here, tree):
     assert dict(run(logs="logs/storage/session/x.zip").left_out) == {"empty-session": 1}
 
 
+def test_a_sub_agent_is_read_anew_once_a_part_of_its_caller_changed(here, tree):
+    run(trace_replies=True)
+    part = tree / "part/msg_a2/prt_b2.json"
+    part.write_text(part.read_text().replace("toolu_31", "toolu_32"))
+    assert run(trace_replies=True).reused == 0
+
+
 def test_what_a_run_keeps_does_not_grow_with_the_square_of_a_session(here, tree):
     held = {}
     for count in (50, 100):

@@ -168,6 +168,8 @@ def forget_documents() -> None:
     """Let go of documents of an earlier run, if there was one that read any."""
     if documents := sys.modules.get("chatsquash.read.documents"):
         documents.forget()
+    if homes := sys.modules.get("chatsquash.run.homes"):
+        homes.forget()
 
 
 def _is_document(path: str, options: Options) -> bool | str:

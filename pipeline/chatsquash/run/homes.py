@@ -112,14 +112,16 @@ def find(document: LogDocument, place: Place, log: Log, options: Options) -> Fou
     relative = relatives.look(pattern)
     key = relative, document.format, options
     if _last is None or _last[0] != key:
-        _last = key, Found(_home(document.format, path, pattern, log, options), (relative,))
+        held = _held(document.format, path, pattern, options)
+        home = _home(*held, path, log, options) if held else None
+        _last = key, Found(home, (relative, *(held[1].relatives if held else ())))
     found = _last[1]
     call_id = place.begun.call
     beside = formats.siblings(document.format, uncompressed(path)) if call_id else None
     if call_id is None or beside is None or (found.home and call_id in found.home.by_call):
         return found
     inner = (_inner(document.format, each, call_id, options) for each in relatives.paths_of(beside) if each != path)
-    return Found(found.home, (relative, relatives.look(beside)), next(filter(None, inner), None))
+    return Found(found.home, (*found.relatives, relatives.look(beside)), next(filter(None, inner), None))
 
 
 def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
@@ -137,7 +139,14 @@ def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
     return next((name(place, log) for place in places if call_id in place.calls), None)
 
 
-def _home(form: str, path: str, pattern: str, log: Log, options: Options) -> Home | None:
+def forget() -> None:
+    """Let go of what was found last."""
+    global _last  # noqa: PLW0603 - as above
+    _last = None
+
+
+def _held(form: str, path: str, pattern: str, options: Options) -> tuple[str, LogDocument] | None:
+    """The file that fits a glob, and what it holds."""
     found = relatives.path_of(pattern)
     if found is None or found == path:
         return None
@@ -146,8 +155,10 @@ def _home(form: str, path: str, pattern: str, log: Log, options: Options) -> Hom
             held = documents.alone(file, options)
     except (OSError, TurnError):
         return None
-    if held is None or held.format != form:
-        return None
+    return (found, held) if held and held.format == form else None
+
+
+def _home(found: str, held: LogDocument, path: str, log: Log, options: Options) -> Home:
     below = os.path.relpath(found, Path(path).parent)
     named = os.path.normpath(PurePosixPath(log.name).parent / below)
     return _told(held.places, Log(found, found, named, held.size), options)
