@@ -57,6 +57,14 @@ def test_however_spans_are_spelled_they_say_the_same(row):
 
 def test_an_export_without_spans_holds_nothing():
     assert otel.conversations([{"resourceSpans": []}]) == otel.conversations([{"resourceLogs": []}]) == []
+    scopes = [{"scope": {}, "spans": []}, {"scope": {}}]
+    assert otel.conversations([{"resourceSpans": [{"resource": {}, "scopeSpans": scopes}]}]) == []
+
+
+@pytest.mark.parametrize("value", [3, [3], [{"scopeSpans": 3}], [{"scopeSpans": [{"spans": [3]}]}]])
+def test_what_is_no_span_is_not_taken_for_none(value):
+    with pytest.raises(TurnError, match="no attribute holds messages"):
+        otel.conversations([{"resourceSpans": value}])
 
 
 def test_what_is_nested_too_deeply_is_said_so():

@@ -10,6 +10,8 @@ VERSIONS = [
     ("codex", [{"type": "session_meta", "payload": {"cli_version": "0.90.0"}}], "0.90.0"),
     ("codex", [{"payload": "cli_version"}, {"payload": None}], None),
     ("atif", [{"agent": {"name": "a", "version": "1.2"}}], "1.2"),
+    ("opencode", [{"info": {"version": "1.1"}, "messages": []}], "1.1"),
+    ("opencode", [{"id": "ses_1", "version": "1.0.119"}], "1.0.119"),
     ("goose", [{"version": "1"}], None),
     ("openai_chat", [{"version": "1"}], None),
 ]

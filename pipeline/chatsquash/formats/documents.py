@@ -17,13 +17,13 @@ from chatsquash.registry import Room
 
 _FIRST = 100
 """Values of a file, one of which at least is an object or a list in every document."""
-_VERSIONS = {
-    "atif": ("agent", "version"),
-    "claude_code": ("version",),
-    "codex": ("payload", "cli_version"),
-    "opencode": ("info", "version"),
+_VERSIONS: dict[str, list[tuple[str, ...]]] = {
+    "atif": [("agent", "version")],
+    "claude_code": [("version",)],
+    "codex": [("payload", "cli_version")],
+    "opencode": [("info", "version"), ("version",)],
 }
-"""Where the files of agents say of which version the agent was."""
+"""Where the files of agents say of which version the agent was; each object in one of these places."""
 
 
 class DocumentFormat(Protocol):
@@ -127,8 +127,7 @@ def holds_tools(name: str) -> bool:
 
 def version(name: str, objects: list[Json]) -> str | None:
     """The version of the agent that wrote a file, the first that its objects name."""
-    path = _VERSIONS.get(name)
-    named = (at(value, *path) for value in objects) if path else ()
+    named = (at(value, *path) for value in objects for path in _VERSIONS.get(name, ()))
     return next((each for each in named if isinstance(each, str) and each), None)
 
 

@@ -20,6 +20,8 @@ HOLDS_TOOLS = True
 MEMBERS = ("attributes", *HOLDING, "gen_ai.")
 
 _TOLD = (INPUT, OUTPUT, SYSTEM)
+_LEVELS = (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords"))
+"""The lists of a payload, each in the objects of the one before."""
 
 
 def fits(found: list[Json]) -> str | None:
@@ -52,7 +54,16 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
 
 def _is_blank(value: Json) -> bool:
     """Whether a payload has no spans and no records, as exporters send one now and then."""
-    return isinstance(value, dict) and value.keys() <= {"resourceSpans", "resourceLogs"} and not any(value.values())
+    is_payload = isinstance(value, dict) and value.keys() <= {name for name, *_ in _LEVELS}
+    return is_payload and not any(_holds(value, *level) for level in _LEVELS)
+
+
+def _holds(holder: Json, name: str, *below: str) -> bool:
+    """Whether anything stands at the end of these lists, or anything but a list in the place of one."""
+    held = holder.get(name) or [] if isinstance(holder, dict) else None
+    if not isinstance(held, list):
+        return True
+    return any(_holds(each, *below) for each in held) if below else bool(held)
 
 
 def _longest(whole: list[Conversation]) -> list[Conversation]:
