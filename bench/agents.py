@@ -1,4 +1,4 @@
-"""Sessions as agents keep them: the files of Claude Code and of Codex, row by row."""
+"""Sessions as agents keep them, row by row: the files of Claude Code and of Codex, beside those of ``pi``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from bench.content import Step
+from bench.pi import pi
 
 _COMPACTED_EVERY, _AGENT_EVERY, _QUEUED_EVERY, _EDITED_EVERY = 110, 45, 60, 90  # requests
 _SEALED = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
@@ -30,7 +31,10 @@ def codex(number: int, rng: Random, start: datetime, steps: Iterable[Step]) -> I
 FILES: dict[str, Callable[[int, Random, datetime, Iterable[Step]], Iterator[bytes]]] = {
     "claude_code": claude_code,
     "codex": codex,
+    "pi": pi,
 }
+NEWER = ("pi",)
+"""Those that the older version does not read."""
 
 
 class _Clock:

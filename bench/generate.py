@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import BinaryIO
 
-from bench import agents, bodies, content, styles
+from bench import agents, bodies, content, pi, styles
 from bench.bodies import BODIES
 from bench.content import Shape
 from bench.styles import STYLES, Bytes, Envelope
@@ -81,7 +81,7 @@ def generate(name: str, chosen: Profile, root: Path) -> Path:
     home = root / name
     stamp = home / "stamp"
     version = sha256(repr(chosen).encode())
-    for source in (agents.__file__, bodies.__file__, content.__file__, styles.__file__, __file__):
+    for source in (agents.__file__, bodies.__file__, content.__file__, pi.__file__, styles.__file__, __file__):
         version.update(Path(str(source)).read_bytes())
     if not stamp.exists() or stamp.read_text() != version.hexdigest():
         print(f"generating {name} ...", flush=True)

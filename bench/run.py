@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from bench import options, page, peers, scaling, table
-from bench.agents import FILES
+from bench.agents import FILES, NEWER
 from bench.base import NoBaseError, build
 from bench.bodies import BODIES
 from bench.commands import CHATSQUASH, HERE, Bench, Commands, Run, compiled, in_turns, measured
@@ -189,7 +189,7 @@ def _timed(bench: Bench, name: str, variants: dict[str, Commands]) -> dict[str, 
     _say(f"timing {name}")
     if "wc" in variants:
         measured(bench, variants["wc"])
-    compared = () if PROFILES[name].repeats > 1 else ("one", "session")
+    compared = () if PROFILES[name].repeats > 1 or name in NEWER else ("one", "session")
     return in_turns(bench, bench.with_versions(variants, compared), bench.rounds * (3 if name == "small" else 1))
 
 
