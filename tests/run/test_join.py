@@ -289,6 +289,24 @@ def test_sessions_of_equal_words_are_not_mixed(here):
     assert summary.replies.logged == len(report("replies.jsonl"))
 
 
+@pytest.mark.parametrize("logged", ["the first question", "the second question"])
+def test_the_same_words_are_told_apart_by_what_they_answer(here, logged):
+    """The gateway logged one of two replies that say the same, and no id tells which."""
+    gateway, agent = Gateway(), Agent()
+    again = text("This is an answer that fits many questions.")
+    agent.add(agent.add(None, asks("the first question")), says(again), "a1")
+    agent.add(agent.add(None, asks("the second question")), says(again), "a2")
+    gateway.ask([asks(logged)], "g1", again)
+    write_log(here / "logs/gateway.jsonl", *gateway.lines)
+    write_log(here / "logs/s1.jsonl", *agent.lines)
+    summary = run(conversations="all")
+    assert summary.replies.logged == 2
+    asked = [
+        message["content"] for record in records(here) for message in record["messages"] if message["role"] == "user"
+    ]
+    assert sorted(asked) == ["the first question", "the second question"]
+
+
 def test_short_words_join_nothing(here):
     gateway, agent = Gateway(), Agent()
     gateway.ask([asks("hi")], "g1", text("Done."))

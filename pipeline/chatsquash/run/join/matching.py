@@ -9,11 +9,14 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 
 from chatsquash.read.lineage import Key
+from chatsquash.run.join import contexts
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import keys, said
 from chatsquash.tree.replies import Reply
 
 ReplyKey = tuple[int, Key]
+_Left = tuple[View, int, int]
+"""A conversation, the number of a reply in it that nothing tells by an id, and the number of what that says."""
 
 
 class Matching(Struct):
@@ -42,14 +45,11 @@ def matched(logged: list[Reply], found: list[View], elsewhere: Iterable[int]) ->
     """
     matching, others = Matching(), frozenset(elsewhere)
     by_id: dict[int, Reply] = {}
-    by_said: dict[int, deque[Reply]] = {}
     for reply in logged:
-        known = keys(reply.message, reply.response)
-        by_said.setdefault(known.said, deque()).append(reply)
-        for name in known.ids:
+        for name in keys(reply.message, reply.response).ids:
             by_id.setdefault(name, reply)
     taken = set[int]()
-    left: list[tuple[ReplyKey, int]] = []
+    left: list[_Left] = []
     for view, number in _own(found):
         known_here = view.keys(number)
         if known_here is None:
@@ -60,18 +60,33 @@ def matched(logged: list[Reply], found: list[View], elsewhere: Iterable[int]) ->
             taken.add(same.number)
             matching.take(key, same, known_here.said)
         elif others.isdisjoint((*known_here.ids, known_here.said)):
-            left.append((key, known_here.said))
+            left.append((view, number, known_here.said))
         else:
             matching.elsewhere.add(key)
-    for key, told in left:
-        waiting = by_said.get(told)
-        while waiting and waiting[0].number in taken:
-            waiting.popleft()
-        if waiting:
-            taken.add(waiting[0].number)
-            matching.take(key, waiting.popleft(), told)
+    _match_said(logged, left, matching, taken)
     _fill(found, matching, taken)
     return matching
+
+
+def _match_said(logged: list[Reply], left: list[_Left], matching: Matching, taken: set[int]) -> None:
+    """Match replies that say the same: first where all before them is the same, then what they answer, then others."""
+    if not left:
+        return
+    waiting: list[dict[int, deque[Reply]]] = [{} for _ in range(contexts.LEVELS)]
+    for reply, known in zip(logged, contexts.of_logged(logged), strict=True):
+        for replies, name in zip(waiting, known, strict=True):
+            replies.setdefault(name, deque()).append(reply)
+    views = {id(view): view for view, _, _ in left}
+    there = {name: contexts.of_view(view) for name, view in views.items()}
+    for level, replies in enumerate(waiting):
+        for view, number, told in left:
+            key = view.key(number)
+            same = replies.get(there[id(view)][number][level]) if matching.is_open(key) else None
+            while same and same[0].number in taken:
+                same.popleft()
+            if same:
+                taken.add(same[0].number)
+                matching.take(key, same.popleft(), told)
 
 
 def _own(found: list[View]) -> Iterator[tuple[View, int]]:
