@@ -189,6 +189,7 @@ class Told(Struct, eq=False, dict=True):
                 if later.last.tree != path.last.tree:
                     later.kind, later.parent = "compacted", path
                 path = later
+        _end_loops(found)
 
     def _held(self, owners: dict[int, Path]) -> Iterator[tuple[View, list[Path]]]:
         """Each conversation with the paths that hold its own replies, in order."""
@@ -228,6 +229,22 @@ class Told(Struct, eq=False, dict=True):
             for call_id in call_ids(reply.message):
                 found.setdefault(call_id, reply)
         return found
+
+
+def _end_loops(found: list[Path]) -> None:
+    """Have no conversation come from itself, since what a log shows and what a file tells may contradict each other."""
+    known: set[int] = set()
+    for each in found:
+        way: dict[int, Path] = {}
+        path: Path | None = each
+        while path and id(path) not in known and id(path) not in way:
+            way[id(path)] = path
+            path = path.parent
+        if path and id(path) in way:
+            members = [*way.values()]
+            loop = members[[*way].index(id(path)) :]
+            next((one for one in loop if one.kind != "branch"), loop[0]).parent = None
+        known.update(way)
 
 
 class _Places:
