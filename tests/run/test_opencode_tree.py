@@ -100,6 +100,13 @@ def test_a_sub_agent_is_read_anew_once_a_part_of_its_caller_changed(here, tree):
     assert run(trace_replies=True).reused == 0
 
 
+def test_a_session_may_be_as_large_as_memory_allows(here, tree):
+    part = tree / "part/msg_a2/prt_b5.json"
+    part.write_text(json.dumps({**json.loads(part.read_text()), "text": "x" * 3_000_000}))
+    assert run(max_memory=100_000_000).written == 2
+    assert dict(run(max_memory=2_000_000).left_out) == {"unreadable-log": 1}
+
+
 def test_what_a_run_keeps_does_not_grow_with_the_square_of_a_session(here, tree):
     held = {}
     for count in (50, 100):

@@ -65,7 +65,7 @@ def _values(pattern: str, options: Options) -> list[Json]:
     left, weight = _LONGEST, 0
     for path in relatives.paths_of(pattern):
         data = _bytes(path, left, options)
-        left, weight = left - len(data), weight + len(data) * footprint.FACTOR
+        left, weight = left - len(data), weight + footprint.weigh(data)
         if left < 0 or weight > options.max_memory:
             raise OSError(EFBIG, footprint.refusal(options.max_memory))
         held.append(_value(data, options))
