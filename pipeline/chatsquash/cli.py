@@ -102,15 +102,26 @@ def _version(context: click.Context, _: click.Parameter, is_asked: bool) -> None
         context.exit()
 
 
-@click.group(context_settings=_CONTEXT)
+@click.group(context_settings=_CONTEXT, invoke_without_command=True)
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
 )
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Turn directories of LLM session logs into fine-tuning datasets.
 
     Every option can be set by a variable: CHATSQUASH_ and its name, as in CHATSQUASH_ON_INVALID=keep.
     """
+    if context.invoked_subcommand is not None:
+        return
+    if not (sys.stdout and sys.stdout.isatty()):  # a script that names no command is wrong
+        with _whoever_listens():
+            click.echo(context.get_help(), err=True)
+        context.exit(click.UsageError.exit_code)
+    from chatsquash.run import kept
+
+    with _whoever_listens():
+        click.echo(f"{context.get_help()}\n\nWhat agents keep on this machine:\n\n{kept.as_text()}")
 
 
 _output = option(
@@ -217,7 +228,7 @@ def sources(*, as_json: bool) -> None:
 @argument("codes", nargs=-1, metavar="[CODE]...")
 def explain(codes: tuple[str, ...]) -> None:
     """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all."""
-    from chatsquash.checks.explained import listed, page
+    from chatsquash.report.explained import listed, page
 
     pages = list(map(page, codes))
     with _whoever_listens():

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from chatsquash import Options, convert_session
-from chatsquash.checks import explained, rules
+from chatsquash.checks import rules
+from chatsquash.report import explained
 
 PARTS = ["What it means", "Why it matters", "Example", "What to do"]
 CODES = sorted(rules())

@@ -48,13 +48,15 @@ def run(*arguments, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, **{"timeout": 60, **options})
 
 
-def on_a_terminal(*arguments, **environment: str) -> tuple[int, str]:
-    """Exit code and what the command shows where standard error is a terminal."""
+def on_a_terminal(*arguments, answers: bool = False, **environment: str) -> tuple[int, str]:
+    """Exit code and what the command shows where standard error is a terminal, and standard output if it ``answers``."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 100))
     command = [*COMMAND, *map(str, arguments)]
     variables = {**os.environ, "TERM": "xterm", **environment}
-    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, env=variables) as process:
+    with subprocess.Popen(
+        command, stderr=theirs, stdout=theirs if answers else subprocess.DEVNULL, env=variables
+    ) as process:
         os.close(theirs)
         shown = b""
         with contextlib.suppress(OSError):  # what Linux reports for the end
@@ -89,6 +91,14 @@ def test_progress_for_programs_is_json_on_a_terminal_too(here):
     (line,) = [line for line in shown.splitlines() if line.startswith("{")]
     assert json.loads(line)["sessions"] == 1
     assert "%|" not in shown
+
+
+def test_alone_it_says_what_it_can_do_with_what_lies_here(here):
+    write_log(here / "home/.pi/agent/sessions/p/s.jsonl", b"{}")
+    code, shown = on_a_terminal(answers=True, HOME=str(here / "home"))
+    assert code == 0
+    assert "Commands:" in shown
+    assert "chatsquash convert --agent pi" in shown
 
 
 def test_quiet_shows_nothing_on_a_terminal(here):

@@ -185,7 +185,7 @@ def test_the_command_says_it_and_exits_with_2(command):
     assert (code, out) == (2, "")
     assert err.startswith("error: out: holds 2 records of logs/deep, written at 2026-05-28 20:26 UTC")
     assert "--replace" in err
-    assert command("convert", "logs", "-q", "--only-model", "gpt5*", "--replace").code == 0
+    assert command("convert", "logs", "-q", "--only-model", "gpt5*", "--replace").code == 3
     assert json.loads(Path("out/run.json").read_bytes())["counts"]["sessions"]["written"] == 0
 
 

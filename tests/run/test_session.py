@@ -344,6 +344,8 @@ OF_RUNS = {
     "no-exchange",
 }
 MADE_ELSEWHERE = {
+    "joined",
+    "joined-texts",
     "not-read",
     "unrelated-requests",
     "bad-record",

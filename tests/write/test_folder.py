@@ -94,6 +94,7 @@ def test_the_sums_hold(logs):
     summary = convert(logs, "out", Options(format="jsonl", min_turns=1, drop=("no-tools",), only_model=("gpt*",)))
     assert summary.counts()["sessions"] == {
         "seen": 23, "written": 1, "left_out": {"timestamp-order": 1}, "filtered": {"--drop no-tools": 21}, "duplicates": 0,
+        "joined": 0,
     }  # fmt: skip
     assert summary.lines == sum(summary.account) == 24
     assert summary.account.left_out == 21 + 2
