@@ -8,6 +8,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.errors import UsageError
 from chatsquash.run.shards.divide import divide
+from chatsquash.stages.cleaning import CleanedRequest
 from tests.conftest import write_log
 from tests.run.outputs import findings, report
 
@@ -363,3 +364,25 @@ def test_without_the_option_both_are_sessions(here):
     summary = run(join=False)
     assert summary.joined == 0
     assert summary.written > 1
+
+
+def test_cleaning_looks_at_each_message_of_an_agent_once(here, monkeypatch):
+    """The agent alone has all replies but the first, each of which goes on from all before it."""
+    gateway, agent = Gateway(), Agent()
+    words = [f"This is answer {number}, which is long enough." for number in range(50)]
+    gateway.ask([asks("prompt 0")], "m0", text(words[0]))
+    parent = None
+    for number, each in enumerate(words):
+        parent = agent.add(agent.add(parent, asks(f"prompt {number}")), says(text(each)), f"m{number}")
+    write_log(here / "logs/gateway.jsonl", *gateway.lines)
+    write_log(here / "logs/s1.jsonl", *agent.lines)
+    looked = []
+    real = CleanedRequest._are_plain
+
+    def look(self, messages):
+        looked.append(len(messages))
+        return real(self, messages)
+
+    monkeypatch.setattr(CleanedRequest, "_are_plain", look)
+    assert run().replies.logged == 50
+    assert sum(looked) < 800

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
@@ -11,15 +10,15 @@ from msgspec.structs import replace
 
 from chatsquash.checks import joins as checks
 from chatsquash.log import Log, line_elsewhere
-from chatsquash.model import Added, Edits, Entry, Found, Kept, Message, Repeated, Reply, Tokens
+from chatsquash.model import Entry, Found, Repeated
 from chatsquash.options import Options
 from chatsquash.outcome import Record, Relative
 from chatsquash.run.conversations import entries_of
 from chatsquash.run.join.ends import Ends
 from chatsquash.run.join.files import View, looked_at, views
-from chatsquash.run.join.keys import call_ids, said
+from chatsquash.run.join.keys import call_ids
 from chatsquash.run.join.matching import Matching, matched
-from chatsquash.stages.cleaning import clean
+from chatsquash.run.join.steps import Places, Step, entries
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree import replies as tree
 from chatsquash.tree.kinds import Path
@@ -51,53 +50,6 @@ def joined(session: Session, log: Log, options: Options, again: Again) -> Sessio
     return replace(session, loaded=True, told=told, found=[*session.found, *noted], repeated=repeated)
 
 
-class _Step(Struct, frozen=True):
-    """A reply that the agent's file alone has, and what stood before it."""
-
-    line: int
-    view: View
-    number: int
-    """Which of the replies of the conversation it is."""
-    base: Entry | None
-    """The last request of the conversation that the gateway logged, if it logged one."""
-    place: int | None
-    """Where the reply stands in that request; ``None``: behind it."""
-    begin: int = 0
-    """The message of the agent's conversation from which on messages go on from that request."""
-
-    def entry(self) -> Entry:
-        """The request and its reply."""
-        told, messages = self.view.reply(self.number), self.messages
-        tools = self.base.tools if self.base else self.view.place.conversation.tools
-        reply = Reply(
-            self.reply,
-            finish_reason=told.finish_reason,
-            model=told.model,
-            id=told.response_id or "",
-            tokens=Tokens(told.prompt_tokens, told.completion_tokens),
-        )
-        return Entry(self.line, told.time, None, messages, (Added(tuple(messages)),), tools, reply, loaded=True)
-
-    @property
-    def reply(self) -> Message:
-        """The reply, as the gateway logged it in a later request, else as the agent's file has it."""
-        if self.base and self.place is not None:
-            return self.base.messages[self.place]
-        message = self.view.said(self.number)
-        assert message is not None
-        return message
-
-    @property
-    def messages(self) -> list[Message]:
-        """What stood before it."""
-        if self.base and self.place is not None:
-            return self.base.messages[: self.place]
-        at = self.view.reply(self.number).at or 0
-        if self.base is None or self.base.reply.message is None:
-            return self.view.messages[:at]
-        return [*self.base.messages, self.base.reply.message, *self.view.messages[self.begin : at]]
-
-
 class Told(Struct, eq=False, dict=True):
     """What agents' files tell of a session."""
 
@@ -106,7 +58,7 @@ class Told(Struct, eq=False, dict=True):
     relatives: list[Relative]
     ends: Ends
     options: Options
-    steps: dict[int, _Step] = field(default_factory=dict)
+    steps: dict[int, Step] = field(default_factory=dict)
     """The replies that these files alone have, by their lines."""
     found: list[tuple[int | None, Found | Repeated]] = field(default_factory=list)
     """What was found in reading them, where they have such replies."""
@@ -129,45 +81,34 @@ class Told(Struct, eq=False, dict=True):
         return next((number for number in numbers if view.key(number) in self.matching.replies), None)
 
     def _add(self, session: Session, view: View, end: int | None, base: Entry | None) -> None:
-        before: list[Message] = []
-        for step in self._steps(view, end, base):
-            entry = self._entry(step, before)
+        steps = self._steps(view, end, base)
+        told = False
+        for step, entry in entries(steps, self.options.cleanups):
             self.matching.replies[view.key(step.number)] = session.followed.tell(entry)
             self.steps[step.line] = step
-            before = entry.messages
-        if before:
+            told = True
+        if told:
             found = view.place.origin.found
             self.found += [(line and line_elsewhere(view.number, line, 0), each) for line, each in found]
 
-    def _entry(self, step: _Step, before: list[Message]) -> Entry:
-        """The entry of a step, given the messages of the one before it."""
-        entry = step.entry()
-        if self.options.cleanups:
-            left = clean(iter([entry]), self.options.cleanups)
-            entry = next((each for each in left if isinstance(each, Entry)), entry)
-        kept = len(before) if before and entry.messages[: len(before)] == before else 0
-        edits: Edits = (Kept(0, kept),) if kept else ()
-        added = tuple(entry.messages[kept:])
-        return replace(entry, edits=(*edits, Added(added)) if added else edits)
-
-    def _steps(self, view: View, end: int | None, base: Entry | None) -> Iterator[_Step]:
+    def _steps(self, view: View, end: int | None, base: Entry | None) -> Iterator[Step]:
         """The replies of a conversation that nobody else logged, in order."""
-        places = _Places(base.messages) if base else None
+        places = Places(base.messages) if base else None
         for number in range(view.place.length):
             reply = view.reply(number)
             if not self.matching.is_open(view.key(number)) or reply.at is None:
                 continue
             line = line_elsewhere(view.number, reply.line or 0, len(self.steps))
             if places and end is not None and number > end:
-                yield _Step(line, view, number, base, None, (view.reply(end).at or 0) + 1)
+                yield Step(line, view, number, base, None, (view.reply(end).at or 0) + 1)
                 continue
             place = places.find(view.messages[reply.at]) if places else None
-            yield _Step(line, view, number, None if place is None else base, place)
+            yield Step(line, view, number, None if place is None else base, place)
 
     def entries(self, lines: set[int]) -> Iterator[Entry]:
         """The entries of replies that the agents' files alone have, by their lines."""
         for line in sorted(lines & self.steps.keys()):
-            yield self._entry(self.steps[line], [])
+            yield from (entry for _, entry in entries(iter([self.steps[line]]), self.options.cleanups))
 
     def finished(self, record: Record, snapshot: Snapshot) -> Record:
         """A record with the exit code of its last command, where an agent's file alone says it."""
@@ -245,23 +186,3 @@ def _end_loops(found: list[Path]) -> None:
             loop = members[[*way].index(id(path)) :]
             next((one for one in loop if one.kind != "branch"), loop[0]).parent = None
         known.update(way)
-
-
-class _Places:
-    """Finds replies in a request, each behind the one that was found before it."""
-
-    def __init__(self, messages: list[Message]) -> None:
-        self._waiting: dict[int, deque[int]] = {}
-        self._last = -1
-        for at, message in enumerate(messages):
-            if message["role"] == "assistant":
-                self._waiting.setdefault(said(message), deque()).append(at)
-
-    def find(self, message: Message) -> int | None:
-        """Where a reply stands."""
-        waiting = self._waiting.get(said(message))
-        while waiting:
-            if (at := waiting.popleft()) > self._last:
-                self._last = at
-                return at
-        return None
