@@ -9,6 +9,7 @@ __all__ = [
     "Conversation",
     "Options",
     "Outcome",
+    "Session",
     "Summary",
     "__version__",
     "convert",
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from chatsquash.outcome import Outcome
     from chatsquash.report.frame import frame
     from chatsquash.report.summary import Summary
+    from chatsquash.run.chosen import Session
     from chatsquash.run.convert import convert
     from chatsquash.run.in_memory import convert_session
     from chatsquash.translate.conversations import dump, load, losses
@@ -33,6 +35,7 @@ _HOMES = {
     "Conversation": "chatsquash.model",
     "Options": "chatsquash.options",
     "Outcome": "chatsquash.outcome",
+    "Session": "chatsquash.run.chosen",
     "Summary": "chatsquash.report.summary",
     "convert": "chatsquash.run.convert",
     "convert_session": "chatsquash.run.in_memory",
@@ -50,3 +53,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

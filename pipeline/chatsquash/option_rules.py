@@ -211,6 +211,8 @@ def _refuse_value(option: Declared, value: Any) -> None:
     name = option.name
     are_texts = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
     if option.kind == tuple[str, ...] and not are_texts:
+        if isinstance(value, str):
+            raise UsageError(f"{name}={value!r}: is one text, not a tuple of several; write {name}=({value!r},)")
         what, example = ("names", option.choices[0]) if option.choices else _EXAMPLES[option.metavar == "TEXT"]
         raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
     for each in option.choices and (value if option.kind == tuple[str, ...] else [value]):

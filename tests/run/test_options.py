@@ -61,7 +61,7 @@ WRONG = [
     ),
     ({"unpaired": "drop"}, "unpaired 'drop': not known; known are refuse, cut, close"),
     ({"cleanup": ("cline",)}, "--cleanup 'cline': not known; known are goose, claude-code"),
-    ({"cleanup": "goose"}, "cleanup 'goose': not a tuple of names; write one as ('goose',)"),
+    ({"cleanup": "goose"}, "cleanup='goose': is one text, not a tuple of several; write cleanup=('goose',)"),
     ({"media": "fetch"}, "media 'fetch': not known; known are refuse, drop, keep"),
     ({"media": "drop"}, "media='drop' has no effect without preset: add it, as in preset='hf'"),
     ({"preset": "openai", "media": "keep"}, "media='keep' has no effect with preset='openai': leave one of them out"),
@@ -76,9 +76,9 @@ WRONG = [
     ({"workers": None}, "workers None: not a whole number from 1 on"),
     ({"workers": 1.5}, "workers 1.5: not a whole number from 1 on"),
     ({"limit": 0}, "limit 0: not a whole number from 1 on"),
-    ({"include": "a*"}, "include 'a*': not a tuple of globs; write one as ('draft*',)"),
+    ({"include": "a*"}, "include='a*': is one text, not a tuple of several; write include=('a*',)"),
     ({"exclude": [1]}, "exclude [1]: not a tuple of globs; write one as ('draft*',)"),
-    ({"flag_phrase": "x"}, "flag_phrase 'x': not a tuple of texts; write one as ('rate limit',)"),
+    ({"flag_phrase": "x"}, "flag_phrase='x': is one text, not a tuple of several; write flag_phrase=('x',)"),
     ({"flag_phrase": (5,)}, "flag_phrase (5,): not a tuple of texts; write one as ('rate limit',)"),
     ({"anonymize_key": b""}, "anonymize_key: has 0 bytes; a key has at least 16"),
     ({"anonymize_key": b"k" * 15}, "anonymize_key: has 15 bytes; a key has at least 16"),
@@ -90,7 +90,7 @@ WRONG = [
     ({"min_turns": -1}, "min_turns -1: not a whole number from 0 on"),
     ({"max_chars": "9"}, "max_chars '9': not a whole number from 1 on"),
     ({"min_turns": 3, "max_turns": 2}, "--min-turns 3 is more than --max-turns 2: no session has both"),
-    ({"drop": "no-tools"}, "drop 'no-tools': not a tuple of globs; write one as ('draft*',)"),
+    ({"drop": "no-tools"}, "drop='no-tools': is one text, not a tuple of several; write drop=('no-tools',)"),
     (
         {"drop": ("no-tool",)},
         "--drop no-tool: no finding has this code; docs/checks.md lists them, errors means any error",
@@ -170,7 +170,7 @@ OF_MORE = [
     ({"depth": 1}, "depth 1: not a whole number from 2 on"),
     ({"depth": 10}, "depth 10: at most 9, no tree is deeper"),
     ({"colour": "green"}, "colour 'green': not known; known are red, blue"),
-    ({"words": "w"}, "words 'w': not a tuple of globs; write one as ('draft*',)"),
+    ({"words": "w"}, "words='w': is one text, not a tuple of several; write words=('w',)"),
 ]
 
 

@@ -28,7 +28,7 @@ from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary, summary_of
 from chatsquash.run import hidden
 from chatsquash.run.described import asked, described
-from chatsquash.run.filters import Filters
+from chatsquash.run.filters import Filters, unwanted
 from chatsquash.run.given import Converting, Given
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.manifest import Manifest
@@ -44,10 +44,13 @@ from chatsquash.write.outputs import output_in, place_of
 from chatsquash.write.store import RUN, Output
 
 if TYPE_CHECKING:
+    from chatsquash.run.chosen import Session
     from chatsquash.run.foresight import Foresight
     from chatsquash.run.old_result import OldResult
     from chatsquash.write.dataset import Dataset
 
+Keeps = Callable[["Session"], bool]
+"""Whether the records of a session are wanted."""
 _KEPT = "reports/rejected-lines.jsonl"
 
 
@@ -55,7 +58,9 @@ def convert(
     logs: str | PathLike[str] | Iterable[str | PathLike[str]],
     output: str | PathLike[str] = "out",
     options: Options | None = None,
-    observer: Observer | None = None,
+    progress: Observer | None = None,
+    *,
+    filter: Keeps | None = None,  # noqa: A002 - as everybody calls it
 ) -> Summary:
     """Convert session logs into a dataset folder.
 
@@ -63,7 +68,9 @@ def convert(
         logs: Directories, files, globs or URLs, in order.
         output: The folder for records and reports, or its URL in a store; made if it is not there.
         options: What to do; by default what the command does, in this process.
-        observer: Called after each session with its log, its outcome and the bytes of all logs.
+        progress: Called after each session with its log, its outcome and the bytes of all logs.
+        filter: Called with each session that has a record: whether its records are written. What
+            it raises ends the run, and nothing is written.
 
     Returns:
         The counts that the command's summary shows.
@@ -97,7 +104,7 @@ def convert(
         for each in claimed:
             each.discard()
         raise
-    return _converted(found, claim(), options, observer, started)
+    return _converted(found, claim(), options, (progress, filter), started)
 
 
 def find(
@@ -124,12 +131,15 @@ def _days(log: Log, options: Options) -> list[str]:
     return days_logged(options, log)
 
 
-def _converted(found: Discovered, out: Output, options: Options, observer: Observer | None, started: float) -> Summary:
+def _converted(
+    found: Discovered, out: Output, options: Options, asks: tuple[Observer | None, Keeps | None], started: float
+) -> Summary:
     """The summary of a run into an output folder, which is given up at its end."""
     incremental = Incremental(out, options, described(options))
     summary = summary_of(options)
     try:
-        if same := incremental.unchanged(found):
+        same = incremental.unchanged(found)
+        if same and asks[1] is None:  # what a function wants, nobody remembers
             return replace(same, output=printable(out.shown), seconds=time.monotonic() - started)
         if "kingfisher" in options.redacts:
             from chatsquash.run import scanner_rules  # which few runs need
@@ -138,7 +148,8 @@ def _converted(found: Discovered, out: Output, options: Options, observer: Obser
         old = None if options.replace else old_result(out)
         if old:
             old.refuse_other_logs(found.logs, Told(options).digest)
-        run = Conversion(options, out, observer, summary, described(options))
+        run = Conversion(options, out, asks[0], summary, described(options))
+        run.keeps = asks[1]
         run.all(Converting(found.logs, options, incremental, out))
         summary.reused = incremental.journals.reused
         if old:
@@ -190,6 +201,8 @@ class Conversion:
         told: dict[str, object],
     ) -> None:
         self._options = options
+        self.keeps: Keeps | None = None
+        """Says which sessions are written, where somebody asks to choose."""
         self._out = out
         self._observer = observer
         self._summary = summary
@@ -316,6 +329,8 @@ class Conversion:
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
         if self._foresight:
             outcome = self._foresight.placed(log, outcome)
+        if self.keeps and outcome.records and not self._is_kept(log, outcome, given):
+            outcome, filtered = unwanted(outcome, log), ("filter",) * len(outcome.records)
         if not made and outcome.left_out is None and not outcome.joined:  # none of its conversations was asked for
             filtered = (f"--conversations {self._options.conversations}",)
         if self._options.keep_rejected and outcome.rejected:
@@ -330,6 +345,11 @@ class Conversion:
         self._summary.add(log, outcome, filtered, duplicates, made)
         why = "--join" if outcome.joined else filtered[0] if filtered and not outcome.records else None
         self._reports.add(TakenSession(log, outcome, places, turns, why, group))
+
+    def _is_kept(self, log: Log, outcome: Outcome, given: Given) -> bool:
+        from chatsquash.run.chosen import session_of  # which only programs need
+
+        return bool(self.keeps and self.keeps(session_of(log, given.filled(outcome))))
 
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:
         """Write the records: what is known of their session then, and where they stand."""

@@ -100,6 +100,14 @@ class Filters:
         return "--since" if since and day < since else "--until", f"it is of {day}"
 
 
+def unwanted(outcome: Outcome, log: Log) -> Outcome:
+    """An outcome none of whose records is wanted by the program that asked for them."""
+    found = dataset.filtered("filter", "the function that was given does not want it")
+    numbers = range(len(outcome.records))
+    told = outcome.also(finding(found, outcome.session, log.shown))
+    return _left(told, [], dict.fromkeys(numbers, "filtered"), found.code)
+
+
 def _where(options: Options) -> Where | None:
     if options.where is None:
         return None
