@@ -9,6 +9,7 @@ from chatsquash import Options, convert
 from chatsquash.errors import UsageError
 from chatsquash.run.shards.divide import divide
 from chatsquash.stages.cleaning import CleanedRequest
+from chatsquash.tree.requests import Requests
 from tests.conftest import write_log
 from tests.run.outputs import findings, report
 
@@ -384,5 +385,28 @@ def test_cleaning_looks_at_each_message_of_an_agent_once(here, monkeypatch):
         return real(self, messages)
 
     monkeypatch.setattr(CleanedRequest, "_are_plain", look)
+    assert run().replies.logged == 50
+    assert sum(looked) < 800
+
+
+def test_a_request_that_has_every_other_reply_of_an_agent_takes_linear_time(here, monkeypatch):
+    gateway, agent = Gateway(), Agent()
+    words = [f"This is answer {number}, which is long enough." for number in range(50)]
+    parent, asked = None, []
+    for number, each in enumerate(words):
+        parent = agent.add(agent.add(parent, asks(f"prompt {number}")), says(text(each)), f"m{number}")
+        said = each if number % 2 else f"This is another wording of answer {number}."
+        asked += [asks(f"prompt {number}"), says(text(said))]
+    gateway.ask(asked[:-1], "m49", text(words[-1]))
+    write_log(here / "logs/gateway.jsonl", *gateway.lines)
+    write_log(here / "logs/s1.jsonl", *agent.lines)
+    looked = []
+    real = Requests._extend
+
+    def look(self, at, known, messages, meet):
+        looked.append(len(messages))
+        return real(self, at, known, messages, meet)
+
+    monkeypatch.setattr(Requests, "_extend", look)
     assert run().replies.logged == 50
     assert sum(looked) < 800

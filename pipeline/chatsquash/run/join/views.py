@@ -92,18 +92,26 @@ class Told(Struct, eq=False, dict=True):
             self.found += [(line and line_elsewhere(view.number, line, 0), each) for line, each in found]
 
     def _steps(self, view: View, end: int | None, base: Entry | None) -> Iterator[Step]:
-        """The replies of a conversation that nobody else logged, in order."""
+        """The replies of a conversation that nobody else logged: those that stand in no request, then the others.
+
+        Of each kind the later ones hold the earlier ones, so that no more is compared than what they add.
+        """
+        found = [*self._found(view, end, base)]
+        for number, place, begin in sorted(found, key=lambda each: each[1] is not None or each[2] > 0):
+            line = line_elsewhere(view.number, view.reply(number).line or 0, len(self.steps))
+            yield Step(line, view, number, base if begin or place is not None else None, place, begin)
+
+    def _found(self, view: View, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
+        """The numbers of these replies, where they stand in a request, and where what goes on from that begins."""
         places = Places(base.messages) if base else None
         for number in range(view.place.length):
-            reply = view.reply(number)
-            if not self.matching.is_open(view.key(number)) or reply.at is None:
+            at = view.reply(number).at
+            if at is None or not self.matching.is_open(view.key(number)):
                 continue
-            line = line_elsewhere(view.number, reply.line or 0, len(self.steps))
             if places and end is not None and number > end:
-                yield Step(line, view, number, base, None, (view.reply(end).at or 0) + 1)
-                continue
-            place = places.find(view.messages[reply.at]) if places else None
-            yield Step(line, view, number, None if place is None else base, place)
+                yield number, None, (view.reply(end).at or 0) + 1
+            else:
+                yield number, places.find(view.messages[at]) if places else None, 0
 
     def entries(self, lines: set[int]) -> Iterator[Entry]:
         """The entries of replies that the agents' files alone have, by their lines."""
