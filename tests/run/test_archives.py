@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import stat
+import struct
 import tarfile
 import zipfile
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.errors import UsageError
 from chatsquash.sources import archives
 from chatsquash.sources.members import container
 from tests.conftest import log_line, tree, write_log
@@ -215,3 +217,38 @@ def test_nothing_is_left_where_nothing_could_be_read(here):
     with pytest.raises(Exception, match="no session logs to read"):
         convert("x.zip", "out", PLAIN)
     assert "out" not in tree(here)
+
+
+@pytest.mark.parametrize("bounds", [{"max_expansion": 2}, {"max_expanded": 1000}, {}], ids=str)
+def test_a_member_of_a_zip_file_may_not_expand_beyond_the_bounds(here, bounds):
+    with zipfile.ZipFile(here / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(
+            "large.jsonl", (LINE + b"\n") * 500_000 if not bounds else os.urandom(1000).hex() + "\n" * 9000
+        )
+        archive.writestr("good.jsonl", LINE.decode() + "\n", zipfile.ZIP_STORED)
+    summary = convert("a.zip", "out", Options(anonymize=False, group_by="none", **bounds))
+    assert (summary.written, summary.sessions) == (1, 1)
+    (found,) = findings("archive-member")
+    assert found["file"] == "a.zip!/large.jsonl"
+    assert found["text"].startswith("not read, since it expands to more than")
+
+
+def test_members_of_a_zip_file_that_share_their_bytes_are_read_once(here):
+    """A directory may name one place very often, so that few bytes come to very many."""
+    with zipfile.ZipFile(here / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.jsonl", LINE.decode() + "\n")
+    data = (here / "a.zip").read_bytes()
+    begin, end = data.index(b"PK\1\2"), data.index(b"PK\5\6")
+    entry = data[begin:end]
+    held = entry + entry.replace(b"a.jsonl", b"b.jsonl")
+    tail = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 2, 2, len(held), begin, 0)
+    (here / "a.zip").write_bytes(data[:begin] + held + tail)
+    assert convert("a.zip", "out", PLAIN).written == 1
+    (found,) = findings("archive-member")
+    assert found["text"].startswith("not read, since it stands where another member does")
+
+
+def test_an_archive_that_cannot_be_read_is_named_where_there_is_nothing_else(here):
+    (here / "a.zip").write_bytes(b"PK\3\4" + bytes(30))
+    with pytest.raises(UsageError, match=r"a\.zip is not read: it is no archive that can be read"):
+        convert("a.zip", "out", PLAIN)

@@ -22,6 +22,7 @@ def cut_archive(why: str) -> Fact:
 def archive_member(problem: str) -> Fact:
     """Reported when a member of an archive is not read.
 
-    It is a link, is encrypted, stands there twice, or has a name that leads out of the archive.
+    It is a link, is encrypted, stands there twice, has a name that leads out of the archive, stands where
+    another one does, or expands beyond the bounds.
     """
     return Fact(f"not read, since it {escaped(problem)}: expand it yourself if it is a log")

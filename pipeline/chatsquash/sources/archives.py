@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import stat
 import struct
 import tarfile
@@ -17,7 +16,6 @@ import zlib
 from collections.abc import Iterator
 from errno import EFBIG, EINVAL, ENOENT, ENOTSUP
 from functools import lru_cache
-from pathlib import PurePosixPath
 from typing import Any
 
 from msgspec import Struct
@@ -26,6 +24,7 @@ from chatsquash import decoders
 from chatsquash.sources.compression import Placed
 from chatsquash.sources.members import MARK
 from chatsquash.sources.places import read_at, status_of
+from chatsquash.sources.refused import judged
 
 _STORED, _DEFLATED, _BZIP2, _ZSTD = 0, 8, 12, 93
 _NEEDS = "a member of it needs bzip2, or zstd: Python 3.14, or pip install 'chatsquash[zstd]'"
@@ -66,7 +65,7 @@ def entries(file: io.RawIOBase | Placed) -> list[Entry]:
         if not found:
             raise OSError(EINVAL, f"it is no archive that can be read: {problem}") from None
         found.append(Entry("", 0, 0, 0, problem=f"stands behind a place where the archive is damaged ({problem})"))
-    return list(_judged(found))
+    return judged(found)
 
 
 def _zipped(file: Any) -> Iterator[Entry]:
@@ -114,22 +113,6 @@ def _kind(info: tarfile.TarInfo) -> str:
     if info.issym() or info.islnk():
         return "is a link"
     return "is sparse" if info.issparse() else "" if info.isfile() else "is no file"
-
-
-def _judged(found: list[Entry]) -> Iterator[Entry]:
-    """Members, of which those are not read that stand nowhere below, or twice."""
-    met = set[str]()
-    for each in found:
-        problem = each.problem
-        parts = each.name.split("/")
-        if each.name.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", each.name):
-            problem = problem or "has an absolute name"
-        elif ".." in parts or "\0" in each.name or "\\" in each.name:
-            problem = problem or "has a name that leads elsewhere"
-        elif str(PurePosixPath(each.name)) in met:
-            problem = problem or "has the name of an earlier member"
-        met.add(str(PurePosixPath(each.name)))
-        yield Entry(each.name, each.size, each.offset, each.packed, each.method, problem)
 
 
 def member(archive: io.FileIO | Placed, name: str) -> Member:

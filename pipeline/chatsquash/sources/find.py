@@ -29,6 +29,7 @@ from chatsquash.sources.logs import Logs
 from chatsquash.sources.members import MARK
 from chatsquash.sources.open import raw
 from chatsquash.sources.places import read_at, status_of
+from chatsquash.sources.refused import too_large
 from chatsquash.sources.suffixes import LOGS, is_archive, may_be_document
 from chatsquash.text import escaped, listed
 from chatsquash.urls import is_remote, refuse_unknown
@@ -212,7 +213,11 @@ class _Search(Struct):
                 self._note(archives.archive_member(each.problem), path + inner)
             elif is_archive(each.name):
                 self.found.others[NESTED] += 1
-            elif self._is_wanted(copied + inner, name + inner, ()):
+            elif not self._is_wanted(copied + inner, name + inner, ()):
+                continue
+            elif beyond := too_large(each, self.options):
+                self._note(archives.archive_member(beyond), path + inner)
+            else:
                 self._add(Log(copied + inner, path + inner, name + inner, each.size, modified=modified))
 
     def _members(self, path: str) -> tuple[str, int, list[Entry]] | None:
@@ -339,10 +344,11 @@ def nothing_to_read(roots: list[str], found: Discovered) -> str:
     beside = [listed(found.others)] if found.others else []
     beside += [f"{found.passed_over:,} passed over by options"] if found.passed_over else []
     seen = ", ".join(beside) or "no files"
+    problems = "".join(f"; {escaped(each.file)} is {each.text}" for each in found.findings[:_NAMED])
     where = ", ".join([*roots[:_NAMED], *(["..."] if len(roots) > _NAMED else [])])
     hint = (
         "Widen --include, --exclude, --since or --until"
         if found.passed_over
         else "Logs are *.jsonl and *.ndjson, or files named; `chatsquash formats` lists what is recognised"
     )
-    return f"{where}: no session logs to read; seen: {seen}. {hint}"
+    return f"{where}: no session logs to read; seen: {seen}{problems}. {hint}"
