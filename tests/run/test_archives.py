@@ -252,3 +252,19 @@ def test_an_archive_that_cannot_be_read_is_named_where_there_is_nothing_else(her
     (here / "a.zip").write_bytes(b"PK\3\4" + bytes(30))
     with pytest.raises(UsageError, match=r"a\.zip is not read: it is no archive that can be read"):
         convert("a.zip", "out", PLAIN)
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+def test_a_member_can_be_named(here, name):
+    for each in ("x", "y", "z"):
+        write_log(here / f"d/{each}.jsonl", log_line(each))
+    write_log(here / "d/odd.data", log_line("odd"))
+    packed(here / "d", here / name)
+    assert convert(f"{name}!/d/x.jsonl", "out", PLAIN).written == 1
+    assert manifest()["inputs"][0]["path"] == f"{name}!/d/x.jsonl"
+    assert convert([f"{name}!/d/odd.data", f"{name}!/d/y.jsonl", f"{name}!/d/y.jsonl"], "two", PLAIN).written == 2
+    assert convert([f"{name}!/d/y.jsonl", name], "all", PLAIN).sessions == 3
+    assert convert([name, f"{name}!/d/y.jsonl"], "all", PLAIN).sessions == 3
+    for missing in (f"{name}!/none.jsonl", f"none-{name}!/d/x.jsonl"):
+        with pytest.raises(UsageError, match=r"no such (archive|member)"):
+            convert(missing, "out", PLAIN)

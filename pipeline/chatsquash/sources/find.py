@@ -26,7 +26,7 @@ from chatsquash.sources.copies import Copies, second_copy
 from chatsquash.sources.days import check_dates, is_between, path_day
 from chatsquash.sources.globs import Root, expand, fits, matches
 from chatsquash.sources.logs import Logs
-from chatsquash.sources.members import MARK
+from chatsquash.sources.members import MARK, container
 from chatsquash.sources.open import raw
 from chatsquash.sources.places import read_at, status_of
 from chatsquash.sources.refused import too_large
@@ -108,6 +108,9 @@ class _Search(Struct):
         except OSError as problem:
             if "://" in given:
                 refuse_unknown(given)
+            if inside := container(given):
+                self._named(given, *inside)
+                return
             if not glob.has_magic(given):
                 raise UsageError(f"{given}: cannot be read ({problem.strerror})") from None
             for root in expand(given):
@@ -195,52 +198,73 @@ class _Search(Struct):
         elif self._is_wanted(path, name, asked):
             self._take(path, name, linked=linked)
 
-    def _archive(self, path: str, name: str) -> None:
-        """The members of an archive, in order; those that are none of its own are told."""
+    def _named(self, given: str, archive: str, member: str) -> None:
+        """A member of an archive that an argument names, whatever its suffix."""
+        if not os.path.isfile(archive):  # noqa: PTH113
+            raise UsageError(f"{given}: cannot be read (there is no such archive)")
+        if not self._archive(archive, PurePosixPath(archive).name, member):
+            raise UsageError(f"{given}: cannot be read (the archive has no such member)")
+
+    def _archive(self, path: str, name: str, only: str | None = None) -> bool:
+        """The members of an archive, in order, or one; those that are no files of its own are told.
+
+        Whether there was anything to look at.
+        """
         if matches(name, self.options.exclude):
             self.found.passed_over += 1
-            return
+            return True
         try:
-            if (held := self._members(path)) is None:
-                return
+            if (held := self._members(path, only)) is None:
+                return True
             copied, modified, members = held
         except OSError as problem:
             self._note(archives.unreadable_archive(problem.strerror or type(problem).__name__), path)
-            return
+            return True
+        asked = (_suffix(only),) if only else ()
         for each in members:
             inner = f"{MARK}{each.name}"
             if each.problem:
                 self._note(archives.archive_member(each.problem), path + inner)
             elif is_archive(each.name):
                 self.found.others[NESTED] += 1
-            elif not self._is_wanted(copied + inner, name + inner, ()):
+            elif not self._is_wanted(copied + inner, name + inner, asked):
                 continue
             elif beyond := too_large(each, self.options):
                 self._note(archives.archive_member(beyond), path + inner)
             else:
                 self._add(Log(copied + inner, path + inner, name + inner, each.size, modified=modified))
+        return bool(members)
 
-    def _members(self, path: str) -> tuple[str, int, list[Entry]] | None:
-        """What to open for an archive, when it was changed, and its members; ``None`` for one that was met before."""
+    def _members(self, path: str, only: str | None) -> tuple[str, int, list[Entry]] | None:
+        """What to open for an archive, when it was changed, and its members, those left that no argument named before.
+
+        ``None`` for an archive, or a member of this name, that was met before.
+        """
         from chatsquash.sources.archives import entries  # which few runs need
         from chatsquash.sources.scratch import tar_in, tar_of
 
         with raw(path) as file:
             key = hash(status_of(file))
-            if key in self.seen:
+            own = key if only is None else hash((key, only))
+            if not self.seen.isdisjoint((key, own)):
                 self.found.others[SAME_FILE] += 1
                 return None
-            self.seen.add(key)
+            self.seen.add(own)
             modified = os.fstat(file.fileno()).st_mtime_ns
             kind = recognise(read_at(file, HEAD, 0))
             if kind is None:
-                return path, modified, entries(file)
+                return path, modified, self._left(key, only, entries(file))
             with Expanded(file, kind, self.options) as compressed:
                 copied = tar_in(self.expanded(), compressed) if self.expanded else tar_of(compressed, status_of(file))
                 if compressed.problem:
                     self._note(archives.cut_archive(compressed.problem), path)
         with raw(copied) as file:
-            return copied if self.expanded else path, modified, entries(file)
+            return copied if self.expanded else path, modified, self._left(key, only, entries(file))
+
+    def _left(self, key: int, only: str | None, members: list[Entry]) -> list[Entry]:
+        if only is not None:
+            return [each for each in members if each.name == only]
+        return [each for each in members if hash((key, each.name)) not in self.seen]
 
     def _note(self, fact: Found, path: str) -> None:
         """A fact about a file that is not read."""
