@@ -3,11 +3,13 @@
 import gzip
 import json
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.errors import UsageError
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 SECRETS = (b"Bearer example", b"set-cookie", b"sessionid=example", b"x-broken-key")
@@ -38,6 +40,35 @@ def test_no_line_of_a_capture_is_kept(tmp_path, name, packed, sessions_by):
     for path in filter(Path.is_file, out.rglob("*")):
         assert not any(secret in path.read_bytes() for secret in SECRETS), path
     assert not list(out.rglob("rejected-lines*"))
+
+
+def pages():
+    """A capture whose entries stand far behind its beginning."""
+    held = json.loads(capture())
+    return json.dumps({"log": {"pages": [{"title": "?sessionid=example"}] * 200_000, **held["log"]}}).encode()
+
+
+UNKNOWN = [
+    ("c.har", lambda data: b'{"comment": "", ' + data[1:]),
+    ("c.har", lambda data: data[: len(data) // 2]),
+    ("c.json", lambda data: b'{"comment": "", ' + data[1:]),
+    ("c.jsonl", lambda data: data[5000:]),
+    ("c.jsonl", lambda data: json.dumps(json.loads(data), indent=1).encode()[:-9]),
+    ("c.jsonl", lambda data: json.dumps(json.loads(data)["log"]["entries"]).encode()),
+    ("c.har", lambda data: json.dumps(json.loads(data)["log"]["entries"]).encode()),
+    ("c.flow", lambda _: b"\n12:x-broken-key"),
+    ("c.jsonl", lambda _: pages()),
+]
+
+
+@pytest.mark.parametrize("name, changed", UNKNOWN, ids=map(str, range(len(UNKNOWN))))
+def test_no_line_of_what_may_be_a_capture_is_kept(here, name, changed):
+    (here / name).write_bytes(changed(capture()))
+    with suppress(UsageError):
+        convert(name, "out", Options(keep_rejected=True, redact=None))
+    assert not list(here.rglob("rejected-lines*"))
+    for path in filter(Path.is_file, (here / "out").rglob("*")):
+        assert not any(secret in path.read_bytes() for secret in SECRETS), path
 
 
 def test_lines_of_a_log_are_kept(tmp_path):

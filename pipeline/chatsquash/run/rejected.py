@@ -12,6 +12,7 @@ from chatsquash.outcome import Outcome
 from chatsquash.redact.credentials import without_credentials
 from chatsquash.redact.hits import Finder
 from chatsquash.redact.told import Told
+from chatsquash.sources import unfold
 from chatsquash.sources.joined import opened_log
 from chatsquash.sources.open import opened
 from chatsquash.sources.unfolded import Unfolded
@@ -36,17 +37,21 @@ def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Told) ->
 
 def may_be_kept(log: Log, options: Options) -> bool:
     """Whether lines of a log may be copied; not of a capture of HTTP, nor of what can no longer be told from one."""
+    files = [(piece.path, piece.shown) for piece in log.pieces] or [(log.path, log.shown)]
     if not log.is_copy:
-        return _may_be_kept(log.path, options)
+        return all(_may_be_kept(path, options) for path, _ in files)
     try:
-        return _may_be_kept(log.shown, options)
+        return all(_may_be_kept(shown, options) for _, shown in files)
     except OSError:
         return False
 
 
 def _may_be_kept(path: str, options: Options) -> bool:
     with opened(path, options) as file:
-        return not isinstance(file, Unfolded) or file.unfolding.COPIES
+        if isinstance(file, Unfolded) and not file.unfolding.COPIES:
+            return False
+        head = file.folded(unfold.HEAD) if isinstance(file, Unfolded) else file.read(unfold.HEAD)
+        return not unfold.may_be_capture(path, head)
 
 
 def kept_line(file: BinaryIO, rejected: Rejected, names: Told, also: Finder | None = None) -> Iterator[bytes]:

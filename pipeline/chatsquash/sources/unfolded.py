@@ -64,6 +64,11 @@ class Unfolded(Expanded):
         while self.raw_bytes(_PIECE):
             pass
 
+    def folded(self, size: int) -> bytes:
+        """What the export itself begins with."""
+        self._restart()
+        return self._inner.read(size) or b""
+
     def raw_bytes(self, most: int) -> bytes:
         """The next bytes of the file."""
         if isinstance(self._inner, Expanded):

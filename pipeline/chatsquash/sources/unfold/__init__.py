@@ -5,12 +5,14 @@ Such a module need not be named anywhere else.  What it makes is read as any log
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import Protocol
 
 from chatsquash.registry import Room
 from chatsquash.sources.arrays import Readable
+from chatsquash.sources.compression import uncompressed
 
 HEAD = 1 << 16
 """Bytes by which a file is recognised."""
@@ -49,3 +51,16 @@ def unfoldings() -> list[Unfolding]:
 def recognise(head: bytes) -> Unfolding | None:
     """What makes lines of a file that begins so; ``None`` for any other."""
     return next((each for each in unfoldings() if each.fits(head)), None)
+
+
+_CAPTURED = re.compile(rb'"(?:startedDateTime|queryString|httpVersion|redirectURL)"|(?:client|server)_conn\b')
+"""What stands in captures of HTTP and in no log."""
+_AROUND = (b'"log"', b'"creator"', b'"entries"', b'"pages"', b'"browser"')
+
+
+def may_be_capture(name: str, head: bytes) -> bool:
+    """Whether a file of a name may be a capture of HTTP, or a part of one, though it is not recognised as one."""
+    suffixes = tuple(suffix for each in unfoldings() if not each.COPIES for suffix in each.SUFFIXES)
+    if uncompressed(name).lower().endswith(suffixes):
+        return True
+    return _CAPTURED.search(head) is not None or sum(name in head for name in _AROUND) > 1
