@@ -239,7 +239,7 @@ def test_they_are_listed_where_their_place_is(chatsquash):
     assert names.index("openai_responses") + 1 == names.index("parrot") == names.index("anthropic") - 1
     assert names.index("openhands") < names.index("owl") or names.index("otel") < names.index("owl")
     assert "Parrot's service" in told
-    assert "cat" in chatsquash("convert", "--help")
+    assert "cat" in chatsquash("convert", "--help-all")
 
 
 class Squeezed:
