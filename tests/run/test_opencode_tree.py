@@ -146,3 +146,14 @@ def test_a_session_whose_messages_are_gone_is_empty(here, tree):
     shutil.rmtree(tree / "message")
     summary = run()
     assert dict(summary.left_out) == {"empty-session": 2}
+
+
+@pytest.mark.parametrize("folder", ["message", "part", "message/ses_5b02Gauge", "part/msg_c2"])
+def test_a_linked_folder_is_not_followed_unless_asked(here, tree, folder):
+    (tree / folder).rename(here / "elsewhere")
+    (tree / folder).symlink_to(here / "elsewhere")
+    run()
+    without = said(here)
+    assert without != SAID
+    run(follow_links=True, full=True)
+    assert said(here) == SAID

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import glob
+import os
 from errno import EFBIG
+from pathlib import Path
 from typing import NamedTuple
 
 from chatsquash import footprint, jsonio
@@ -38,7 +40,7 @@ def read(form: str, path: object, options: Options) -> Beside | None:
         return None
     if not glob.has_magic(pattern.rpartition("/")[2]):
         return Beside(_value(_bytes(relatives.path_of(pattern), _LONGEST, options), options), pattern)
-    return Beside(_values(pattern, options), pattern)
+    return Beside(_values(pattern, relatives.absolute(str(path)), options), pattern)
 
 
 def _pattern(form: str, path: object) -> str | None:
@@ -60,16 +62,26 @@ def _below(folder: str, other: str) -> str | None:
     return f"{glob.escape(folder)}/{other}"
 
 
-def _values(pattern: str, options: Options) -> list[Json]:
+def _values(pattern: str, document: str, options: Options) -> list[Json]:
     held: list[Json] = []
     left, weight = _LONGEST, 0
     for path in relatives.paths_of(pattern):
+        if not options.follow_links and _is_linked(path, document):
+            continue
         data = _bytes(path, left, options)
         left, weight = left - len(data), weight + footprint.weigh(data)
         if left < 0 or weight > options.max_memory:
             raise OSError(EFBIG, footprint.refusal(options.max_memory))
         held.append(_value(data, options))
     return held
+
+
+def _is_linked(path: str, beside: str) -> bool:
+    """Whether a file lies in a linked folder, of those in which the document beside it does not lie, too."""
+    folder, common = Path(path).parent, Path(os.path.commonpath([path, beside]))
+    return any(
+        each.is_symlink() for each in (folder, *folder.parents) if each.is_relative_to(common) and each != common
+    )
 
 
 def _bytes(path: str | None, most: int, options: Options) -> bytes:
