@@ -140,8 +140,12 @@ MESSAGES = st.lists(
 def test_each_message_that_is_sent_now_stands_in_the_first_conversation_or_in_a_review(messages, rewinds):
     found = hermes.conversations([session(*messages, rewind_count=rewinds)])
     told = [message["content"] for each in found for message in each.messages]
-    left = sum(count for name, count in (found[0].origin.unread if found else {}).items() if name.startswith("message"))
-    for text in {message["content"] for message in messages if message["active"] != 0}:
+    sent = {message["content"] for message in messages if message["active"] != 0}
+    if not found:  # the session is reported as empty
+        assert sent <= {REVIEW}
+        return
+    left = sum(count for name, count in found[0].origin.unread.items() if name.startswith("message"))
+    for text in sent:
         assert text in told or left
 
 
