@@ -110,7 +110,7 @@ def _defaults(command: click.Command, name: str, settings: Settings, glance: cli
     commands = group.list_commands(glance.parent) if isinstance(group, click.Group) else [name]
     given = settings.of(name, commands, glance.params.get(_PROFILE))
     options = [each for each in command.params if isinstance(each, click.Option) and each.name not in (_PROFILE, _SHOW)]
-    known = {max(each.opts, key=len).lstrip("-"): str(each.name) for each in options}
+    known = {_spelled(each): str(each.name) for each in options}
     return settings.values(given, known, _paths(options))
 
 
@@ -138,7 +138,7 @@ def _in_force(context: click.Context, settings: Settings | None) -> Iterable[str
             ParameterSource.ENVIRONMENT: str(each.envvar),
             ParameterSource.DEFAULT_MAP: file,
         }.get(source or ParameterSource.DEFAULT, "default")
-        name = max(each.opts, key=len).lstrip("-")
+        name = _spelled(each)
         if value is None or value == ():
             yield f"# {name} is not set"
         else:
@@ -187,8 +187,12 @@ class _Option(click.Option):
 
     def __init__(self, names: Sequence[str], **settings: Any) -> None:
         super().__init__(names, **settings)
-        name = max(self.opts, key=len).lstrip("-")
-        self.envvar = f"CHATSQUASH_{name.replace('-', '_').upper()}"
+        self.envvar = f"CHATSQUASH_{_spelled(self).replace('-', '_').upper()}"
+
+
+def _spelled(option: click.Option) -> str:
+    """The longest name of an option, without dashes."""
+    return max(option.opts, key=len).lstrip("-")
 
 
 class _Phrase(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it takes none

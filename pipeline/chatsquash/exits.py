@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from chatsquash.errors import UsageError
+from chatsquash.nearest import meant
 
 LEFT_OUT = 3
 """The code where something is missing."""
@@ -24,15 +25,12 @@ def refuse_unknown(codes: Sequence[str]) -> None:
     """Raise ``UsageError`` for a code that no finding has."""
     if not codes:
         return
-    from difflib import get_close_matches
-
     from chatsquash.checks import rules  # which few runs need here
 
     known = [_ERROR, *rules()]
     for code in _each(codes):
         if code not in known:
-            near = get_close_matches(code, known, 1)
-            hint = f"did you mean {near[0]}?" if near else "docs/checks.md lists them, error means any error"
+            hint = meant(code, known, "docs/checks.md lists them, error means any error")
             raise UsageError(f"--fail-on {code}: no finding has this code; {hint}")
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from chatsquash.errors import UsageError
+from chatsquash.nearest import meant
 
 OWN, SHARED = "chatsquash.toml", "pyproject.toml"
 _PROFILES = "profile"
@@ -74,7 +73,7 @@ class Settings(NamedTuple):
 
 def may_be_found(folder: Path) -> bool:
     """Whether there is any file to look at, which mostly there is not."""
-    return any(True for _ in _candidates(folder))
+    return next(_candidates(folder), None) is not None
 
 
 def find(folder: Path, logs: Iterable[str]) -> Settings | None:
@@ -102,6 +101,8 @@ def _candidates(folder: Path) -> Iterator[Path]:
 
 def _read(path: Path) -> dict[str, Any] | None:
     """The tables of a file; ``None`` where it is a shared one that says nothing of us."""
+    import tomllib  # which only a project with such a file needs
+
     try:
         with path.open("rb") as file:
             if hasattr(os, "geteuid") and os.fstat(file.fileno()).st_uid not in (0, os.geteuid()):
@@ -126,5 +127,5 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _near(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, [*known], 1)
-    return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(known))}" if known else ""
+    names = sorted(known)
+    return "; " + meant(name, names, f"known are {', '.join(names)}") if names else ""

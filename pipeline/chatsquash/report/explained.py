@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib.resources import files
 
 from chatsquash.checks import rules
 from chatsquash.errors import UsageError
+from chatsquash.nearest import meant
 
 
 def page(code: str) -> str:
     """The page of a finding, as Markdown; raises ``UsageError`` for a code that no finding has."""
     if code not in rules():
-        near = get_close_matches(code, [*rules()], 1)
-        hint = f"did you mean {near[0]}?" if near else "chatsquash explain lists them"
+        hint = meant(code, rules(), "chatsquash explain lists them")
         raise UsageError(f"{code}: no finding has this code; {hint}")
     return (files("chatsquash.checks") / "pages" / f"{code}.md").read_text(encoding="utf-8")
 

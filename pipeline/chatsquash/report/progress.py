@@ -94,8 +94,9 @@ class Watch(Bar):
         """One session more is done, of so many bytes in all."""
         self._size, self._total, self._sessions = self._size + log.size, total, self._sessions + 1
         self._findings.update(each.severity for each in outcome.findings)
-        self.observe(log.size, total)
-        self.note(self._counts())
+        if self._wanted:
+            self.observe(log.size, total)
+            self.note(self._counts())
         if self._tells and self._clock() - self._told >= (_SECOND if self._as_json else _HALF_MINUTE):
             self._told = self._clock()
             self.say(self._line())

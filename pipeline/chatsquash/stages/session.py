@@ -98,6 +98,15 @@ class _Sums(Struct):
     followed: Followed = field(default_factory=Followed)
     """What each reply continues."""
 
+    def note(self, line: int | None, found: Iterable[Found | Repeated]) -> None:
+        """Take note of what is found at a line."""
+        for each in found:
+            if isinstance(each, Found):
+                self.found.append((line, each))
+            else:
+                first, times = self.repeated.get(each, (line or 0, 0))
+                self.repeated[each] = (first, times + 1)
+
 
 class Elsewhere(Protocol):
     """What other files tell of a session."""
@@ -195,15 +204,6 @@ class Tally(_Sums):
         if line.rejected:
             self.rejected.append(line.rejected)
         self.note(line.line, line.found)
-
-    def note(self, line: int | None, found: Iterable[Found | Repeated]) -> None:
-        """Take note of what is found at a line."""
-        for each in found:
-            if isinstance(each, Found):
-                self.found.append((line, each))
-            else:
-                first, times = self.repeated.get(each, (line or 0, 0))
-                self.repeated[each] = (first, times + 1)
 
     def session(self, snapshot: Snapshot | None) -> Session:
         """What all lines came to."""

@@ -16,6 +16,7 @@ from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.model import Conversation, Json, Message
 from chatsquash.outcome import Record
 from chatsquash.run.join.files import View
+from chatsquash.run.join.keys import answered
 from chatsquash.stages.session import Snapshot
 
 
@@ -40,30 +41,25 @@ class Ends(Struct, frozen=True):
     def marked(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot whose results say which calls failed."""
         entry = snapshot.entry
-        if not any(_answered(each) in self.failed for each in entry.messages):
+        if not any(answered(each) in self.failed for each in entry.messages):
             return snapshot
-        messages = [_failed(each) if _answered(each) in self.failed else each for each in entry.messages]
+        messages = [_failed(each) if answered(each) in self.failed else each for each in entry.messages]
         return replace(snapshot, entry=replace(entry, messages=messages))
 
     def finished(self, record: Record, snapshot: Snapshot) -> Record:
         """A record with the exit code of its last command, where the agent's results alone say it."""
-        messages = [*snapshot.entry.messages]
-        told = [at for at, each in enumerate(messages) if _answered(each) in self.contents]
-        if record.ending.exit is not None or not told:
+        messages = snapshot.entry.messages
+        if record.ending.exit is not None or not any(answered(each) in self.contents for each in messages):
             return record
-        for at in told:
-            messages[at] = {**messages[at], "content": self.contents[_answered(messages[at])]}
+        messages = [
+            {**each, "content": self.contents[of]} if (of := answered(each)) in self.contents else each
+            for each in messages
+        ]
         code, evidence = last_exit(RecordView(Conversation(messages, [])))
         if code is None:
             return record
         ending = record.ending._replace(exit=code, exit_evidence=f"{evidence}, as the agent's file has it")
         return replace(record, ending=ending)
-
-
-def _answered(message: Message) -> str:
-    """The id of the call that a message is the result of; empty for none."""
-    call_id = message.get("tool_call_id") if message["role"] == "tool" else None
-    return call_id if isinstance(call_id, str) else ""
 
 
 def _failed(message: Message) -> Message:

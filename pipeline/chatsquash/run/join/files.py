@@ -15,7 +15,7 @@ from chatsquash.options import Options
 from chatsquash.outcome import Relative
 from chatsquash.read import documents
 from chatsquash.read.lineage import Key, Place
-from chatsquash.run.join.keys import Keys, keys
+from chatsquash.run.join.keys import Keys, answered, keys
 from chatsquash.sources import relatives
 from chatsquash.sources.open import opened
 
@@ -55,8 +55,7 @@ class View(Struct, eq=False):
     def results(self) -> Iterator[tuple[str, Message]]:
         """The results in it, by the ids of their calls."""
         for message in self.messages:
-            call_id = message.get("tool_call_id") if message["role"] == "tool" else None
-            if isinstance(call_id, str):
+            if call_id := answered(message):
                 yield call_id, message
 
 

@@ -46,6 +46,12 @@ def call_ids(message: Message) -> Iterator[str]:
     return (call_id for call_id, _, _ in _calls(message) if call_id)
 
 
+def answered(message: Message) -> str:
+    """The id of the call that a message is the result of; empty for none."""
+    call_id = message.get("tool_call_id") if message["role"] == "tool" else None
+    return call_id if isinstance(call_id, str) else ""
+
+
 def _text(message: Message) -> str:
     content = message.get("content")
     if not isinstance(content, list):

@@ -14,7 +14,7 @@ from chatsquash.model import Entry, Skipped
 from chatsquash.options import Options
 from chatsquash.read.lineage import Place
 from chatsquash.read.reader import Reader
-from chatsquash.read.sessions import MixedSessionsError
+from chatsquash.read.sessions import SPAN, MixedSessionsError
 from chatsquash.read.usage import response_id
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import Keys, keys
@@ -63,7 +63,7 @@ def joins(logs: Iterable[Log], options: Options, expanded: Folder | None = None)
 
 def _name(log: Log) -> _Name:
     """What tells a session from the others of a run, whether or not its lines were put in order."""
-    return log.shown, min(log.spans[::4], default=0) if log.spans is not None else None, log.part, log.unit
+    return log.shown, min(log.spans[::SPAN], default=0) if log.spans is not None else None, log.part, log.unit
 
 
 class _Agent(Struct, frozen=True):

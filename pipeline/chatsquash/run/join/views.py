@@ -19,7 +19,7 @@ from chatsquash.run.join.files import View, looked_at, views
 from chatsquash.run.join.keys import call_ids
 from chatsquash.run.join.matching import Matching, matched
 from chatsquash.run.join.steps import Places, Step, entries
-from chatsquash.stages.session import Noted, Session, Snapshot
+from chatsquash.stages.session import Session, Snapshot
 from chatsquash.tree import replies as tree
 from chatsquash.tree.kinds import Path
 
@@ -33,21 +33,15 @@ def joined(session: Session, log: Log, options: Options, again: Again) -> Sessio
     trees = session.followed.branch()
     matching = matched(trees.replies, found, log.join.elsewhere if log.join else ())
     both = len({reply.number for reply in matching.replies.values()})
-    noted: list[Noted] = []
     if matching.differing:
-        noted.append((matching.differing[0].line, checks.joined_texts(len(matching.differing), both)))
+        session.note(matching.differing[0].line, [checks.joined_texts(len(matching.differing), both)])
     told = Told(found, matching, looked_at(log.agents), Ends.of(found), options)
     told.add(session, again)
     trees.told = told.kinds
-    noted.append((None, checks.joined(len(told.relatives), both, len(told.steps))))
-    repeated = dict(session.repeated)
+    session.note(None, [checks.joined(len(told.relatives), both, len(told.steps))])
     for line, each in told.found:
-        if isinstance(each, Found):
-            noted.append((line, each))
-        else:
-            first, times = repeated.get(each, (line or 0, 0))
-            repeated[each] = first, times + 1
-    return replace(session, loaded=True, told=told, found=[*session.found, *noted], repeated=repeated)
+        session.note(line, [each])
+    return replace(session, loaded=True, told=told)
 
 
 class Told(Struct, eq=False, dict=True):
