@@ -27,7 +27,7 @@ PHASES = {
 _ROOMS = {
     "sources": "read",
     "stores": "read",
-    "read": "read",
+    "entries": "read",
     "formats": "read",
     "tree": "judge",
     "ending": "judge",

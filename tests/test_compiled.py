@@ -12,9 +12,9 @@ import orjson
 import pytest
 
 from chatsquash import compiled
+from chatsquash.entries.compiled import MEMBERS, ROLES, Compiled, transcribe
+from chatsquash.entries.lines import Buffers
 from chatsquash.jsonio import dumps
-from chatsquash.read.compiled import MEMBERS, ROLES, Compiled, transcribe
-from chatsquash.read.lines import Buffers
 from tests.conftest import tree
 from tests.generate import ROOT
 

@@ -235,7 +235,7 @@ static int write_member(Text *text, const char *name, Part value)
         && (value.data ? text_add(text, value.data, value.size) : text_string(text, "null"));
 }
 
-/* What was read, as `chatsquash.read.compiled` takes it. */
+/* What was read, as `chatsquash.entries.compiled` takes it. */
 static PyObject *result(Reader *reader)
 {
     Text told = {0}, *texts = reader->texts, *written = &texts[WRITTEN];

@@ -18,6 +18,7 @@ __all__ = [
     "frame",
     "load",
     "losses",
+    "read",
 ]
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from chatsquash.run.chosen import Session
     from chatsquash.run.convert import convert
     from chatsquash.run.in_memory import convert_session
+    from chatsquash.run.reading import read
     from chatsquash.translate.conversations import dump, load, losses
 
 _HOMES = {
@@ -43,6 +45,7 @@ _HOMES = {
     "frame": "chatsquash.report.frame",
     "load": "chatsquash.translate.conversations",
     "losses": "chatsquash.translate.conversations",
+    "read": "chatsquash.run.reading",
 }
 
 

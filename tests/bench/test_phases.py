@@ -18,7 +18,7 @@ PACKAGE = Path(chatsquash.__file__).parent
 @pytest.mark.parametrize(
     ("sentence", "stack", "phase"),
     [
-        ("the innermost function decides", ["read/lines.py", "stages/select.py", "run/convert.py"], "read"),
+        ("the innermost function decides", ["entries/lines.py", "stages/select.py", "run/convert.py"], "read"),
         ("one that helps counts for its caller", ["chat.py", "checks/calls.py", "stages/plan.py"], "check"),
         ("a module may be of another phase than its folder", ["stages/checking.py", "stages/plan.py"], "check"),
         ("nobody's time is the run's", ["cli.py", "__main__.py"], "run"),
@@ -42,7 +42,7 @@ def test_every_room_is_there_and_every_folder_has_a_phase():
 
 def test_the_table_adds_up():
     stack = [["write/store.py", "put"]]
-    found = phases.by_phase([(stack, 0.25), ([["read/lines.py", "fill"]], 0.5), (stack, 0.25)])
+    found = phases.by_phase([(stack, 0.25), ([["entries/lines.py", "fill"]], 0.5), (stack, 0.25)])
     text = phases.table(found, 1)
     assert "read    50.0%    0.500 s" in text
     assert "50.0%    0.500 s      write/store.py: put" in text

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from chatsquash.entries import documents
 from chatsquash.options import Options
-from chatsquash.read import documents
 from chatsquash.sources.open import opened
 from tests.conformance.differences import DIFFERENCES
 

@@ -13,10 +13,10 @@ from unittest.mock import patch
 from msgspec.structs import asdict
 
 from chatsquash import compiled
+from chatsquash.entries import cuts, lines, transcript
+from chatsquash.entries.sessions import MixedSessionsError
 from chatsquash.log import Log
 from chatsquash.options import Options
-from chatsquash.read import cuts, lines, transcript
-from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.run import usual
 from chatsquash.run.convert import convert
 from chatsquash.run.session import Converter

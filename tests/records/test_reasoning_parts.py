@@ -7,7 +7,7 @@ import pytest
 from chatsquash import Options, convert_session, reasoning
 from chatsquash.records import presets
 from tests.checks.rows import assistant, user
-from tests.read.exchanges import plain
+from tests.entries.exchanges import plain
 
 TEXT = {"type": "text", "text": "so"}
 PARTS = [

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from chatsquash import Options, convert, convert_session
-from tests.read.exchanges import plain
+from tests.entries.exchanges import plain
 
 SYSTEM = {"role": "system", "content": "Answer in one word."}
 

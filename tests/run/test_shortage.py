@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.entries import sessions
 from chatsquash.errors import ShortageError
 from chatsquash.folder import Folder
-from chatsquash.read import sessions
 from tests.conftest import log_line, tree, write_log
 from tests.run.test_compressed import WAYS
 

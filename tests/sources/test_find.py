@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from chatsquash.entries.documents import is_document
 from chatsquash.errors import UsageError
 from chatsquash.options import Options
-from chatsquash.read.documents import is_document
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
 from chatsquash.sources.find import discover

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.edits import difference
+from chatsquash.entries.deltas import Effort
+from chatsquash.entries.entries import EntryReader
+from chatsquash.entries.lines import lines
+from chatsquash.entries.recognise import Shape
 from chatsquash.model import Conversation, Entry, Found, Reply, Skipped, Staged
-from chatsquash.read.deltas import Effort
-from chatsquash.read.entries import EntryReader
-from chatsquash.read.lines import lines
-from chatsquash.read.recognise import Shape
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Session
 

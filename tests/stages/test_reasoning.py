@@ -9,7 +9,7 @@ from chatsquash import Options, convert_session
 from chatsquash.model import Conversation
 from chatsquash.stages.reasoning import reason
 from tests.checks.rows import assistant, call, result, user
-from tests.read.exchanges import plain
+from tests.entries.exchanges import plain
 from tests.stages.streams import staged
 
 THOUGHT = "<think>\nhm\n</think>\n\n"

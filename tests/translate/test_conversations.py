@@ -10,11 +10,11 @@ import pytest
 import chatsquash
 from chatsquash import chat
 from chatsquash.blocks import Call, Media, Reasoning, Result, Text
+from chatsquash.entries import documents as read_documents
 from chatsquash.errors import UsageError
 from chatsquash.formats import documents
 from chatsquash.model import Conversation
 from chatsquash.options import Options
-from chatsquash.read import documents as read_documents
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations
 from chatsquash.translate.conversations import dump, known, load, load_all, losses, recognise, writable

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from chatsquash import jsonio
+from chatsquash.entries.lines import lines
 from chatsquash.errors import UsageError
 from chatsquash.options import Options
-from chatsquash.read.lines import lines
 from chatsquash.sources.compression import KINDS, Expanded, uncompressed
 from chatsquash.sources.open import opened
 from chatsquash.sources.suffixes import LOGS

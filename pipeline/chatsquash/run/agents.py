@@ -10,14 +10,14 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chatsquash.entries.documents import LogDocument
+from chatsquash.entries.lineage import Place
+from chatsquash.entries.tokens import total
 from chatsquash.log import Log
 from chatsquash.logged import Coverage, LoggedReply
 from chatsquash.model import Entry, Found, Mark, Message, Sampled, Tokens
 from chatsquash.options import Options
 from chatsquash.outcome import Family, Record, Refused
-from chatsquash.read.documents import LogDocument
-from chatsquash.read.lineage import Place
-from chatsquash.read.tokens import total
 from chatsquash.run import homes
 from chatsquash.run.asides import ways
 from chatsquash.run.conversations import MakeLast, asks_marks, counted

@@ -11,16 +11,16 @@ from typing import BinaryIO
 from msgspec import Struct, field, structs
 from xxhash import xxh3_128
 
+from chatsquash.entries import documents
+from chatsquash.entries.bounds import Bounds
+from chatsquash.entries.exchange import LineError, split
+from chatsquash.entries.reader import Reader
+from chatsquash.entries.sessions import SPAN, expanded_copy
 from chatsquash.folder import Folder
 from chatsquash.formats import PLAIN, named
 from chatsquash.log import Log, Piece
 from chatsquash.model import Entry
 from chatsquash.options import Options
-from chatsquash.read import documents
-from chatsquash.read.bounds import Bounds
-from chatsquash.read.exchange import LineError, split
-from chatsquash.read.reader import Reader
-from chatsquash.read.sessions import SPAN, expanded_copy
 from chatsquash.run.order import UNKNOWN, behind, carried, packed
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded

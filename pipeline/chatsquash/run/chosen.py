@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from chatsquash import jsonio
 from chatsquash.log import Log
 from chatsquash.model import Finding
-from chatsquash.outcome import Outcome
 from chatsquash.report.session_table import Written, line_of
+from chatsquash.run.choice import Chosen
 
 
 class Session(NamedTuple):
-    """A session of a log, as the function of ``convert`` gets it that chooses sessions."""
+    """A session of a log, as ``read`` gives it, and ``convert`` to its ``filter``."""
 
     records: list[dict[str, Any]]
     """Its records, each ``{"messages": [...], "tools": [...]}``; none where it was left out or is not wanted."""
@@ -24,9 +24,9 @@ class Session(NamedTuple):
     """The code of the finding for which it has no record; ``None`` where it has one."""
 
 
-def session_of(log: Log, outcome: Outcome) -> Session:
+def session_of(log: Log, chosen: Chosen) -> Session:
     """A session as programs see it."""
+    outcome = chosen.outcome
     first = outcome.records[0] if outcome.records else None
-    turns = first.usage.assistant_turns if first else None
-    records = [jsonio.loads(record.line) for record in outcome.records]
-    return Session(records, outcome.findings, line_of(log, outcome, first, turns, Written()), outcome.left_out)
+    facts = line_of(log, outcome, first, chosen.turns, Written(filtered=chosen.why))
+    return Session([jsonio.loads(record.line) for record in outcome.records], outcome.findings, facts, outcome.left_out)

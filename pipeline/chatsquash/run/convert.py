@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from chatsquash.checks import dataset, reading
-from chatsquash.errors import StoppedError, UsageError
+from chatsquash.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.model import Finding, Found
@@ -26,18 +26,17 @@ from chatsquash.redact.told import Told
 from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary, summary_of
-from chatsquash.run import hidden
+from chatsquash.run.choice import Choice, Chosen, stop_for
 from chatsquash.run.described import asked, described
-from chatsquash.run.filters import Filters, unwanted
+from chatsquash.run.filters import unwanted
 from chatsquash.run.given import Converting, Given
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.manifest import Manifest
-from chatsquash.run.meetings import Meetings
 from chatsquash.run.reports import Reports
 from chatsquash.run.session import with_key
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover, nothing_to_read
-from chatsquash.stages.session import INVALID, finding
+from chatsquash.stages.session import finding
 from chatsquash.text import printable
 from chatsquash.write.groups import LABELS, Groups
 from chatsquash.write.outputs import output_in, place_of
@@ -45,7 +44,6 @@ from chatsquash.write.store import RUN, Output
 
 if TYPE_CHECKING:
     from chatsquash.run.chosen import Session
-    from chatsquash.run.foresight import Foresight
     from chatsquash.run.old_result import OldResult
     from chatsquash.write.dataset import Dataset
 
@@ -177,14 +175,14 @@ def old_result(out: Output) -> OldResult | None:
 
 def forget_documents() -> None:
     """Let go of documents of an earlier run, if there was one that read any."""
-    if documents := sys.modules.get("chatsquash.read.documents"):
+    if documents := sys.modules.get("chatsquash.entries.documents"):
         documents.forget()
     if homes := sys.modules.get("chatsquash.run.homes"):
         homes.forget()
 
 
 def _is_document(path: str, options: Options) -> bool | str:
-    from chatsquash.read import documents  # which logs do not need
+    from chatsquash.entries import documents  # which logs do not need
 
     return documents.is_document(path, options)
 
@@ -211,18 +209,14 @@ class Conversion:
         self._groups = Groups()
         self._rows: Counter[str] = Counter()
         self._sizes: Counter[str] = Counter()
-        self._filters = Filters(options)
-        self._foresight: Foresight | None = None
-        self._meetings: Meetings | None = None
+        self._choice = Choice(options)
         self._given: Given | None = None
         self._dataset: Dataset | None = None
         if options.folder:
             from chatsquash.write.dataset import Dataset  # which takes time to import
 
             self._dataset = Dataset(options, out)
-        self._names = Told(options)
-        self._paths: dict[str, str] = {}
-        """How logs are called in which something private was found, by their paths."""
+        self._names = self._choice.names
         self._known: set[str] = set()
         """The hashes of the values that were found, where they are asked for."""
         self._manifest = Manifest(out, self._names.options(told))
@@ -233,38 +227,22 @@ class Conversion:
         """Write every session."""
         self._given = given
         if self._options.foresees:
-            from chatsquash.run.foresight import foreseen  # which few runs need
-
-            self._foresight = foreseen(self._ahead(given), self._filters, self._options, self._out.scratch)
-        by_chain = self._options.sessions_by == "chain"
-        self._meetings = None if by_chain else Meetings(given.logs, self._told_path)
+            self._choice.foresee(self._ahead(given), self._out.scratch)
+        self._choice.begin(given.logs)
         for log, outcome in islice(given.sessions(), self._options.limit):
-            named, told = self._named(log, outcome)
+            named, told = self._choice.named(log, outcome)
             self._take(log, named, told, given)
-            if not self._foresight:
+            if not self._options.foresees:
                 self._taken(log, outcome, given)
-            if not by_chain:
+            if self._options.sessions_by != "chain":
                 self._manifest.add(named, outcome.digest, told.named.digest if told.named else "")
         for log, digest in given.inputs():
             self._manifest.add(*self._input(log, digest))
         self._reports.render()
 
-    def _named(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
-        """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
-        if outcome.named is None and not outcome.lines and self._names.hides:
-            outcome = hidden.hidden(outcome, log, self._names.text, self._names.digest)
-        named = hidden.renamed(log, outcome.named)
-        if named is not log:
-            self._paths[log.shown] = named.shown
-            self._paths.update(zip(log.beside, named.beside, strict=True))
-        return named, outcome
-
-    def _told_path(self, path: str) -> str:
-        return self._paths.get(path) or self._names.text(path)
-
     def _input(self, log: Log, digest: str) -> tuple[Log, str, str]:
         """A log that holds parts of sessions, as the manifest has it."""
-        shown = self._told_path(log.shown)
+        shown = self._choice.path(log.shown)
         if shown == log.shown:
             return log, digest, ""
         return structs.replace(log, shown=shown), digest, self._names.digest(printable(log.shown))
@@ -281,7 +259,7 @@ class Conversion:
         for log, outcome in islice(given.ahead(), self._options.limit):
             stop_for(outcome, log.shown, self._options)
             self._taken(log, outcome, given)
-            yield self._named(log, outcome)
+            yield log, outcome
 
     def close(self, found: Discovered, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""
@@ -322,17 +300,11 @@ class Conversion:
     def _take(self, found: Log, log: Log, outcome: Outcome, given: Given) -> None:
         stop_for(outcome, found.shown, self._options)
         self._manifest.records_made.add(outcome.records)
-        if self._meetings and (met := self._meetings.take(found, outcome)):
-            outcome = outcome.also(finding(met, outcome.session, log.shown))
-        turns = outcome.records[0].usage.assistant_turns if outcome.records else None
-        made = len(outcome.records)
-        outcome, filtered, duplicates = self._filters.apply(log, outcome)
-        if self._foresight:
-            outcome = self._foresight.placed(log, outcome)
-        if self.keeps and outcome.records and not self._is_kept(log, outcome, given):
-            outcome, filtered = unwanted(outcome, log), ("filter",) * len(outcome.records)
-        if not made and outcome.left_out is None and not outcome.joined:  # none of its conversations was asked for
-            filtered = (f"--conversations {self._options.conversations}",)
+        chosen = self._choice.choose(found, log, outcome)
+        if self.keeps and chosen.outcome.records and not self._is_kept(log, chosen, given):
+            count = len(chosen.outcome.records)
+            chosen = chosen._replace(outcome=unwanted(chosen.outcome, log), filtered=("filter",) * count)
+        outcome = chosen.outcome
         if self._options.keep_rejected and outcome.rejected:
             outcome = self._keep(found, log, outcome, given)
         group = ""
@@ -342,14 +314,14 @@ class Conversion:
         if self._dataset:
             self._dataset.add_pairs(outcome)
         self._known.update(each.digest for record in outcome.records for each in record.redactions if each.digest)
-        self._summary.add(log, outcome, filtered, duplicates, made)
-        why = "--join" if outcome.joined else filtered[0] if filtered and not outcome.records else None
-        self._reports.add(TakenSession(log, outcome, places, turns, why, group))
+        self._summary.add(log, outcome, chosen.filtered, chosen.duplicates, chosen.made)
+        self._reports.add(TakenSession(log, outcome, places, chosen.turns, chosen.why, group))
 
-    def _is_kept(self, log: Log, outcome: Outcome, given: Given) -> bool:
+    def _is_kept(self, log: Log, chosen: Chosen, given: Given) -> bool:
         from chatsquash.run.chosen import session_of  # which only programs need
 
-        return bool(self.keeps and self.keeps(session_of(log, given.filled(outcome))))
+        filled = chosen._replace(outcome=given.filled(chosen.outcome))
+        return bool(self.keeps and self.keeps(session_of(log, filled)))
 
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:
         """Write the records: what is known of their session then, and where they stand."""
@@ -395,16 +367,3 @@ class Conversion:
 def vanished(log: Log, outcome: Outcome) -> Outcome:
     """The outcome of a log that is gone since it was converted."""
     return outcome.also(finding(reading.changed_log("vanished"), outcome.session, log.shown))
-
-
-def stop_for(outcome: Outcome, file: str, options: Options) -> None:
-    """Raise ``StoppedError`` for an outcome that the options stop for."""
-    aborts = options.on_invalid == "abort"
-    if not aborts and not options.strict:
-        return
-    from chatsquash.run.stops import cut_short, why  # which few runs need
-
-    if aborts and outcome.left_out in INVALID:
-        raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {why(outcome, file)}")
-    if options.strict and (outcome.left_out or outcome.rejected or cut_short(outcome)):
-        raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chatsquash.entries import documents
+from chatsquash.entries.reader import Reader
 from chatsquash.log import Log
 from chatsquash.model import Entry
 from chatsquash.options import Options
-from chatsquash.read import documents
-from chatsquash.read.reader import Reader
 from chatsquash.sources.open import opened
 from chatsquash.stages.plan import plan
 from chatsquash.times import day

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from chatsquash import formats
+from chatsquash.entries.envelopes import envelopes
 from chatsquash.formats import documents
-from chatsquash.read.envelopes import envelopes
 from chatsquash.text import aligned
 from chatsquash.translate import conversations
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from chatsquash.entries.sessions import cleared
+from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Held, Outcome
-from chatsquash.read.sessions import cleared
 from chatsquash.redact.told import Told
 from chatsquash.run.incremental import Incremental
+from chatsquash.run.journal import Journals
 from chatsquash.run.rejected import rejected_lines
 from chatsquash.run.spool import Spool
 from chatsquash.run.workers import chained, outcomes
@@ -57,20 +59,23 @@ class Given(Protocol):
         """
 
 
-class Converting:
-    """Sessions that are converted now, or that the journals of earlier runs know."""
+class Sessions:
+    """The sessions of logs, converted as they are asked for; ``Given`` says what each function does.
 
-    def __init__(self, logs: Logs, options: Options, incremental: Incremental, out: Output) -> None:
+    ``expanded`` is the folder for copies of compressed logs, ``scratch`` gives a file without a name.
+    """
+
+    def __init__(
+        self, logs: Logs, options: Options, expanded: Folder, scratch: Callable[[], BinaryIO], journals: Journals | None
+    ) -> None:
         self.logs, self.size = logs, logs.size
-        self._options, self._incremental, self._journals = options, incremental, incremental.journals
-        self._out, self._expanded = out, out.expanded
-        self._found = chained(logs, options, out.expanded) if options.sessions_by == "chain" else None
+        self._options, self._expanded, self._scratch, self._journals = options, expanded, scratch, journals
+        self._found = chained(logs, options, expanded) if options.sessions_by == "chain" else None
         self._spool: Spool | None = None
-        self._names = Told(options)
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
         """As ``Given`` has it."""
-        self._spool = Spool(self._out.scratch())
+        self._spool = Spool(self._scratch())
         # Lines that cannot be read are read once more when they are kept.
         for log, outcome in self._converted() if self._options.keep_rejected else self._cleared(self._converted()):
             self._spool.add(log, outcome)
@@ -82,6 +87,10 @@ class Converting:
             return self._cleared(self._converted())
         found = ((log, self.filled(outcome)) for log, outcome in self._spool.read())
         return self._cleared(found) if self._options.keep_rejected else found
+
+    def filled(self, outcome: Outcome) -> Outcome:
+        """As ``Given`` has it."""
+        return self._journals.filled(outcome) if self._journals else outcome
 
     def _converted(self) -> Iterator[tuple[Log, Outcome]]:
         found = self._found.sessions() if self._found else None
@@ -99,6 +108,15 @@ class Converting:
         """Sessions, of whose logs the expanded copies go once they are done; a session of several may need any."""
         return found if self._found else cleared(found, self._expanded)
 
+
+class Converting(Sessions):
+    """Sessions that are converted now, or that the journals of earlier runs know."""
+
+    def __init__(self, logs: Logs, options: Options, incremental: Incremental, out: Output) -> None:
+        super().__init__(logs, options, out.expanded, out.scratch, incremental.journals)
+        self._incremental = incremental
+        self._names = Told(options)
+
     def taken(self, log: Log, outcome: Outcome) -> None:
         """As ``Given`` has it."""
         self._incremental.take(outcome)
@@ -111,13 +129,9 @@ class Converting:
             yield log, digest
             self._incremental.see(log)
 
-    def filled(self, outcome: Outcome) -> Outcome:
-        """As ``Given`` has it."""
-        return self._journals.filled(outcome)
-
     def descriptor(self, held: Held) -> int:
         """As ``Given`` has it."""
-        return self._journals.descriptor(held)
+        return self._incremental.journals.descriptor(held)
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
         """As ``Given`` has it."""

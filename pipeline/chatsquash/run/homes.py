@@ -10,15 +10,15 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chatsquash import jsonio
+from chatsquash.entries import contents, documents
+from chatsquash.entries.documents import LogDocument
+from chatsquash.entries.lineage import Place
 from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
 from chatsquash.log import Log
 from chatsquash.model import Added, Entry, Message, Reply
 from chatsquash.options import Options
 from chatsquash.outcome import Family, Relative
-from chatsquash.read import contents, documents
-from chatsquash.read.documents import LogDocument
-from chatsquash.read.lineage import Place
 from chatsquash.run import beginnings
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import stem, uncompressed

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from msgspec import structs
 
+from chatsquash.entries.sessions import MixedSessionsError
 from chatsquash.errors import UsageError
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
-from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.run.filters import Filters
 from chatsquash.run.session import Converter, with_key
 from chatsquash.run.workers import outcomes

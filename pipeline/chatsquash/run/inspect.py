@@ -11,16 +11,16 @@ from functools import partial
 from typing import TypeVar
 
 from chatsquash import chat, jsonio
+from chatsquash.entries import documents
+from chatsquash.entries.envelopes import PLAIN
+from chatsquash.entries.sessions import MixedSessionsError
+from chatsquash.entries.usage import of_entry
 from chatsquash.errors import UsageError
 from chatsquash.log import Log
 from chatsquash.model import Added, Entry, Message, Reply, Seen
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
-from chatsquash.read import documents
-from chatsquash.read.envelopes import PLAIN
-from chatsquash.read.sessions import MixedSessionsError
-from chatsquash.read.usage import of_entry
 from chatsquash.report.conversations import drawn, in_lines, of_file
 from chatsquash.report.findings import as_text
 from chatsquash.run.parts import parts

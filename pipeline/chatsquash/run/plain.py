@@ -6,10 +6,10 @@ from io import FileIO
 from typing import TYPE_CHECKING, BinaryIO
 
 from chatsquash import compiled
+from chatsquash.entries.transcript import NotPlainError
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
-from chatsquash.read.transcript import NotPlainError
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.sources.identity import Hashed
 from chatsquash.sources.places import is_raw
@@ -48,7 +48,7 @@ class PlainLogs:
         """Whether a log may be plain, as its first bytes tell where the one before it was none."""
         if self._is_plain:
             return True
-        from chatsquash.read.recognise import is_other  # which the log before has loaded
+        from chatsquash.entries.recognise import is_other  # which the log before has loaded
 
         return not is_other(file)
 

@@ -12,11 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash import platform
+from chatsquash.entries.sessions import MixedSessionsError
 from chatsquash.errors import ShortageError
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
-from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.run.journal import JournalWriter, Packed
 from chatsquash.run.session import Converter, unreadable
 

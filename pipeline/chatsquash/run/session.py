@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from msgspec import structs
 
 from chatsquash.checks import reading
+from chatsquash.entries.origins import line_of
+from chatsquash.entries.reading import PLAIN_LOG, Reading
+from chatsquash.entries.sessions import MixedSessionsError
 from chatsquash.formats import PLAIN
 from chatsquash.log import Log
 from chatsquash.model import Entry, Found, Mark, Seen, Skipped, Tokens
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Refused
-from chatsquash.read.origins import line_of
-from chatsquash.read.reading import PLAIN_LOG, Reading
-from chatsquash.read.sessions import MixedSessionsError
 from chatsquash.redact.asked import with_kinds
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import anonymizer, with_passwords
@@ -50,7 +50,7 @@ from chatsquash.times import day, stamp
 from chatsquash.tree.coverage import of_grown
 
 if TYPE_CHECKING:
-    from chatsquash.read.reader import Reader
+    from chatsquash.entries.reader import Reader
     from chatsquash.run.lengths import Lengths
     from chatsquash.run.samples import Make, Reread
     from chatsquash.templates.bounded import Template
@@ -124,7 +124,7 @@ class Converter:
     @cached_property
     def _reader(self) -> Reader:
         """Reads in the general way, which plain logs do not need."""
-        from chatsquash.read.reader import Reader
+        from chatsquash.entries.reader import Reader
 
         return Reader(self._options)
 
@@ -427,7 +427,7 @@ class Converter:
         entry = snapshot.entry
         model = entry.reply.model
         if model is None:
-            from chatsquash.read import usage  # which few logs need
+            from chatsquash.entries import usage  # which few logs need
 
             model = usage.of_entry(entry).model
         ended = entry.origin.ended if entry.origin else snapshot.ended
@@ -435,7 +435,7 @@ class Converter:
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
-        from chatsquash.read import usage  # which the specified record does not need
+        from chatsquash.entries import usage  # which the specified record does not need
 
         entry = snapshot.entry
         found = usage.of_entry(entry)

@@ -12,11 +12,11 @@ from xxhash import xxh3_64_intdigest, xxh3_128
 
 from chatsquash import chat, jsonio
 from chatsquash.checks import reading
+from chatsquash.entries.reading import Reading
+from chatsquash.entries.sessions import SPAN
 from chatsquash.log import Log
 from chatsquash.model import Finding, Found, Message, Seen
 from chatsquash.outcome import Meeting
-from chatsquash.read.reading import Reading
-from chatsquash.read.sessions import SPAN
 from chatsquash.sources.identity import Hashed
 from chatsquash.stages import cleaning
 from chatsquash.stages.session import Noted, Session, Snapshot

@@ -14,16 +14,16 @@ from chatsquash.chat import trace
 from chatsquash.checks._columns import Calls, Columns, are_matched
 from chatsquash.checks.registry import View
 from chatsquash.ending import ending
+from chatsquash.entries.compiled import MEMBERS, ROLES, Compiled, Told, transcribe
+from chatsquash.entries.lines import fill, make_room
+from chatsquash.entries.reading import PLAIN_LOG
+from chatsquash.entries.tokens import of_raw
 from chatsquash.jsonio import dumps, loads
 from chatsquash.log import Log
 from chatsquash.logged import Coverage
 from chatsquash.model import Conversation, Found, Message, Reply, Tool
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Outcome, Record
-from chatsquash.read.compiled import MEMBERS, ROLES, Compiled, Told, transcribe
-from chatsquash.read.lines import fill, make_room
-from chatsquash.read.reading import PLAIN_LOG
-from chatsquash.read.tokens import of_raw
 from chatsquash.records import presets
 from chatsquash.redact.addresses import may_be_encoded
 from chatsquash.redact.pseudonyms import Anonymizer, with_passwords

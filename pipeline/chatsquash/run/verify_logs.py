@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from xxhash import xxh3_128
 
+from chatsquash.entries.documents import is_document
+from chatsquash.entries.lines import lines
+from chatsquash.entries.sessions import SPAN
 from chatsquash.errors import UsageError
 from chatsquash.log import Log
 from chatsquash.model import Json
 from chatsquash.options import Options
-from chatsquash.read.documents import is_document
-from chatsquash.read.lines import lines
-from chatsquash.read.sessions import SPAN
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.told import path_digest
 from chatsquash.run.parts import parts

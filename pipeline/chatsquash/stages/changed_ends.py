@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash import chat
-from chatsquash.read.transcript import NotPlainError, Transcript
+from chatsquash.entries.transcript import NotPlainError, Transcript
 from chatsquash.stages.cleaning import may_drop, touched
 from chatsquash.tree.growth import Growth
 from chatsquash.tree.rewrites import is_reminded

@@ -11,17 +11,17 @@ from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from chatsquash.chat import tool_name
+from chatsquash.entries import tokens as counts_of
+from chatsquash.entries.bounds import Bounds
+from chatsquash.entries.exchange import LineError
+from chatsquash.entries.lines import Buffers, Line
+from chatsquash.entries.tools import NO_TOOLS, KnownTools
+from chatsquash.entries.transcript import NotPlainError, Transcript, transcribe
 from chatsquash.formats import PLAIN
 from chatsquash.jsonio import FLAT, loads
 from chatsquash.memo import Last
 from chatsquash.model import Entry, Message, Repeated, Reply, Skipped, Tool
 from chatsquash.options import Options
-from chatsquash.read import tokens as counts_of
-from chatsquash.read.bounds import Bounds
-from chatsquash.read.exchange import LineError
-from chatsquash.read.lines import Buffers, Line
-from chatsquash.read.tools import NO_TOOLS, KnownTools
-from chatsquash.read.transcript import NotPlainError, Transcript, transcribe
 from chatsquash.stages.cleaning import clean, clean_at_once, may_drop, touched
 from chatsquash.stages.select import ToolUnion, flatten, same_tools
 from chatsquash.stages.session import Session, Snapshot, Tally
@@ -122,8 +122,8 @@ class PlainWay:
 
     def skipped(self, line: Line) -> Skipped | None:
         """A line that is blank, unreadable, or dropped by cleaning; ``None`` for any other."""
-        from chatsquash.read.entries import EntryReader  # which few logs need
-        from chatsquash.read.recognise import Shape
+        from chatsquash.entries.entries import EntryReader  # which few logs need
+        from chatsquash.entries.recognise import Shape
 
         reader = EntryReader(Shape(), {}, self.bounds)
         found = next(clean(reader.entries([line]), self._sets), None)
@@ -144,7 +144,7 @@ class PlainWay:
         """Whether the first lines tell that a log is chat, even where some of them are none."""
         if not skipped:
             return True
-        from chatsquash.read.recognise import AGREEING, Shape, look  # which few logs need
+        from chatsquash.entries.recognise import AGREEING, Shape, look  # which few logs need
 
         if not any((each.line or 0) <= AGREEING and not each.rule for each in skipped):
             return True

@@ -7,6 +7,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from chatsquash import formats, jsonio
+from chatsquash.entries import envelopes
+from chatsquash.entries.reader import Reader
 from chatsquash.errors import UsageError
 from chatsquash.formats import bodies
 from chatsquash.formats.base import TurnError
@@ -14,8 +16,6 @@ from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.log import Log
 from chatsquash.model import Conversation, Json, Rejected, Tool
 from chatsquash.options import Options
-from chatsquash.read import envelopes
-from chatsquash.read.reader import Reader
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Snapshot
 

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from chatsquash import formats, jsonio
+from chatsquash.entries import beside, contents, divided, envelopes
+from chatsquash.entries import documents as read_documents
+from chatsquash.entries.sessions import MixedSessionsError, by_ids
 from chatsquash.errors import UsageError
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.log import Log
 from chatsquash.model import Conversation, Json, Rejected
 from chatsquash.options import Options
-from chatsquash.read import beside, contents, divided, envelopes
-from chatsquash.read import documents as read_documents
-from chatsquash.read.sessions import MixedSessionsError, by_ids
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations, logs

@@ -14,13 +14,13 @@ from typing import Any, BinaryIO, cast
 from msgspec import Struct, field
 
 from chatsquash import formats, jsonio
+from chatsquash.entries import contents, divided, envelopes
+from chatsquash.entries import documents as read_documents
 from chatsquash.errors import UsageError
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.model import OURS, Json
 from chatsquash.options import Options
-from chatsquash.read import contents, divided, envelopes
-from chatsquash.read import documents as read_documents
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.find import discover, nothing_to_read
 from chatsquash.sources.open import opened

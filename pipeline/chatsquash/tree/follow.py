@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from chatsquash.entries import usage
+from chatsquash.entries.tokens import total
 from chatsquash.model import Added, Edits, Entry, Json, Kept, Message, Reply, Tokens, Tool
-from chatsquash.read import usage
-from chatsquash.read.tokens import total
 
 if TYPE_CHECKING:
     from chatsquash.tree import replies
@@ -184,7 +184,7 @@ class Followed(Struct):
 
 
 def _logprobs(raw: bytes) -> bytes:
-    from chatsquash.read import logprobs  # which few runs ask for
+    from chatsquash.entries import logprobs  # which few runs ask for
 
     return logprobs.of_raw(raw)
 

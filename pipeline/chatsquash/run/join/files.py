@@ -8,13 +8,13 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from chatsquash.entries import documents
+from chatsquash.entries.lineage import Key, Place
 from chatsquash.formats.base import TurnError
 from chatsquash.log import Log
 from chatsquash.model import Message, Sampled
 from chatsquash.options import Options
 from chatsquash.outcome import Relative
-from chatsquash.read import documents
-from chatsquash.read.lineage import Key, Place
 from chatsquash.run.join.keys import Keys, answered, keys
 from chatsquash.sources import relatives
 from chatsquash.sources.open import opened

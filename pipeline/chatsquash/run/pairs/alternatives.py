@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from chatsquash import jsonio
+from chatsquash.entries.lineage import Place
 from chatsquash.model import Sampled
-from chatsquash.read.lineage import Place
 
 OF_PERSONS = ("main", "branch", "compacted")
 """Conversations that a person may have gone back in; agents ask several sub-agents the same at once."""

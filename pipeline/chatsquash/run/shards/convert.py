@@ -11,17 +11,18 @@ from pathlib import Path
 
 from msgspec import structs
 
+from chatsquash.entries.sessions import cleared, expanded_copy
 from chatsquash.errors import ChatsquashError, UsageError
 from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
-from chatsquash.read.sessions import cleared, expanded_copy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.told import Told
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import summary_of
-from chatsquash.run.convert import forget_documents, stop_for, vanished
+from chatsquash.run.choice import stop_for
+from chatsquash.run.convert import forget_documents, vanished
 from chatsquash.run.manifest import RecordsMade
 from chatsquash.run.rejected import rejected_lines
 from chatsquash.run.shards import listing as listings

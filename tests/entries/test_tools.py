@@ -1,0 +1,62 @@
+"""A tool definition is parsed once, however often it comes again."""
+
+import pytest
+
+from chatsquash import jsonio
+from chatsquash.entries import tools as module
+from chatsquash.entries.tools import KnownTools
+
+A, B, C = (b'{"name":"%s"}' % name for name in (b"a", b"b", b"c"))
+
+
+def learn(known: KnownTools, *definitions: bytes) -> list:
+    return known.learn(b"[" + b",".join(definitions) + b"]", jsonio.loads)
+
+
+ROWS = [
+    ("the same list is the same object", (A, B), (A, B), [0, 1]),
+    ("another order has the same objects", (A, B), (B, A), [1, 0]),
+    ("a list with one more has the others' objects", (A, B), (A, C, B), [0, None, 1]),
+    ("other white space makes another object", (A,), (A.replace(b":", b": "),), [None]),
+]
+
+
+@pytest.mark.parametrize("sentence, before, after, same", ROWS, ids=[row[0] for row in ROWS])
+def test_definitions_with_the_same_bytes_are_one_object(sentence, before, after, same):
+    known = KnownTools()
+    first, second = learn(known, *before), learn(known, *after)
+    assert second == [jsonio.loads(each) for each in after]
+    assert [next((at for at, tool in enumerate(first) if tool is each), None) for each in second] == same
+    assert (first is second) == (before == after)
+
+
+def test_what_is_remembered_is_bounded(monkeypatch):
+    monkeypatch.setattr(module, "_MOST", 2)
+    monkeypatch.setattr(module, "_LARGE", 20)
+    known = KnownTools()
+    learn(known, A, B, b'{"name":"far too long to keep"}')
+    assert set(known.single) == {A, B}
+    learn(known, C)
+    assert set(known.single) == {C}
+
+
+def test_a_definition_is_held_once_and_what_is_refused_is_not_learnt():
+    held = []
+
+    def hold(new):
+        held.append(list(new))
+        if C in new:
+            raise ValueError
+
+    known = KnownTools(hold)
+    first = learn(known, A, B)
+    learn(known, B, A)
+    for _ in range(2):
+        with pytest.raises(ValueError):
+            learn(known, A, C)
+    assert held == [[A, B], [C], [C]]
+    assert learn(known, A, B) == first
+
+
+def test_tools_that_are_no_list_are_parsed_as_they_are():
+    assert KnownTools().learn(b'{"name":"a"}', jsonio.loads) == {"name": "a"}
