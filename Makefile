@@ -134,8 +134,9 @@ format: $(VENV)/installed ## Format the code and mend what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/installed ## Write the generated pages anew
+docs: $(VENV)/installed ## Write the generated pages, and what the notebook prints, anew
 	$(BIN)/python -m tests.generate
+	$(BIN)/python -m tests.notebooks
 
 bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md
 	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
