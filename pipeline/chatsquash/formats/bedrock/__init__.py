@@ -1,4 +1,4 @@
-"""Converse of Amazon Bedrock: turns of blocks that are told by the one member that they have."""
+"""Converse of Amazon Bedrock: turns of blocks, each with one member that names its kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved conversations of clippy-code: messages of OpenAI in ``conversation_history``, once those of Anthropic."""
+"""Saved conversations of clippy-code: messages of OpenAI in ``conversation_history``, of Anthropic in old files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Crush's sessions, and those of the opencode that it was before: databases, and what ``crush session show`` prints."""
+"""Crush's sessions, and those of the opencode that became Crush: databases, and what ``crush session show`` prints."""
 
 from __future__ import annotations
 
