@@ -12,6 +12,7 @@ from chatsquash import Options, compiled
 from chatsquash.options import Declared, declared
 from chatsquash.report.replies import Replies
 from chatsquash.report.summary import Summary
+from chatsquash.sources.nothing import what_is_read
 from tests.checks.rows import assistant, call, tool
 from tests.conftest import log_line, write_log
 
@@ -137,7 +138,7 @@ def test_exit_codes(command, here, sentence, lines, options, code):
     assert Path("out").exists() == (code in (0, 3))
 
 
-LOGS_ARE = "Logs are *.jsonl and *.ndjson, or files named; `chatsquash formats` lists what is recognised"
+LOGS_ARE = what_is_read()
 CHOOSE = "choose another with --output"
 ERRORS = [
     ("a wrong path", ["nope"], "error: nope: cannot be read (No such file or directory)\n"),

@@ -15,10 +15,13 @@ from xxhash import xxh3_128
 import chatsquash
 from chatsquash import Options, convert
 from chatsquash.errors import StoppedError, UsageError
+from chatsquash.formats import documents
 from chatsquash.run import convert as convert_module
 from chatsquash.run import in_memory, session, workers
 from chatsquash.run import rejected as rejected_module
-from chatsquash.sources.compression import stem
+from chatsquash.sources import suffixes
+from chatsquash.sources.compression import KINDS, stem
+from chatsquash.sources.nothing import what_is_read
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, tree, write_log
 from tests.run.outputs import comparable, manifest, report
@@ -399,10 +402,15 @@ def test_nothing_to_read_is_an_error_that_says_what_was_seen(here, sentence, fil
         (here / "logs" / name).touch()
     with pytest.raises(UsageError) as caught:
         convert("logs", "out", Options(exclude=("z*",)))
-    logs_are = "Logs are *.jsonl and *.ndjson, or files named; `chatsquash formats` lists what is recognised"
-    hint = "Widen --include, --exclude, --since or --until" if "by options" in seen else logs_are
+    hint = "Widen --include, --exclude, --since or --until" if "by options" in seen else what_is_read()
     assert str(caught.value) == f"logs: no session logs to read; seen: {seen}. {hint}"
     assert not (here / "out").exists()
+
+
+def test_the_error_names_all_that_is_read():
+    told = what_is_read()
+    for name in (*suffixes.LOGS, *suffixes.DOCUMENTS, *suffixes.ARCHIVES, *KINDS, *documents.names()):
+        assert re.search(rf"(?<![.\w]){re.escape(name)}(?!\w)", told), name
 
 
 def test_of_many_arguments_the_first_are_named(here):

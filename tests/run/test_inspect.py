@@ -10,6 +10,7 @@ from chatsquash.model import Added, Entry, Reply
 from chatsquash.options import Options
 from chatsquash.report import conversations
 from chatsquash.run.inspect import inspect
+from chatsquash.sources.nothing import what_is_read
 from chatsquash.tree.kinds import paths
 from chatsquash.tree.trees import Trees
 from tests.checks.rows import assistant, call, result, tool
@@ -141,7 +142,7 @@ WRONG = [
     (
         "a pipe, which would never end",
         "fifo.jsonl",
-        "fifo.jsonl: no session logs to read; seen: 1 special file. Logs are *.jsonl and *.ndjson, or files named; `chatsquash formats` lists what is recognised",
+        f"fifo.jsonl: no session logs to read; seen: 1 special file. {what_is_read()}",
     ),
 ]
 

@@ -35,7 +35,8 @@ from chatsquash.run.manifest import Manifest
 from chatsquash.run.reports import Reports
 from chatsquash.run.session import with_key
 from chatsquash.sources.compression import stem
-from chatsquash.sources.find import Discovered, discover, nothing_to_read
+from chatsquash.sources.find import Discovered, discover
+from chatsquash.sources.nothing import nothing_to_read
 from chatsquash.stages.session import finding
 from chatsquash.text import printable
 from chatsquash.write.groups import LABELS, Groups

@@ -26,7 +26,8 @@ from chatsquash.report.findings import as_text
 from chatsquash.run.parts import parts
 from chatsquash.run.session import Converter, EntryStream
 from chatsquash.run.workers import chained
-from chatsquash.sources.find import discover, nothing_to_read
+from chatsquash.sources.find import discover
+from chatsquash.sources.nothing import nothing_to_read
 from chatsquash.stages.session import Session
 from chatsquash.text import aligned, counted, escaped
 from chatsquash.tree.kinds import conversations

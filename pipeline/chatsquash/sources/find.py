@@ -31,7 +31,7 @@ from chatsquash.sources.open import raw
 from chatsquash.sources.places import read_at, status_of
 from chatsquash.sources.refused import too_large
 from chatsquash.sources.suffixes import LOGS, is_archive, may_be_document
-from chatsquash.text import escaped, listed
+from chatsquash.text import escaped
 from chatsquash.urls import is_remote, refuse_unknown
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 NO_SUFFIX, LINKED_FOLDER, BROKEN_LINK, SPECIAL = "no suffix", "linked folder", "broken link", "special file"
 SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "second copy"
 NESTED, STORED_ARCHIVE = "archive in an archive", "archive in a store"
-_NAMED = 5  # arguments in an error
-
 
 IsDocument = Callable[[str, Options], bool | str]
 """Whether a file is to be read; a text says what it is that is not read by itself."""
@@ -361,18 +359,3 @@ def _spelled_suffix(url: str) -> tuple[str, ...]:
     """The suffix that a URL spells out, of a file or in a glob."""
     suffix = _suffix(re.split(r"[?#]", url, maxsplit=1)[0] if url.startswith("http") else url)
     return (suffix,) if suffix and not glob.has_magic(suffix) else ()
-
-
-def nothing_to_read(roots: list[str], found: Discovered) -> str:
-    """The error for arguments that lead to no session log: what was seen instead, and what would be read."""
-    beside = [listed(found.others)] if found.others else []
-    beside += [f"{found.passed_over:,} passed over by options"] if found.passed_over else []
-    seen = ", ".join(beside) or "no files"
-    problems = "".join(f"; {escaped(each.file)} is {each.text}" for each in found.findings[:_NAMED])
-    where = ", ".join([*roots[:_NAMED], *(["..."] if len(roots) > _NAMED else [])])
-    hint = (
-        "Widen --include, --exclude, --since or --until"
-        if found.passed_over
-        else "Logs are *.jsonl and *.ndjson, or files named; `chatsquash formats` lists what is recognised"
-    )
-    return f"{where}: no session logs to read; seen: {seen}{problems}. {hint}"

@@ -22,7 +22,8 @@ from chatsquash.formats.base import TurnError
 from chatsquash.model import OURS, Json
 from chatsquash.options import Options
 from chatsquash.sources.compression import uncompressed
-from chatsquash.sources.find import discover, nothing_to_read
+from chatsquash.sources.find import discover
+from chatsquash.sources.nothing import nothing_to_read
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations
 from chatsquash.urls import refuse_remote

@@ -1,0 +1,36 @@
+"""The error for arguments that lead to no session log."""
+
+from __future__ import annotations
+
+from chatsquash.sources.compression import KINDS
+from chatsquash.sources.find import Discovered
+from chatsquash.sources.suffixes import ARCHIVES, DOCUMENTS, LOGS
+from chatsquash.text import escaped, listed
+
+_NAMED = 5
+"""Paths that the error names."""
+
+
+def nothing_to_read(roots: list[str], found: Discovered) -> str:
+    """What was seen instead of session logs, and all that would be read."""
+    beside = [listed(found.others)] if found.others else []
+    beside += [f"{found.passed_over:,} passed over by options"] if found.passed_over else []
+    seen = ", ".join(beside) or "no files"
+    problems = "".join(f"; {escaped(each.file)} is {each.text}" for each in found.findings[:_NAMED])
+    where = ", ".join([*roots[:_NAMED], *(["..."] if len(roots) > _NAMED else [])])
+    said = f"{where}: no session logs to read; seen: {seen}{problems}."
+    if found.passed_over:
+        return f"{said} Widen --include, --exclude, --since or --until"
+    return f"{said} {what_is_read()}"
+
+
+def what_is_read() -> str:
+    """The suffixes and the sources that are read."""
+    from chatsquash.formats import documents  # which takes time to import
+
+    return (
+        f"chatsquash reads {' and '.join(LOGS)}; {', '.join(DOCUMENTS)} where it recognises the content; all of these "
+        f"compressed ({', '.join(KINDS)}) and in archives ({', '.join(ARCHIVES)}); and any file that you name. "
+        f"It recognises requests with responses, and files of {', '.join(documents.names())}: "
+        "`chatsquash formats` says what these are, `chatsquash sources` what agents keep on this machine"
+    )
