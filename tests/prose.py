@@ -26,7 +26,7 @@ _PASSIVE = re.compile(
 )
 _NO_PROSE = re.compile(r"<!--.*?-->|^\s*```.*?^\s*```$|^\s*<[^\n]*>$|^(?:---\n.*?\n---)\n", re.MULTILINE | re.DOTALL)
 _PARTS = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|\n(?=\s*\|)")
-_ENDS = re.compile(r"(?<=[.!?:])\s+(?=[A-Z*(\"])")
+_ENDS = re.compile(r"(?<=[.!?])\s+|(?<=:)\s+(?=[A-Z*(\"])")
 
 
 class Found(NamedTuple):

@@ -417,6 +417,32 @@ def stats(
     return LEFT_OUT if counted.unreadable else 0
 
 
+@cli.command(cls=Command, epilog="Example: chatsquash show out 1")
+@argument("dataset", metavar="OUT")
+@argument("which", metavar="N|ID|FILE:ROW")
+@option("--unfold", is_flag=True, help="Show all of every text.")
+@option("--json", "as_json", is_flag=True, help="Print the record, its place and its session as JSON.")
+def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
+    """Show one record of a dataset as a conversation: by its number, its session's id, or its place.
+
+    Long texts, results and reasoning are folded. With rich (the extra view) a terminal shows colours.
+    """
+    from chatsquash.report import conversation
+    from chatsquash.run.show import show as run
+    from chatsquash.text import shown
+
+    found = run(dataset, which)
+    if as_json:
+        click.echo(shown(found.as_json(), indent=True))
+        return
+    click.echo(found.title())
+    lines = conversation.lines(found.held, unfold=unfold)
+    if not (sys.stdout and sys.stdout.isatty() and conversation.has_colours()):
+        click.echo(conversation.as_text(lines))
+    else:
+        conversation.print_in_colours(lines)
+
+
 @cli.command(cls=Command, epilog="Example: chatsquash verify out --logs")
 @argument("output", metavar="OUT")
 @argument("given", nargs=-1, metavar="[LOGS]...")

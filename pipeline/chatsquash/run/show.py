@@ -1,0 +1,112 @@
+"""One record of a dataset, by its number or by the session that it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from chatsquash import jsonio
+from chatsquash.errors import UsageError
+from chatsquash.records.datasets import Row, files, rows
+from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
+from chatsquash.report.session_table import SESSIONS
+from chatsquash.text import escaped, printable, quoted
+
+_NAMED = 5
+"""Sessions that an error names."""
+
+
+class Shown(NamedTuple):
+    """A record, and what the session table says of it."""
+
+    row: Row
+    held: StoredRecord
+    facts: dict[str, Any]
+    """The line of the session table; empty where there is none."""
+    others: list[str]
+    """The places of the session's other records."""
+
+    def title(self) -> str:
+        """Where the record stands and what it is of."""
+        told = [f"{printable(str(self.row.file))}:{self.row.number}"]
+        told += [f"session {self.facts['session']}"] if self.facts.get("session") else []
+        told += [str(self.facts[name]) for name in ("format", "model", "start") if self.facts.get(name)]
+        told += [f"also {', '.join(self.others[:_NAMED])}"] if self.others else []
+        return escaped(", ".join(told))
+
+    def as_json(self) -> dict[str, Any]:
+        """The record with its place and its facts."""
+        value = jsonio.loads(self.row.data)
+        return {
+            "file": printable(str(self.row.file)),
+            "row": self.row.number,
+            "facts": self.facts or None,
+            "record": value,
+        }
+
+
+def show(dataset: str, which: str) -> Shown:
+    """A record: the one with a number, counted from 1 over all files by name, else one of a session.
+
+    A session is named by its id or how that begins, or a record by its place, ``FILE:ROW``.  Raises ``UsageError``
+    where there is none, where several sessions begin so, and where the row is no record.
+    """
+    found = [line for line in _table(dataset) if which in (line["session"], f"{line['file']}:{line['row']}")]
+    if not found and which.isascii() and which.isdigit():
+        return _shown(_numbered(dataset, int(which)), dataset)
+    found = found or [line for line in _table(dataset) if line["session"].startswith(which)]
+    if not found:
+        hint = "its records are named by number, FILE:ROW or the id of the session"
+        raise UsageError(f"{dataset}: there is no record {quoted(which)}; {hint}")
+    if len({line["session"] for line in found}) > 1:
+        ids = ", ".join(quoted(line["session"]) for line in found[:_NAMED])
+        raise UsageError(f"{dataset}: several sessions begin with {quoted(which)}: {ids}; give more of the id")
+    written = [line for line in found if line["row"] is not None]
+    if not written:
+        why = found[0]["left_out"] or found[0]["filtered"]
+        raise UsageError(f"{dataset}: session {quoted(found[0]['session'])} has no record ({why})")
+    return _shown(_placed(dataset, written[0]), dataset, written)
+
+
+def _table(dataset: str) -> Iterator[dict[str, Any]]:
+    """The lines of the session table; none of a dataset without it."""
+    path = Path(dataset, *SESSIONS.split("/"))
+    if not path.is_file():
+        return
+    for line in path.read_bytes().splitlines():
+        try:
+            told = jsonio.loads(line)
+            if isinstance(told["session"], str) and {"file", "row", "left_out", "filtered"} <= told.keys():
+                yield told
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise UsageError(f"{path}: no session table of this version of chatsquash") from None
+
+
+def _numbered(dataset: str, number: int) -> Row:
+    row = next(islice(rows(dataset), number - 1, None), None) if number else None
+    if row is None:
+        raise UsageError(f"{dataset}: there is no record {number}; it has {sum(1 for _ in rows(dataset)):,}")
+    return row
+
+
+def _placed(dataset: str, line: dict[str, Any]) -> Row:
+    """The row that the session table names."""
+    inside = (file for file in files(dataset) if file.relative_to(dataset).as_posix() == line["file"])
+    of_file = (row for file in inside for row in rows(str(file)))
+    row = next((row for row in of_file if row.number == line["row"]), None)
+    if row is None:
+        raise UsageError(f"{dataset}: {line['file']}:{line['row']} is not there; chatsquash verify says what changed")
+    return row
+
+
+def _shown(row: Row, dataset: str, written: list[dict[str, Any]] | None = None) -> Shown:
+    try:
+        held = native(record(parsed(row.data)))
+    except NotARecordError as problem:
+        raise UsageError(f"{row.file}:{row.number}: {problem}") from None
+    if written is None:
+        place = row.file.relative_to(dataset).as_posix() if row.file != Path(dataset) else ""
+        written = [line for line in _table(dataset) if (line["file"], line["row"]) == (place, row.number)]
+    return Shown(row, held, written[0] if written else {}, [f"{line['file']}:{line['row']}" for line in written[1:]])

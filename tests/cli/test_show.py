@@ -1,0 +1,50 @@
+"""``chatsquash show`` on a terminal, in a pipe and as JSON."""
+
+import json
+
+import pytest
+
+from tests.conftest import log_line, write_log
+
+
+@pytest.fixture
+def out(here, command):
+    write_log(here / "logs/a.jsonl", log_line("Hello \x1b[31mred", session_id="s1"))
+    assert command("convert", "logs", "--no-anonymize").code == 0
+    return "out"
+
+
+def test_a_record_is_shown_with_its_place_and_session(out, command):
+    done = command("show", out, "s1")
+    assert done.code == 0
+    first, *rest = done.out.splitlines()
+    assert first.startswith("out/")
+    assert ":1, session s1, openai_chat" in first
+    assert rest[:2] == ["[0] user", r"    Hello \x1b[31mred"]
+
+
+def test_json_has_the_record_its_place_and_its_facts(out, command):
+    told = json.loads(command("show", out, "1", "--json").out)
+    assert sorted(told) == ["facts", "file", "record", "row"]
+    assert (told["row"], told["facts"]["session"]) == (1, "s1")
+    assert told["record"]["messages"][0] == {"role": "user", "content": "Hello \x1b[31mred"}
+
+
+def test_what_is_not_there_is_an_error(out, command):
+    done = command("show", out, "2")
+    assert (done.code, done.err) == (2, "error: out: there is no record 2; it has 1\n")
+
+
+def test_colours_stand_on_a_terminal_unless_nobody_wants_them(monkeypatch, capsys):
+    pytest.importorskip("rich")
+    from chatsquash.report import conversation
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert conversation.has_colours()
+    conversation.print_in_colours(iter([conversation.Line("role", "[0] user"), conversation.Line("text", "[b]x")]))
+    printed = capsys.readouterr().out
+    assert "\x1b[1;36m[0] user" in printed
+    assert "[b]x" in printed
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not conversation.has_colours()

@@ -1,0 +1,125 @@
+"""``chatsquash show`` prints one record as a conversation."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chatsquash import Options, convert
+from chatsquash.errors import UsageError
+from chatsquash.report import conversation
+from chatsquash.run.show import show
+from tests.checks.rows import tool
+from tests.conftest import log_line, write_log
+
+LONG = "\n".join(f"row {number} " + "x" * 200 for number in range(40))
+
+
+@pytest.fixture
+def out(here):
+    for name in ("s1", "s2", "7"):
+        write_log(here / f"logs/{name}.jsonl", log_line(f"I am {name}", tools=[tool()], session_id=name))
+    convert("logs", "out", Options(anonymize=False))
+    return "out"
+
+
+def first_text(found):
+    return found.held.messages[0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("which", "text"),
+    [
+        ("1", "I am 7"),
+        ("3", "I am s2"),
+        ("s1", "I am s1"),
+        ("7", "I am 7"),
+        ("{file}:2", "I am s1"),
+    ],
+)
+def test_a_record_is_named_by_number_session_or_place(out, which, text):
+    (file,) = Path(out).glob("*.jsonl")
+    assert first_text(show(out, which.format(file=file.name))) == text
+
+
+@pytest.mark.parametrize(
+    ("which", "problem"),
+    [
+        ("4", "there is no record 4; it has 3"),
+        ("0", "there is no record 0; it has 3"),
+        ("s", r"several sessions begin with 's': 's1', 's2'; give more of the id"),
+        ("t", "there is no record 't'; its records are named by number, FILE:ROW or the id of the session"),
+    ],
+)
+def test_what_names_no_record_is_an_error(out, which, problem):
+    with pytest.raises(UsageError, match=problem):
+        show(out, which)
+
+
+def test_a_session_without_a_record_says_why(here):
+    write_log(here / "logs/a.jsonl", log_line("Hi", session_id="long-id"))
+    write_log(here / "logs/b.jsonl", log_line("Ho", session_id="other", tools=[tool()]))
+    convert("logs", "out", Options(anonymize=False, drop=("no-tools",)))
+    with pytest.raises(UsageError, match=r"session 'long-id' has no record \(filtered\)"):
+        show("out", "long")
+
+
+def lines(messages, tools=(), **options):
+    held = conversation.StoredRecord(list(messages), list(tools))
+    return [(line.kind, line.text) for line in conversation.lines(held, **options)]
+
+
+def test_a_conversation_shows_reasoning_texts_media_calls_and_results():
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": 1}'}}
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "See"}, image]},
+        {"role": "assistant", "content": "I look.", "reasoning_content": "Hm.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a\nb"},
+    ]
+    assert lines(messages, [tool("look")]) == [
+        ("role", "[0] user"),
+        ("text", "    See"),
+        ("more", "    (image_url, 69 bytes)"),
+        ("role", "[1] assistant"),
+        ("reasoning", "    Hm."),
+        ("text", "    I look."),
+        ("call", '    look {"at": 1}'),
+        ("role", "[2] tool c1"),
+        ("result", "    a"),
+        ("result", "    b"),
+        ("role", "1 tool"),
+        ("text", "    look"),
+    ]
+
+
+def test_long_texts_are_folded_and_the_rest_is_counted():
+    folded = lines([{"role": "tool", "content": LONG}])
+    assert len(folded) == 1 + 3 + 1
+    shown = sum(len(text) - 4 for kind, text in folded if kind == "result")
+    without_feeds = sum(map(len, LONG.split("\n")))
+    assert folded[-1] == ("more", f"    … {without_feeds - shown:,} characters more (--unfold)")
+    whole = lines([{"role": "tool", "content": LONG}], unfold=True)
+    assert "\n".join(text[4:] for _, text in whole[1:]) == LONG
+
+
+def test_nothing_in_a_record_controls_the_terminal():
+    hostile = "\x1b[31mred\x07 \u202egnp.exe\r"
+    call = {"id": hostile, "type": "function", "function": {"name": hostile, "arguments": hostile}}
+    messages = [
+        {"role": hostile, "name": hostile, "content": hostile},
+        {"role": "assistant", "content": hostile, "reasoning_content": hostile, "tool_calls": [call]},
+    ]
+    for kind, text in lines(messages, [tool(hostile)], unfold=True):
+        assert text.isprintable(), (kind, text)
+
+
+def test_records_with_calls_in_texts_are_shown_with_their_calls(here):
+    call = '<tool_call>\n{"name": "look", "arguments": {"at": 1}}\n</tool_call>'
+    row = {
+        "conversations": [{"from": "human", "value": "Look"}, {"from": "gpt", "value": f"Yes.\n{call}"}],
+        "tools": "[]",
+    }
+    Path("data.jsonl").write_text(json.dumps(row) + "\n")
+    shown = list(conversation.lines(show("data.jsonl", "1").held))
+    assert ("call", '    look {"at":1}') in shown
