@@ -114,10 +114,10 @@ def section(few: Took, many: Took, sessions: int) -> str:
     return f"""{BEGIN}
 ## Soak
 
-`make soak` converts {sessions:,} small sessions, 1 % of which are broken in {len(WAYS)} ways, and fails unless every
-good session is written once, every broken one has the fate below, and all lines and bytes are accounted for. On
-{os.cpu_count()} cores, Python {sys.version.split()[0]}, with as many workers; what grows is the list of logs, by
-{grown:,} bytes for each of them:
+`make soak` converts {sessions:,} small sessions, and breaks 1 % of them in {len(WAYS)} ways. It fails unless the run
+writes every good session once, gives every broken one the fate below, and accounts for all lines and bytes. These are
+the figures on {os.cpu_count()} cores with as many workers, and Python {sys.version.split()[0]}. What grows is the list
+of logs, by {grown:,} bytes for each of them:
 
 | sessions | logs | time | most memory of a process |
 |---|---|---|---|
