@@ -16,24 +16,26 @@ from bench.goals import Results, middle
 
 _HEAD = """# Performance
 
-Written by `make bench`, which makes its logs from fixed seeds, holds the records of chatsquash to those of the naive
-converter byte for byte (those of other formats to what the same sessions give in OpenAI's form), and then times whole
-processes in turns. Times are the median of {rounds} rounds (fewer where a round takes long), peaks their maximum. CPU
-is the seconds, of user and system, that all processes of a run take; ratios of it are the median over the rounds.
-chatsquash runs with everything on that is on by default. {base} is that revision of the code, with the same packages;
-*pure* is chatsquash without what is compiled (`CHATSQUASH_PURE=1`). *naive* is `bench/naive.py`: one process, every
-line parsed with orjson, nothing checked, cleaned or anonymised (`bench/naive_files.py` for files of agents). *wc* is
-`wc -l` over the same files: what reading costs. All logs are in the page cache. 1 MB is a million bytes.
+`make bench` writes this page. It makes its logs from fixed seeds and holds the records of chatsquash to those of the
+naive converter byte for byte. It holds those of other formats to what the same sessions give in OpenAI's form. Then it
+times whole processes in turns. Times are the median of {rounds} rounds (fewer where a round takes long), peaks their
+maximum. CPU is the seconds, of user and system, that all processes of a run take; ratios of it are the median over the
+rounds. In all runs chatsquash does what it does by default.
+
+{base} is that revision of the code, with the same packages. *pure* is chatsquash without its compiled part
+(`CHATSQUASH_PURE=1`). *naive* is `bench/naive.py`, one process that parses every line with orjson, and checks, cleans
+and anonymises nothing (`bench/naive_files.py` for files of agents). *wc* is `wc -l` over the same files: what reading
+costs. All logs are in the page cache. 1 MB is a million bytes.
 """
 _LOGS = {
     "standard": "sessions of some 27 requests",
     "long": "sessions of 250 requests",
-    "real": "standard, as Goose would have it: its system prompt, an e-mail address in one message of ten, a tenth of "
-    "the results failed and some empty, information in the user's name in one session of twelve",
+    "real": "standard, as Goose would have it. It has Goose's system prompt, an e-mail address in one message of ten, "
+    "a tenth of the results failed and some empty. One session of twelve has information in the user's name",
     "tiny": "sessions of 2 requests",
     "spaced": "standard, as `json.dumps` spaces and escapes it",
-    "hostile": "standard, with a clock in the system prompt, `cache_control` on the last message, tools before "
-    "messages in half of the lines, and a history whose ids and order of keys are not those of the responses",
+    "hostile": "standard, with a clock in the system prompt and `cache_control` on the last message. Half of the lines "
+    "have tools before messages, and the history has other ids and another order of keys than the responses",
     "worst": "standard, with keys in random order (tools' too) and new ids in every request",
     "chat": "standard, fewer of them",
     **dict.fromkeys(BODIES, "chat, in the bodies of that format"),
@@ -44,17 +46,17 @@ _LOGS = {
     "long10": "long, ten times",
     "small": "one session of 2 requests",
 }
-_DIVISION = """Logs in as many folders as there are cores, each folder converted by a process of one worker that is
-pinned to one core, one after the other; the speed-up is what cores would gain that have nothing in common. It shows how
-evenly work divides and what each process costs to start, and leaves out what cores share: memory, disk and the process
-that joins the output.
+_DIVISION = """Here the logs lie in as many folders as there are cores. One process of one worker, pinned to one core,
+converts each folder, one after the other. The speed-up is what cores would gain that have nothing in common. It shows
+how evenly work divides and what each process costs to start. It leaves out what cores share: memory, disk and the
+process that joins the output.
 """
-_OPTIONS = """Runs of one worker over *{logs}*. An option is *dearer* if it costs more CPU seconds than at {base}, by
-more than {noise:.0%} of a run without options, which is what two runs of the same may differ by.
+_OPTIONS = """These are runs of one worker over *{logs}*. An option is *dearer* if it costs more CPU seconds than at
+{base}, by more than {noise:.0%} of a run without options. Two runs of the same may differ by that much.
 """
-_LENGTHS = """One session that only grows, of {least:,} to {most:,} requests. What is added is the last line; the log
-repeats it and has up to {times:,.0f} times its size. Of the CPU seconds beyond those that `wc` takes to read the log, a
-straight line over what was added explains {shares}.
+_LENGTHS = """One session only grows here, from {least:,} to {most:,} requests. What each adds is the last line; the log
+repeats it and has up to {times:,.0f} times its size. The CPU seconds count beyond those that `wc` takes to read the
+log. A straight line over what a session adds explains {shares}.
 """
 
 
