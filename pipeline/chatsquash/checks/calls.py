@@ -13,7 +13,7 @@ from chatsquash.text import counted, json_type, quoted
 
 @check("error", looks=("odd calls",))
 def tool_calls_not_list(view: View) -> Iterator[Fact]:
-    """Reported when an assistant's `tool_calls` is neither a list nor null: its calls cannot be read or trained on."""
+    """Reported when an assistant's `tool_calls` is neither a list nor null: nobody can read or train on its calls."""
     for at, items in _listed(view):
         if not isinstance(items, list):
             yield Fact(f"tool_calls is {json_type(items)}, not a list: correct the logger or leave the record out", at)
@@ -45,7 +45,7 @@ def tool_call_function(view: View) -> Iterator[Fact]:
 def tool_call_name(view: View) -> Iterator[Fact]:
     """Reported when a call's `function` has no name, or one that is no string or empty.
 
-    A model trained on it learns calls that nothing can run, and the message is not inlined.
+    A model trained on it learns calls that nothing can run, and the message keeps its native calls.
     """
     for call in view.once(exchanges).calls:
         if call.name is None and isinstance(function := call.given.get("function"), dict):
@@ -57,9 +57,9 @@ def tool_call_name(view: View) -> Iterator[Fact]:
 
 @check("warning", looks=("odd calls",))
 def tool_call_id(view: View) -> Iterator[Fact]:
-    """Reported when a call's `id` is missing or was used before in the record.
+    """Reported when a call's `id` is missing or stands at an earlier call of the record.
 
-    Results are matched to calls by id, so a trainer may pair them wrongly or refuse the record.
+    Trainers match results to calls by id, so one may pair them wrongly or refuse the record.
     """
     first: dict[str | bytes, int] = {}
     for call in view.once(exchanges).calls:
@@ -76,7 +76,7 @@ def tool_call_id(view: View) -> Iterator[Fact]:
 def undeclared_tool(view: View) -> Iterator[Fact]:
     """Reported once for every name that calls use and that no definition in `tools` has.
 
-    A model trained on it learns to call tools that it was never shown.
+    A model trained on it learns to call tools that it never saw.
     """
     called = view.once(exchanges).calls
     undeclared = {call.name for call in called} - view.tool_names
@@ -93,7 +93,7 @@ def undeclared_tool(view: View) -> Iterator[Fact]:
 def arguments_not_json(view: View) -> Iterator[Fact]:
     """Reported when a call's `arguments` are a string that does not parse to a JSON object.
 
-    A model trained on it learns broken calls; often the reply was cut off.
+    A model trained on it learns broken calls; often the reply broke off.
     """
     for call in view.once(exchanges).calls:
         function = call.given.get("function")
@@ -107,7 +107,7 @@ def arguments_not_json(view: View) -> Iterator[Fact]:
 def legacy_function_call(view: View) -> Iterator[Fact]:
     """Reported when an assistant message has a `function_call`, the form before `tool_calls`.
 
-    It stays as it was logged, and most chat templates pass over it: the call would be missing in training. An empty one
+    It stays as the log has it, and most chat templates pass over it. Training would lack the call. An empty one
     (`null`, `{}`) is no call.
     """
     for at, message in enumerate(view.messages):

@@ -19,7 +19,7 @@ _BESIDE = ("refusal", "audio", "images", *reasoning.MEMBERS)
 def wrong_content(view: View) -> Iterator[Fact]:
     """Reported when a message's content is no string, list or null, such as `5`, `true` or `{"a": 1}`.
 
-    Presets but `chat` leave the record out: what the message was to say is not guessed.
+    Presets but `chat` leave the record out, and do not guess what the message was to say.
     """
     for at, message in enumerate(view.messages):
         content: Any = message.get("content")

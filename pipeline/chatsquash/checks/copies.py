@@ -17,7 +17,10 @@ def second_copy(first: str) -> Fact:
 
 @rule("warning")
 def second_copy_differs(first: str, differs: int | None, unread: str = "") -> Fact:
-    """Reported when a log lies there twice, and the two differ or cannot be compared. The first one met counts."""
+    """Reported when a log lies there twice, and the two differ, or chatsquash cannot compare them.
+
+    The first one met counts.
+    """
     counts = f"not read, since {quoted(first)} counts"
     if differs is None:
         return Fact(f"{counts}, with which it cannot be compared ({escaped(unread)}): see which one is whole")

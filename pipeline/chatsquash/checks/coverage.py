@@ -48,10 +48,10 @@ def by_why(lost: Mapping[str, int]) -> list[str]:
 
 @rule("warning", kind="replies")
 def replies_lost(logged: int, held: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
-    """Reported when replies of a session are in none of its records: the numbers, by why, and options that keep them.
+    """Reported when replies of a session are in none of its records.
 
-    A session may hold several conversations: histories that were edited, compacted or rewound, sub-agents, requests of
-    the client's own. `--conversations all` writes a record for each.
+    It tells how many, why, and which options keep them. A session may hold several conversations: edited, compacted or
+    rewound histories, sub-agents, requests of the client's own. `--conversations all` writes a record for each.
     """
     missing = sum(lost.values())
     most_first = dict(sorted(lost.items(), key=lambda each: -each[1]))
@@ -78,7 +78,7 @@ def reasoning_withheld(count: int) -> Fact:
 def side_request_selected(kind: str) -> Fact:
     """Reported when the last longest request is none of the person's conversation: a title, a summary, a sub-agent's.
 
-    The record is made from it all the same. `--conversations main` takes the person's conversation.
+    chatsquash makes the record from it all the same. `--conversations main` takes the person's conversation.
     """
     what = "a sub-agent's request" if kind == "subagent" else "a request of the client's own"
     return Fact(f"the record is made from {what}: --conversations main takes the person's conversation")
@@ -95,9 +95,9 @@ def reasoning_restored(count: int) -> Fact:
 
 @rule("info", kind="replies")
 def context_restored(results: int, messages: int, replies: int) -> Fact:
-    """Reported when results that were emptied, or messages that were left out, are put back.
+    """Reported when chatsquash puts back emptied results, or messages that the client left out.
 
-    The replies to requests that lacked them did not see them when they were sampled.
+    The model wrote the replies to requests that lacked them without seeing them.
     """
     parts = [counted(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
     lacked = counted(replies, "reply", "replies")

@@ -15,8 +15,8 @@ OF_TOOLS = frozenset(("no-tools", "calls-without-tools", "undeclared-tool"))
 def source_without_tools(source: str, records: int) -> Fact:
     """Reported once for each format whose files have no definitions of tools, about all of its records together.
 
-    Most agents keep none. What follows from that, `no-tools`, `calls-without-tools` and `undeclared-tool`, is then
-    reported for none of these sessions, and `--drop` finds nothing to drop for it.
+    Most agents keep none. What follows from that, `no-tools`, `calls-without-tools` and `undeclared-tool`, then comes
+    for none of these sessions, and `--drop` finds nothing to drop for it.
     """
     seen = f"{counted(records, 'record')} of {source} without tools, since its files hold no definitions of any"
     return Fact(f"{seen}: add them where calls are trained on")
@@ -34,19 +34,19 @@ def loss_not_read(flag: str, trainers: Sequence[str]) -> Fact:
 
 @rule("info")
 def filtered(option: str, why: str) -> Fact:
-    """Reported when an option filters a session.
+    """Reported when an option filters a session, so that it gets no record.
 
-    That is `--min-turns`, `--max-turns`, `--max-chars`, `--drop` or `--only-model`, and, of a file with other sessions
-    that are wanted, `--since` or `--until`. Its record is not written.
+    That is `--min-turns`, `--max-turns`, `--max-chars`, `--drop` or `--only-model`. In a file with other sessions that
+    you want, it is also `--since` or `--until`.
     """
     return Fact(f"filtered by {option}: {escaped(why)}")
 
 
 @rule("info")
 def duplicate_record(first: str, how: str = "exact", share: float = 1) -> Fact:
-    """Reported when a record is left out since another one stands for it, as `--duplicates` says; that one is named.
+    """Reported when another record stands for one, as `--duplicates` says.
 
-    By default in a dataset folder, that is one that is equal byte for byte.
+    chatsquash leaves the one out and names the other. By default in a dataset folder, the two are equal byte for byte.
     """
     of = f"that of {escaped(first)}, which is written"
     if how == "exact":
@@ -63,9 +63,9 @@ def duplicate_record(first: str, how: str = "exact", share: float = 1) -> Fact:
 def divided_session(how: str, file: str) -> Fact:
     """Reported when a session has the id of one in another file, or goes on from it, or that from this one.
 
-    By default each file has sessions of its own, so a conversation that was logged in two becomes two records, of which
-    the later holds much of the earlier. `--sessions-by chain` makes one session of both. Only the first request and the
-    last reply of a session are looked at.
+    By default each file has sessions of its own, so a conversation in two files becomes two records, of which the later
+    holds much of the earlier. `--sessions-by chain` makes one session of both. The check looks only at the first
+    request and the last reply of a session.
     """
     return Fact(f"{how} {escaped(file)}: --sessions-by chain makes one session of both")
 
@@ -74,7 +74,7 @@ def divided_session(how: str, file: str) -> Fact:
 def split_leak(split: str, other: str, first: str) -> Fact:
     """Reported when a record has the system prompt and the first user message of one in another split.
 
-    What is learned from the one then helps with the other, so a validation loss looks better than it is.
+    What the model learns from the one then helps with the other, so a validation loss looks better than it is.
     `--split-by prompt` keeps them together.
     """
     return Fact(
@@ -84,7 +84,7 @@ def split_leak(split: str, other: str, first: str) -> Fact:
 
 @rule("warning")
 def empty_split(split: str, records: int) -> Fact:
-    """Reported when a split that was asked for has no records. It gets no file, and the card does not name it."""
+    """Reported when a split that you asked for has no records. It gets no file, and the card does not name it."""
     return Fact(f"the split {quoted(split)} has none of {records:,} records: give it more, or try another --seed")
 
 
@@ -92,8 +92,8 @@ def empty_split(split: str, records: int) -> Fact:
 def split_share(split: str, share: float, records: int, total: int, largest: tuple[int, str, str]) -> Fact:
     """Reported when a split has a fifth more or fewer records than its share, though it should have 20 groups or more.
 
-    What `--split-by` names is never divided, so large groups decide how many records a split has. The largest one is
-    named.
+    No group of `--split-by` is ever in two splits, so large groups decide how many records a split has. The finding
+    names the largest one.
     """
     held, where, first = largest
     seen = f"{quoted(split)} has {records:,} of {total:,} records, {records / total:.2%} and not {share:.2%}"

@@ -38,7 +38,7 @@ def unknown_role(view: View) -> Iterator[Fact]:
 
 @check("info", kind="record", looks=("no tools",))
 def no_tools(view: View) -> Iterator[Fact]:
-    """Reported when `tools` is empty and nothing is called, as in plain chat."""
+    """Reported when `tools` is empty and the record has no calls, as in plain chat."""
     if not view.tools and not view.once(call_counts):
         yield Fact("the record defines no tools: if the session had some, the logger leaves request.tools out")
 
@@ -47,7 +47,7 @@ def no_tools(view: View) -> Iterator[Fact]:
 def calls_without_tools(view: View) -> Iterator[Fact]:
     """Reported when `tools` is empty and the record calls tools all the same.
 
-    A model trained on calls without definitions learns to call tools that it was never shown.
+    A model trained on calls without definitions learns to call tools that it never saw.
     """
     if not view.tools and view.once(call_counts):
         yield Fact("the record calls tools and defines none: see whether the logger leaves request.tools out")
@@ -75,7 +75,7 @@ def tool_name(view: View) -> Iterator[Fact]:
 def tool_description(view: View) -> Iterator[Fact]:
     """Reported when the `description` of a definition is missing, empty or no text.
 
-    The model is then trained to guess from its name what a tool is for.
+    The model then learns to guess from its name what a tool is for.
     """
     for index, tool in _told(view):
         description = tool.get("description")
@@ -96,7 +96,7 @@ def tool_parameters(view: View) -> Iterator[Fact]:
 def tool_parameters_missing(view: View) -> Iterator[Fact]:
     """Reported when a definition of a function has no `parameters`.
 
-    The model is then trained on calls whose arguments are described nowhere.
+    The model then trains on calls whose arguments nothing describes.
     """
     for index, tool in _functions(view):
         if "parameters" not in tool:

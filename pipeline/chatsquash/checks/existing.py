@@ -31,7 +31,7 @@ def address_left(count: int, at: int | None) -> Fact:
 def private_found(kind: str, count: int, at: int | None) -> Fact:
     """Reported by `chatsquash check --redact KINDS` for phone numbers, IP addresses, names and paths of users.
 
-    Once for each kind, at the first message with it; the value is never told. `secret-found` tells of secrets,
+    Once for each kind, at the first message with it, and never with the value. `secret-found` tells of secrets,
     `address-left` of e-mail addresses.
     """
     named = kind.lower().replace("_", " ")
@@ -40,7 +40,7 @@ def private_found(kind: str, count: int, at: int | None) -> Fact:
 
 @rule("error")
 def unsearched_line(reason: str) -> Fact:
-    """Reported by `chatsquash redact` when a line is no JSON, so that it cannot be searched: it is left out."""
+    """Reported by `chatsquash redact` when a line is no JSON. It cannot search the line, and leaves it out."""
     return Fact(f"the line is left out, {escaped(reason)}: what cannot be searched is not written")
 
 
@@ -48,7 +48,7 @@ def unsearched_line(reason: str) -> Fact:
 def eval_overlap(place: str, words: int, messages: int, at: int) -> Fact:
     """Reported by `chatsquash check --against EVALSET` for records that share 13 words in a row with a row of that.
 
-    Words are compared in lower case and without punctuation. Training on such a record makes the evaluation worthless.
+    It compares words in lower case and without punctuation. Training on such a record makes the evaluation worthless.
     """
     more = f", and {counted(messages - 1, 'message')} behind it with others" if messages > 1 else ""
     return Fact(f"the message shares {words} words in a row with {escaped(place)}{more}", at)

@@ -27,8 +27,8 @@ def not_read(kinds: Mapping[str, int]) -> Fact:
 def missing_parent(how: str, count: int) -> Fact:
     """Reported when lines of Claude Code name a line before them that their file does not have.
 
-    Where a line could not be read, the one behind it goes on from the line before it. Else a conversation begins there,
-    without what stood before.
+    Where chatsquash could not read a line, the one behind it goes on from the line before it. Else a conversation
+    begins there, without what stood before.
     """
     if how == "unreadable":
         return Fact(f"{counted(count, 'line')} behind one that cannot be read: the record lacks what that said")
@@ -40,6 +40,6 @@ def client_text(kind: str, count: int) -> Fact:
     """Reported when messages hold what Claude Code wrote in the user's name, with the kind of it.
 
     These are echoes of commands, what commands printed, interruptions and reminders. They stay in the record, since the
-    model was given them, unless `--cleanup claude-code` takes them out.
+    model saw them, unless `--cleanup claude-code` takes them out.
     """
     return Fact(f"messages with what the client wrote, {kind}, {count:,} (--cleanup claude-code takes it out)")

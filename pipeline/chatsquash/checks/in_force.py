@@ -12,8 +12,8 @@ from chatsquash.text import counted, quoted
 def tool_conflict(name: str, first_line: int, line: int, *, kept: Literal["first", "last", "each"] = "first") -> Fact:
     """Reported when a tool's definition changes during a session.
 
-    The first one is kept in the record, with `--tools last` the last, of a custom tool each of them. Calls made under
-    another definition may not fit it; `--check-arguments` holds each call to the one it was made under.
+    The record keeps the first one, with `--tools last` the last, of a custom tool each of them. Calls made under
+    another definition may not fit it; `--check-arguments` holds each call to the one of its time.
     """
     where = f"line {line} defines {quoted(name)} otherwise than line {first_line}"
     what = "each definition" if kept == "each" else f"the {kept} definition"

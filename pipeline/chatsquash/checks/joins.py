@@ -8,7 +8,7 @@ from chatsquash.text import counted
 
 @rule("info")
 def joined(files: int, both: int, alone: int) -> Fact:
-    """Reported when a gateway's session is joined with an agent's files of it, as `--join` asks.
+    """Reported when `--join` joins a gateway's session with an agent's files of it.
 
     Its tree then has the kinds of conversations that these files tell, and the replies that they alone have.
     """

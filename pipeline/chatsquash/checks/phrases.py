@@ -20,8 +20,8 @@ _PLAIN = re.compile(r"[ !#-;=-\[\]-~]*")
 def flagged_phrase(phrase: str, count: int, at: int) -> Fact:
     """Reported once for every phrase of `--flag-phrase` that messages hold, in any case, at the first of them.
 
-    By default that is `context limit was reached`, which tells of a conversation that was cut. Content, reasoning and
-    calls are looked at. Phrases that are named replace it, and a blank one is none.
+    By default that is `context limit was reached`, which tells of a conversation that was cut. The check looks at
+    content, reasoning and calls. Phrases that you name replace it, and a blank one is none.
     """
     messages = counted(count, "message")
     return Fact(f"{quoted(phrase)} stands in {messages}: see whether the record should be trained on", at)

@@ -10,8 +10,8 @@ from chatsquash.text import counted
 def secret_found(kind: str, count: int, at: int | None, option: str = "--redact secrets replaces") -> Fact:
     """Reported when a secret stands in a record: a key, a token or a password, once for each kind.
 
-    The value is never told; its line is that of the entry which the record is made from. `--redact secrets` replaces
-    it.
+    The finding never tells the value. Its line is that of the entry from which the record comes. `--redact secrets`
+    replaces it.
     """
     named = kind.lower().replace("_", " ")
     return Fact(f"{counted(count, 'secret')} found ({named}): {option} {'it' if count == 1 else 'them'}", at)
@@ -21,12 +21,12 @@ def secret_found(kind: str, count: int, at: int | None, option: str = "--redact 
 def placeholder_in_reply(count: int, at: int | None, hint: str = ": --loss has these not trained on") -> Fact:
     """Reported when a placeholder stands for a secret in replies, and nothing in the record says not to train on these.
 
-    With `--loss` such a reply is not trained on.
+    With `--loss` the trainer passes over such a reply.
     """
     return Fact(f"{counted(count, 'reply', 'replies')} with a placeholder for a secret{hint}", at)
 
 
 @rule("error")
 def redaction_failed(why: str, what: str = "session") -> Fact:
-    """Reported when a text cannot be searched for what is to be replaced: nothing of its session is written."""
+    """Reported when chatsquash cannot search a text for what it has to replace. It writes nothing of the session."""
     return Fact(f"a text cannot be searched for private data ({why}): nothing of the {what} is written")

@@ -10,15 +10,15 @@ from chatsquash.text import counted, escaped, quoted
 
 @rule("error")
 def bad_line(reason: str) -> Fact:
-    """Reported when a line is no JSON object. The line is left out, `reports/rejected.jsonl` says where it is."""
+    """Reported when a line is no JSON object. chatsquash leaves it out; `reports/rejected.jsonl` says where it is."""
     return Fact(f"the line is left out, {escaped(reason)}: see reports/rejected.jsonl")
 
 
 @rule("error")
 def bad_entry(reason: str) -> Fact:
-    """Reported when a JSON object lacks what an entry needs, which is named.
+    """Reported when a JSON object lacks what an entry needs.
 
-    The line is left out, `reports/rejected.jsonl` says where it is.
+    The finding names that. chatsquash leaves the line out, and `reports/rejected.jsonl` says where it is.
     """
     return Fact(f"the entry is left out, {escaped(reason)}: see reports/rejected.jsonl")
 
@@ -27,8 +27,8 @@ def bad_entry(reason: str) -> Fact:
 def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bool) -> Fact:
     """Reported when a file holds more than one `session_id`: the record would mix sessions.
 
-    The session is left out, also with `--on-invalid keep`: `--sessions-by id` makes a session of the lines of each id.
-    Only with `--on-invalid keep` and `--sessions-by file` the file is converted as one session, and this is a warning.
+    chatsquash leaves the session out, also with `--on-invalid keep`. `--sessions-by id` makes a session of the lines of
+    each id. Only `--on-invalid keep` with `--sessions-by file` converts the file as one session, and this is a warning.
     """
     seen = f"session_id is {quoted(other_id)}, line {first_line} has {quoted(first_id)}"
     if merge:
@@ -40,7 +40,7 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
 def timestamp_order(earlier_line: int, keep: bool) -> Fact:
     """Reported when an entry is earlier than the one before it: the last snapshot may not be the last one.
 
-    The session is left out; with `--on-invalid keep` it is converted in file order and this is a warning.
+    chatsquash leaves the session out. `--on-invalid keep` converts it in file order, and this is a warning.
     """
     seen = f"timestamp is earlier than line {earlier_line}"
     if keep:
@@ -50,7 +50,7 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
 
 @rule("warning")
 def equal_timestamps(count: int) -> Fact:
-    """Reported when entries have the time of the entry before them. They are taken in file order."""
+    """Reported when entries have the time of the entry before them. chatsquash takes them in file order."""
     return Fact(f"{_entries(count)} with the time of the one before, file order counts: log finer times to be sure")
 
 
@@ -62,13 +62,13 @@ def missing_session_id(count: int) -> Fact:
 
 @rule("warning")
 def missing_timestamp(count: int) -> Fact:
-    """Reported when entries have no readable time. They are taken in file order, which nothing then confirms."""
+    """Reported when entries have no readable time. chatsquash takes them in file order, which nothing confirms."""
     return Fact(f"no readable timestamp in {_entries(count)}, file order counts: log ISO 8601 or epoch times")
 
 
 @rule("warning")
 def naive_timestamp(count: int) -> Fact:
-    """Reported when times have no time zone. They are read as UTC, so the day of a record may be off by one."""
+    """Reported when times have no time zone. chatsquash reads them as UTC, so the day of a record may be off by one."""
     return Fact(f"no time zone in the timestamp of {_entries(count)}, read as UTC: log an offset or Z")
 
 
@@ -83,16 +83,19 @@ def wrong_type(what: str, seen: str, count: int) -> Fact:
 
 @rule("error")
 def unknown_format(instead: str) -> Fact:
-    """Reported when a log is of no known format, or of two at once. No record is written for it.
+    """Reported when a log is of no known format, or of two at once.
 
-    The text names what was seen and what is known.
+    It gets no record. The text names what chatsquash saw and what it knows.
     """
     return Fact(f"no log that can be read, {escaped(instead)}: --from names a format, chatsquash formats lists them")
 
 
 @rule("warning")
 def mixed_formats(most: str, other: str, count: int) -> Fact:
-    """Reported when lines of a log have another format or envelope than its first lines. Each is read by its own."""
+    """Reported when lines of a log have another format or envelope than its first lines.
+
+    chatsquash reads each line by its own.
+    """
     there = "another envelope" if most == other else f"the format {other}"
     return Fact(f"{_entries(count)} with {there} in a log of {most}, read as such: see whether logs got mixed up")
 
@@ -108,7 +111,7 @@ def missing_history(count: int) -> Fact:
 
 @rule("warning")
 def other_conversations(count: int) -> Fact:
-    """Reported when a document holds several conversations and is converted as one session: the first is the record.
+    """Reported when a document holds several conversations and counts as one session: the first is the record.
 
     That is what `--sessions-by file` asks for.
     """
@@ -123,7 +126,7 @@ def hosted_tools(count: int) -> Fact:
 
 @rule("warning")
 def stream_cut() -> Fact:
-    """Reported when the reply was streamed and the stream ended early. The record has what arrived."""
+    """Reported when the stream of a reply ended early. The record has what arrived."""
     return Fact("the stream of the reply was cut, what arrived is converted: see whether it should be trained on")
 
 
@@ -131,7 +134,7 @@ def stream_cut() -> Fact:
 def not_held(kinds: Mapping[str, int], at: int | None) -> Fact:
     """Reported when a message has blocks that OpenAI chat has no place for, such as calls of hosted tools.
 
-    They are left out of the record, so the text may speak of what is not there.
+    The record lacks them, so the text may speak of what is not there.
     """
     blocks = ", ".join(f"{count} {quoted(kind)}" for kind, count in kinds.items())
     return Fact(f"left out, since chat messages have no place for them: {blocks}", at)
@@ -156,7 +159,7 @@ def unrelated_requests(count: int) -> Fact:
 
 @rule("info")
 def reordered(count: int) -> Fact:
-    """Reported when lines stood behind later ones and were put in the order of their times.
+    """Reported when lines stood behind later ones, and chatsquash put them in the order of their times.
 
     `--conversations main` and `all` and `--sessions-by chain` take the lines of a session so. Lines of equal times stay
     as they stood.
@@ -169,8 +172,8 @@ def reordered(count: int) -> Fact:
 def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages: int) -> Fact:
     """Reported when the last entry has fewer messages than an earlier one.
 
-    The record is made from the last entry that has the most; what came after it, often a side request, is not trained
-    on. With `--conversations main` or `all`, reported only where the last entry begins anew for no known reason, and
+    chatsquash makes the record from the last entry that has the most. The record lacks what came after it, often a side
+    request. `--conversations main` and `all` report it only where the last entry begins anew for no known reason, and
     no record holds its reply.
     """
     last = f"line {last_line} has {counted(last_messages, 'message')}"
@@ -180,13 +183,13 @@ def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages
 
 @rule("warning")
 def missing_reply(why: str) -> Fact:
-    """Reported when the entry that is converted has no reply. The record then ends with the request."""
+    """Reported when the chosen entry has no reply. The record then ends with the request."""
     return Fact(f"no reply is appended, {escaped(why)}: see whether the record should end with the request")
 
 
 @rule("warning")
 def extra_choices(count: int) -> Fact:
-    """Reported when the response has more than one choice. Only the first is trained on."""
+    """Reported when the response has more than one choice. The record has only the first."""
     return Fact(f"the response has {counted(count, 'choice')}, the first is converted: the others stay in the log")
 
 
@@ -201,7 +204,7 @@ def reply_truncated() -> Fact:
 
 @rule("error")
 def empty_session(entries_seen: int, rejected: int) -> Fact:
-    """Reported when a session has no usable entry, or none left after cleaning. No record is written for it."""
+    """Reported when a session has no usable entry, or none left after cleaning. It gets no record."""
     if entries_seen == 0:
         why = "see why its lines were left out" if rejected else "it is empty, see whether its logger ran"
         return Fact(f"the log has no usable entry, so there is no record: {why}")
@@ -211,16 +214,19 @@ def empty_session(entries_seen: int, rejected: int) -> Fact:
 
 @rule("error")
 def unreadable_log(reason: str) -> Fact:
-    """Reported when a log cannot be opened, read to its end, or held in memory. The session is left out."""
+    """Reported when chatsquash cannot open a log, read it to its end, or hold it in memory.
+
+    It leaves the session out.
+    """
     return Fact(f"the log cannot be read ({escaped(reason)}): check the file and its permissions")
 
 
 @rule("error")
 def cut_short(reason: str) -> Fact:
-    """Reported when a compressed log ends early, is damaged, or expands beyond the bounds.
+    """Reported when a compressed log ends early, has damage, or expands beyond the bounds.
 
-    And when more lines of a log cannot be read than `--max-rejected` allows. What was whole up to there is converted;
-    the exit code says that something is missing.
+    And when a log has more unreadable lines than `--max-rejected` allows. chatsquash converts what was whole up to
+    there, and the exit code says that something is missing.
     """
     return Fact(f"the log is read up to where that ended, {escaped(reason)}: see whether there is a better copy")
 
@@ -238,8 +244,8 @@ def no_exchange(what: str, count: int) -> Fact:
 def cut_by_logger(what: str, count: int) -> Fact:
     """Reported when whoever wrote the log cut what it held: at a number of bytes, or with a mark in its place.
 
-    What the model was given or said is not known there. Presets other than `chat` leave the session out, unless
-    `--keep-cut` keeps it. What a tool cut of its own result is no such cut, since the model saw it so.
+    Nobody knows what the model read or said there. Presets other than `chat` leave the session out, unless `--keep-cut`
+    keeps it. What a tool cut of its own result is no such cut, since the model saw it so.
     """
     times = f", {count:,} times" if count > 1 else ""
     return Fact(f"the logger cut {escaped(what)}{times}: see whether it can log more (--keep-cut keeps the session)")
@@ -247,18 +253,18 @@ def cut_by_logger(what: str, count: int) -> Fact:
 
 @rule("error")
 def lost_worker(how: str) -> Fact:
-    """Reported when the process that converts a session is killed, and again when it has that session alone.
+    """Reported when the process that converts a session dies, and does so again with that session alone.
 
-    The session is left out. Most often there was too little memory for it.
+    The run leaves the session out. Most often there was too little memory for it.
     """
     return Fact(f"the log is left out, {how}: see whether there is enough memory for it, and convert again")
 
 
 @rule("warning")
 def changed_log(how: str) -> Fact:
-    """Reported when a log grew, shrank, vanished or was written to after it was found.
+    """Reported when a log grew, shrank or vanished after chatsquash found it, or somebody wrote to it.
 
-    Of one that grew, the whole lines that it had then are read. The next run reads it again.
+    Of one that grew, chatsquash reads the whole lines that it had then. The next run reads it again.
     """
     return Fact(f"the log {how} while the run went on, what it was before is read: convert again when it is written")
 
@@ -279,9 +285,9 @@ def role_sequence(earlier_line: int, line: int, position: int, expected: str, se
 
 @rule("warning")
 def parts_dropped(kinds: Mapping[str, int], at: int | None) -> Fact:
-    """Reported when calls are inlined and a content list has parts that cannot become text, such as images.
+    """Reported when calls become text and a content list has parts that cannot, such as images.
 
-    They are missing in the record, so the text may speak of what the model cannot see.
+    The record lacks them, so the text may speak of what the model cannot see.
     """
     parts = ", ".join(f"{count} {quoted(kind)}" for kind, count in kinds.items())
     return Fact(f"parts that are no text are left out: {parts} (--no-json-tool-calls keeps them)", at)
@@ -297,7 +303,7 @@ def number_changed(spellings: Sequence[str], count: int) -> Fact:
 
 @rule("info")
 def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
-    """Reported when cleaning changed the session, with the count of each rule. The record has what was left."""
+    """Reported when cleaning changed the session, with the count of each rule. The record has the rest."""
     rules = ", ".join(f"{escaped(name)} {count}" for name, count in counts.items())
     how = "--no-cleanup-goose" if by_default else "--no-cleanup-goose without --cleanup"
     return Fact(f"cleaning changed the session: {rules} ({how} leaves it as logged)")
@@ -305,7 +311,7 @@ def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
 
 @rule("info")
 def file_not_read(what: str, count: int) -> Fact:
-    """Reported when what lies beside the session logs is passed over, by its suffix or because it is no file."""
+    """Reported when chatsquash passes over what lies beside the logs, by its suffix or because it is no file."""
     again = {
         "same file again": "each file is converted once, under its first name",
         "earlier output": "name the folder itself to read what is in it",

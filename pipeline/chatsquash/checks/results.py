@@ -61,7 +61,7 @@ def _reasons(result: Result, call: Call | None) -> Iterator[tuple[Literal["faile
 def tool_result_failed(view: View) -> Iterator[Fact]:
     """Reported when a tool result says that its call failed, see "failed" below.
 
-    The model is then trained on a call that did not work.
+    The model then trains on a call that did not work.
     """
     yield from _not_retried(view, "failed")
 
@@ -70,7 +70,7 @@ def tool_result_failed(view: View) -> Iterator[Fact]:
 def tool_result_empty(view: View) -> Iterator[Fact]:
     """Reported when a call's result has no image or other part and no text but white space.
 
-    The model is then trained to go on from nothing.
+    The model then learns to go on from nothing.
     """
     yield from _not_retried(view, "empty")
 
@@ -83,7 +83,7 @@ def tool_result_missing(view: View) -> Iterator[Fact]:
 
 @check("info", looks=("bad results", "unmatched results"))
 def tool_result_retried(view: View) -> Iterator[Fact]:
-    """Reported when a result failed, is empty or is missing, and the call was retried with success.
+    """Reported when a result failed, is empty or is missing, and a retry of the call succeeded.
 
     It is then none of `tool-result-failed`, `tool-result-empty` and `tool-result-missing`.
     """
@@ -108,7 +108,7 @@ def unanswered_call(view: View) -> Iterator[Fact]:
 def tool_result_without_call(view: View) -> Iterator[Fact]:
     """Reported when a tool result answers no call of its block, or stands in no block.
 
-    The model would be trained on results out of nowhere, and most chat templates refuse them.
+    The model would train on results out of nowhere, and most chat templates refuse them.
     """
     found = view.once(exchanges)
     for result in found.strays:

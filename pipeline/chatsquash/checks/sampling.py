@@ -8,7 +8,7 @@ from chatsquash.text import counted
 
 @rule("error", kind="replies")
 def no_sample(logged: int) -> Fact:
-    """Reported when a session has no reply that is to be trained on, so that `--samples` gives nothing of it.
+    """Reported when a session has no reply to train on, so that `--samples` gives nothing of it.
 
     Its replies broke off or are errors, or its file does not say which messages a model gave.
     """
@@ -18,13 +18,13 @@ def no_sample(logged: int) -> Fact:
 
 @rule("error", kind="replies")
 def joined_reply() -> Fact:
-    """Reported when a reply stands in one message with what another one says, so that it cannot be trained on alone."""
+    """Reported when a reply stands in one message with what another one says, so that no sample has it alone."""
     return Fact("the reply shares its message with another one: leave out --merge-consecutive")
 
 
 @rule("error", kind="replies")
 def not_rendered(problem: str) -> Fact:
-    """Reported when the template of `--samples auto` cannot render what a reply was sampled behind, or the reply."""
+    """Reported when the template of `--samples auto` cannot render a reply, or what the model saw before it."""
     return Fact(f"the template raises {problem}")
 
 
@@ -32,7 +32,7 @@ def not_rendered(problem: str) -> Fact:
 def context_not_held(count: int) -> Fact:
     """Reported when the rendering of a sample does not begin with what the template gives at inference.
 
-    Such a reply is trained on in a sample of its own, but not behind the very text that the model saw.
+    Such a reply has a sample of its own, but does not stand there behind the very text that the model saw.
     """
     told = f"the rendering of {counted(count, 'reply', 'replies')}"
     return Fact(f"{told} does not begin with what the template gives as prompt of the same request")
@@ -50,5 +50,5 @@ def cut_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
 
 @rule("info", kind="replies")
 def sent_context() -> Fact:
-    """Reported when `--restore` is given with `--samples`: what was restored is context that the model had not."""
+    """Reported when `--restore` stands beside `--samples`: it would restore context that the model had not."""
     return Fact("the samples have the context that was sent, so --restore puts nothing back")

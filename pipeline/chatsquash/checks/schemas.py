@@ -34,10 +34,10 @@ _TOLD = {"required": "property", "additionalProperties": "unexpected", "type": "
 
 @check("warning", kind="arguments")
 def arguments_invalid(view: View) -> Iterator[Fact]:
-    """Reported when the arguments of a call do not fit the definition that held when it was made.
+    """Reported when the arguments of a call do not fit the definition of its time.
 
-    The first place that does not fit is named, and the rule of the schema. In a log that is the definition that the
-    request had which the call replied to, else that of the record.
+    The finding names the first place that does not fit, and the rule of the schema. In a log the definition is that of
+    the request to which the call replied, else that of the record.
     """
     for call, wrong in view.once(_held).wrong:
         told = f"arguments of {quoted(call.name)} do not fit its definition, {wrong}"
@@ -46,10 +46,10 @@ def arguments_invalid(view: View) -> Iterator[Fact]:
 
 @check("info", kind="arguments")
 def arguments_unchecked(view: View) -> Iterator[Fact]:
-    """Reported once for every tool with arguments that are not held to its definition, and why.
+    """Reported once for every tool with arguments that chatsquash does not hold to its definition, and why.
 
-    Such as a schema that is none, refers to what is elsewhere, has a pattern that does not take linear time, or is too
-    large, and arguments that are.
+    The schema is none, refers to what is elsewhere, or has a pattern that does not take linear time. Or the schema or
+    the arguments are too large.
     """
     for name, (at, why) in view.once(_held).unchecked.items():
         yield Fact(f"arguments of {quoted(name)} are not checked: {why}", at)

@@ -19,9 +19,9 @@ def no_assistant_turn() -> Fact:
 
 @rule("error")
 def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
-    """Reported when a preset wants arguments as an object and they are none. The record is left out.
+    """Reported when a preset wants arguments as an object and they are none.
 
-    What the call was to be is not guessed.
+    It leaves the record out, and does not guess the call.
     """
     return Fact(f"arguments of {quoted(name)} are {seen}, not a JSON object: --preset openai keeps them as text", at)
 
@@ -30,14 +30,14 @@ def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
 def integer_too_large(spelled: str) -> Fact:
     """Reported when a number beyond 64 bits would be a number in a record of a preset, or of a dataset folder.
 
-    The record is left out, since loading one such number fails for the whole dataset.
+    The dataset goes without the record, since loading one such number fails for the whole dataset.
     """
     return Fact(f"the integer {quoted(spelled)} is beyond 64 bits, which loaders refuse: log it as a string")
 
 
 @rule("error")
 def lone_surrogate(text: str) -> Fact:
-    """Reported when a text has half of a UTF-16 pair, which no loader gives back. The record is left out."""
+    """Reported when a text has half of a UTF-16 pair, which no loader gives back. chatsquash leaves the record out."""
     return Fact(f"a lone surrogate in {quoted(text)}: see where the logger cuts texts")
 
 
@@ -45,17 +45,18 @@ def lone_surrogate(text: str) -> Fact:
 def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
     """Reported when a call has no result before the assistant goes on, or a result has no such call before it.
 
-    Presets for training want each result right behind its call, so the record is left out; for a call without a result
-    `--unpaired` says otherwise.
+    Presets for training want each result right behind its call, so they leave the record out. For a call without a
+    result `--unpaired` says otherwise.
     """
     return Fact(f"{escaped(what)}: {hint}--preset chat keeps it", at)
 
 
 @rule("error")
 def media_dropped(what: str, at: int) -> Fact:
-    """Reported when a preset has no place for an image, a sound, a film or a file. The record is left out.
+    """Reported when a preset has no place for an image, a sound, a film or a file.
 
-    Without what the assistant was shown, its answer would be made up. `--media` says otherwise.
+    It leaves the record out, since the answer would come from nowhere without what the assistant saw. `--media` says
+    otherwise.
     """
     hint = "--media drop leaves it out of the record, --media keep with --preset hf keeps images that the log holds"
     return Fact(f"{escaped(what)}: {hint}, --preset chat keeps all", at)
@@ -63,10 +64,10 @@ def media_dropped(what: str, at: int) -> Fact:
 
 @rule("warning")
 def user_behind_result(count: int, at: int | None = None) -> Fact:
-    """Reported when messages of the user stand right behind the result of a call, in a shape that is so trained on.
+    """Reported when messages of the user stand right behind the result of a call, in a shape that trainers read so.
 
-    ms-swift deletes the record and goes on, torchtune stops, and LLaMA-Factory passes over it. Others take it.
-    `--bridge-results join` puts what the user says behind the text of the result.
+    Of these, ms-swift deletes the record and goes on, torchtune stops, and LLaMA-Factory passes over it. Others take
+    it. `--bridge-results join` puts what the user says behind the text of the result.
     """
     where = f"{counted(count, 'message')} of the user right behind a result"
     fails = "ms-swift deletes such a record, torchtune stops, LLaMA-Factory passes over it"
@@ -77,20 +78,20 @@ def user_behind_result(count: int, at: int | None = None) -> Fact:
 def shape_not_held(what: str, at: int | None, hint: str = "") -> Fact:
     """Reported when a message or a definition is of a form that the preset has no place for, such as another role.
 
-    The record is left out.
+    It leaves the record out.
     """
     return Fact(f"{escaped(what)}, which the preset cannot hold: {hint}--preset chat keeps it", at)
 
 
 @rule("warning")
 def shape_dropped(kinds: Mapping[str, int]) -> Fact:
-    """Reported when a preset has no place for something in a record, such as a refusal. The rest is written."""
+    """Reported when a preset has no place for something in a record, such as a refusal. The record has the rest."""
     return Fact(f"the preset has no place for: {_listed(kinds)} (--preset chat keeps them)")
 
 
 @rule("info")
 def shape_changed(kinds: Mapping[str, int]) -> Fact:
-    """Reported when a preset or a modifier says something otherwise than it was logged."""
+    """Reported when a preset or a modifier says something otherwise than the log."""
     return Fact(f"changed to fit: {_listed(kinds)}")
 
 
@@ -98,7 +99,7 @@ def shape_changed(kinds: Mapping[str, int]) -> Fact:
 def float_rounded(spellings: Sequence[str], count: int) -> Fact:
     """Reported when the loader of Hugging Face datasets gives back a neighbour of a number, as it parses JSON in haste.
 
-    The file has the number as it was logged.
+    The file has the number of the log.
     """
     some = ", ".join(spellings[:3]) + (", …" if count > 3 else "")
     return Fact(f"{counted(count, 'number')} that datasets rounds when it loads them: {some} (log them as strings)")

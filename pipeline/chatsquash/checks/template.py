@@ -63,8 +63,9 @@ class Trial(NamedTuple):
 def template_error(trial: Trial) -> Iterator[Fact]:
     """Reported when the template raises an exception: training stops, or the trainer leaves the record out.
 
-    So it is where rendering the record takes more than `--render-time` or `--render-memory`, and once for a template
-    that is given up, since 20 records took over a tenth of that time: those behind them are not rendered.
+    So it is where rendering the record takes more than `--render-time` or `--render-memory`. It also comes once for a
+    template that the check gives up, since 20 records took over a tenth of that time. The check does not render those
+    behind them.
     """
     if trial.text is None:
         yield Fact(f"the template raises {escaped(trial.problem)}")
@@ -72,7 +73,7 @@ def template_error(trial: Trial) -> Iterator[Fact]:
 
 @check("error", "template")
 def template_tool_lost(trial: Trial) -> Iterator[Fact]:
-    """Reported when definitions of tools do not appear: the model learns to call tools that it was never shown."""
+    """Reported when definitions of tools do not appear: the model learns to call tools that it never saw."""
     if lost := trial.lost_of("tool"):
         definitions = counted(len(lost), "definition")
         yield Fact(f"{definitions} of tools missing in the rendering: {_names(lost)}")
@@ -86,7 +87,7 @@ _PARTS: dict[Kind, str] = {"property": "names of arguments", "enum": "values of 
 def template_definition_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when parts of a definition do not appear: names of arguments at any depth, values of `enum`, `$defs`.
 
-    The model learns arguments that it was never shown. Of a definition the first 20 parts are looked for.
+    The model learns arguments that it never saw. The check looks for the first 20 parts of a definition.
     """
     gone = {place.at for place in trial.lost_of("tool")}
     lost = [place for place in trial.lost_of(*_PARTS) if place.at not in gone]
@@ -158,7 +159,7 @@ def template_python(trial: Trial) -> Iterator[Fact]:
 def template_null(trial: Trial) -> Iterator[Fact]:
     """Reported when a null, or missing content, becomes the word `None` or an exception.
 
-    Before 5.23, transformers passed nulls of messages on to the template; both ways are tried.
+    Before 5.23, transformers passed nulls of messages on to the template; the check tries both ways.
     """
     for text in trial.nulls:
         yield Fact(escaped(text))
@@ -168,7 +169,7 @@ def template_null(trial: Trial) -> Iterator[Fact]:
 def template_tools_flat(trial: Trial) -> Iterator[Fact]:
     """Reported when tools without `{"type": "function", "function": ...}` around them give another text than with it.
 
-    Models were trained with the wrapped form.
+    Models know the wrapped form from their training.
     """
     if trial.flat:
         yield Fact("tools that are not wrapped print otherwise than the wrapped ones that models are trained with")
