@@ -110,7 +110,7 @@ def _version(context: click.Context, _: click.Parameter, is_asked: bool) -> None
 def cli(context: click.Context) -> None:
     """Turn directories of LLM session logs into fine-tuning datasets.
 
-    Every option can be set by a variable: CHATSQUASH_ and its name, as in CHATSQUASH_ON_INVALID=keep.
+    A variable can set each option: CHATSQUASH_ and its name, as in CHATSQUASH_ON_INVALID=keep.
     """
     if context.invoked_subcommand is not None:
         return
@@ -130,7 +130,7 @@ _output = option(
     default="out",
     show_default=True,
     metavar="DIR",
-    help="Folder for records and reports, or its URL.",
+    help="The folder, or the URL, to write records and reports to.",
 )
 _single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
 _DECIDING = (
@@ -151,20 +151,20 @@ _TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "
 def _telling(run: Any) -> Any:
     """What a run says on the screen."""
     as_json = option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
-    quiet = option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+    quiet = option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
     verbose = option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
     fail_on = option(
         "--fail-on",
         multiple=True,
         metavar="CODE,...",
-        help="Findings, or error for all that are one, with which to exit with 3, in place of what is left out.",
+        help="Exit with 3 if one of these findings is made (error: any error), and not for what is left out.",
     )
     progress = option(
         "--progress",
         type=click.Choice(["auto", "json"]),
         default="auto",
         show_default=True,
-        help="How progress is told: a bar on a terminal, else a line every 30 s; or JSON lines.",
+        help="auto shows progress as a bar on a terminal, else as a line every 30 s; json prints JSON lines.",
     )
     return as_json(quiet(verbose(progress(fail_on(run)))))
 
@@ -173,7 +173,7 @@ def _telling(run: Any) -> Any:
 @argument("logs", nargs=-1, metavar="LOGS...")
 @_output
 @option("--agent", "agents", multiple=True, metavar="NAME", help="Convert what this agent keeps on this machine.")
-@option("--shard", metavar="K/N", help="Convert one shard of those that chatsquash shards made; no LOGS.")
+@option("--shard", metavar="K/N", help="Convert this shard of those that chatsquash shards made. Takes no LOGS.")
 @options(*_DECIDING)
 @_single_file
 @options(*_TAKING, "run")
@@ -182,8 +182,8 @@ def _telling(run: Any) -> Any:
 def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None, **given: Any) -> int:
     """Convert session logs (folders, files, globs or URLs) into a dataset, one record per session.
 
-    Exits with 0 when all was written, 3 when a session or a line was left out or there is no record at all, 1 when
-    it was stopped, 2 when it could not start.
+    Exits with 0 when it wrote everything, 3 when it left out a session or a line or wrote no record at all, 1 when
+    something stopped it, 2 when it could not start.
     """
     from chatsquash.platform import collect_less
     from chatsquash.run.engines import engine
@@ -213,10 +213,10 @@ def _kept(agents: tuple[str, ...]) -> list[str]:
 @cli.command(epilog="Example: chatsquash sources")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def sources(*, as_json: bool) -> None:
-    """List what agents keep on this machine, with the command that converts it.
+    """List the sessions that agents keep on this machine, with the command that converts them.
 
-    Looks at names, sizes and times alone; no file of an agent is opened but the settings of Claude Code, which say when
-    it deletes sessions.
+    Looks only at names, sizes and times. The one file that it opens is the settings of Claude Code, which say when
+    Claude Code deletes sessions.
     """
     from chatsquash.run import kept
 
@@ -269,15 +269,17 @@ def _told(done: Any, given: dict[str, Any], complete: bool | None = None) -> int
 @cli.command(cls=Command, epilog="Example: chatsquash shards logs --shards 8 --output out")
 @argument("logs", nargs=-1, required=True)
 @_output
-@option("--shards", "-n", "count", type=click.IntRange(min=1), required=True, metavar="N", help="How many.")
+@option(
+    "--shards", "-n", "count", type=click.IntRange(min=1), required=True, metavar="N", help="How many shards to make."
+)
 @options(*_DECIDING)
 @_single_file
 @options(*_TAKING, "strict", "force", "replace")
 def shards(logs: tuple[str, ...], *, count: int, **given: Any) -> None:
-    """Divide session logs into shards, to be converted on several machines with these options, and merged.
+    """Divide session logs into shards that several machines convert with these options.
 
-    Each machine sees LOGS and the output folder under the same paths. Next: chatsquash convert --shard K/N, for each K
-    from 1 on, and chatsquash merge at the end.
+    Every machine has to see LOGS and the output folder under the same paths. Next, run chatsquash convert --shard K/N
+    for each K from 1 to N, and chatsquash merge at the end.
     """
     from chatsquash.run.shards.divide import divide
 
@@ -288,10 +290,15 @@ def shards(logs: tuple[str, ...], *, count: int, **given: Any) -> None:
 
 @cli.command(cls=Command, epilog="Example: chatsquash merge out")
 @argument("output", metavar="OUT")
-@option("--anonymize-key-file", "key_file", metavar="FILE", help="The key of the shards, where paths are replaced.")
+@option(
+    "--anonymize-key-file",
+    "key_file",
+    metavar="FILE",
+    help="The file with the key of the shards, if they replaced paths.",
+)
 @_telling
 def merge(output: str, *, key_file: str | None, **given: Any) -> int:
-    """Write the dataset of all shards of an output folder, which is that of one run on one machine.
+    """Write the dataset of all shards of an output folder: the same as one run on one machine writes.
 
     Exits as convert does.
     """
@@ -311,19 +318,24 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
 @cli.command(cls=Command, epilog="Example: chatsquash check out --template chat.jinja")
 @argument("datasets", nargs=-1, required=True)
 @option("--template", metavar="FILE", help="Also render every record with this chat template.")
-@option("--for", "trainer", metavar="TRAINER", help="Render as axolotl, oumi or trl, installed beside, would with it.")
-@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
+@option(
+    "--for", "trainer", metavar="TRAINER", help="Render it as axolotl, oumi or trl does, which has to be installed."
+)
+@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print how the N-th record renders.")
 @rendering
-@option("--against", multiple=True, metavar="EVALSET", help="Report records that share 13 words in a row with this.")
+@option(
+    "--against", multiple=True, metavar="EVALSET", help="Report records that share 13 words in a row with this set."
+)
 @options("flag_phrase", "check_arguments")
 @option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
 @click_privacy.finding
-@option("--json", "as_json", is_flag=True, help="Print findings as JSON lines.")
+@option("--json", "as_json", is_flag=True, help="Print the findings as JSON lines.")
 def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
-    """Check the records of datasets, JSONL or Parquet, files or folders of them; calls may be native or inlined.
+    """Check the records of datasets: JSONL or Parquet files, or folders of them, with native or inlined calls.
 
     Prints the findings, and their counts by code on standard error. Exits with 3 when one of them is an error, or is
-    what --redact names. FILE is a .jinja file, a tokenizer_config.json, a chat_template.json or the folder of a model.
+    what --redact names. The FILE of --template is a .jinja file, a tokenizer_config.json, a chat_template.json or a
+    model's folder.
     """
     from collections import Counter
     from itertools import chain
@@ -385,14 +397,14 @@ def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
 
 @cli.command(cls=Command, epilog="Example: chatsquash stats out")
 @argument("datasets", nargs=-1, required=True)
-@option("--tokenizer", metavar="FILE", help="Also count tokens: a tokenizer.json, or the folder of a model.")
-@option("--template", metavar="FILE", help="Count the tokens of what this chat template makes of a record.")
+@option("--tokenizer", metavar="FILE", help="Also count tokens, with a tokenizer.json or that of a model's folder.")
+@option("--template", metavar="FILE", help="Count the tokens of records as this chat template renders them.")
 @rendering
 @option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
 def stats(
     datasets: tuple[str, ...], *, tokenizer: str | None, template: str | None, as_json: bool, **render: Any
 ) -> int:
-    """Count what is in datasets, JSONL or Parquet, files or folders of them: turns, lengths, tools, duplicates.
+    """Count turns, lengths, tools and duplicates in datasets: JSONL or Parquet files, or folders of them.
 
     Exits with 3 when a line is no record.
     """
@@ -447,12 +459,12 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
 @argument("output", metavar="OUT")
 @argument("given", nargs=-1, metavar="[LOGS]...")
 @option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
-@option("--anonymize-key-file", "key_file", metavar="FILE", help="With LOGS: the key of the run.")
+@option("--anonymize-key-file", "key_file", metavar="FILE", help="With LOGS: the file with the key of the run.")
 def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | None) -> int:
     """Compare an output folder, or its URL, with its run.json: the hash of every file, counts and sums.
 
-    LOGS, as they were given to convert, are needed with --logs where their paths were replaced. Prints what does not
-    agree. Exits with 3 when something does not.
+    Where the run replaced the paths of logs, --logs needs LOGS as you gave them to convert. Prints every difference,
+    and exits with 3 when there is one.
     """
     from chatsquash.redact.keys import load_key
     from chatsquash.run.verify import verify as run
@@ -476,13 +488,13 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
 @cli.command(cls=Command, epilog="Example: chatsquash push out hf://datasets/me/agents --dry-run")
 @argument("output", metavar="OUT")
 @argument("dataset", metavar="hf://datasets/OWNER/NAME[@BRANCH]")
-@option("--public", is_flag=True, help="To a dataset that everybody can read; without it, to a private one.")
-@option("--dry-run", is_flag=True, help="Only show what would be sent.")
-@option("--yes", "-y", is_flag=True, help="Do not ask.")
+@option("--public", is_flag=True, help="Send to a dataset that everybody can read, not to a private one.")
+@option("--dry-run", is_flag=True, help="Only show what push would send.")
+@option("--yes", "-y", is_flag=True, help="Send without asking.")
 def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -> int:
     """Send a dataset folder to the Hugging Face Hub: its card, data and images, and nothing else of OUT.
 
-    Shows what it would send, and asks. What the Hub has is not sent again, and the dataset changes at once, by one
+    Shows what it would send, and asks. Sends only what the Hub does not have yet, and changes the dataset by one
     commit. A new dataset is private.
     """
     from chatsquash.report.progress import Bar
@@ -513,7 +525,9 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
 @options("cleaning", "reading", "bounds")
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
 @option(
-    "--definitions", is_flag=True, help="Only print definitions and system prompt, for --tools-file and --system-file."
+    "--definitions",
+    is_flag=True,
+    help="Only print tool definitions and system prompts, for --tools-file and --system-file.",
 )
 def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, **given: Any) -> None:
     """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did."""
@@ -534,30 +548,39 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, **given:
 
 @cli.command(cls=Command, epilog="Example: chatsquash translate chat.json --to anthropic --output chats")
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
-@option("--to", required=True, metavar="FORMAT", help="The format to write.")
-@option("--from", "from_format", metavar="FORMAT", help="The format of all inputs.  [default: told by each]")
+@option("--to", required=True, metavar="FORMAT", help="Write this format.")
+@option("--from", "from_format", metavar="FORMAT", help="Read all inputs as this format.  [default: told by each]")
 @option(
-    "--output", "-o", required=True, metavar="OUT", help="The folder, the file if it ends in .jsonl, or - to print."
+    "--output",
+    "-o",
+    required=True,
+    metavar="OUT",
+    help="Write to this folder, or to one file if it ends in .jsonl; - prints.",
 )
-@option("--all-branches", is_flag=True, help="Of a history also the branches that others go on from.")
-@option("--jsonl", is_flag=True, help="One line per conversation, in one file.")
-@option("--lossless", is_flag=True, help="Write nothing where something would be lost.")
-@option("--sendable", is_flag=True, help="Fit what is written to what the service takes.")
+@option("--all-branches", is_flag=True, help="Also write the branches of a history that others continue.")
+@option("--jsonl", is_flag=True, help="Write one file with a line for each conversation.")
+@option("--lossless", is_flag=True, help="Write nothing if something would be lost.")
+@option("--sendable", is_flag=True, help="Change conversations so that the service accepts them.")
 @option(
     "--foreign-reasoning",
     type=click.Choice(["drop", "text"]),
-    help="With --sendable: reasoning that the service has not signed goes, or is text.  [default: drop]",
+    help="With --sendable: drop reasoning that the service did not sign, or write it as text.  [default: drop]",
 )
-@option("--anonymize/--no-anonymize", default=False, help="Replace e-mail addresses by pseudonyms.")
+@option("--anonymize/--no-anonymize", default=False, help="Replace e-mail addresses with pseudonyms.")
 @click_privacy.replacing
-@option("--workers", type=click.IntRange(min=1), help="Processes.  [default: the cores]")
-@option("--force", is_flag=True, help="Replace files that are there.")
-@option("--quiet", "-q", is_flag=True, help="No progress, and do not say what was lost.")
+@option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many processes translate at the same time.  [default: the cores]",
+)
+@option("--force", is_flag=True, help="Replace files that exist.")
+@option("--quiet", "-q", is_flag=True, help="Print neither progress nor what was lost.")
 def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: bool, **given: Any) -> int:
     """Translate conversations (histories, records, sessions) from one format to another.
 
-    IN are files, folders or globs, or - for standard input. What is not read and what the format cannot hold is left
-    out, and said. Exits with 3 when a line or a file could not be read.
+    IN are files, folders or globs, or - for standard input. Leaves out what it cannot read and what the format cannot
+    hold, and says so. Exits with 3 when it could not read a line or a file.
     """
     from chatsquash.platform import cores
     from chatsquash.report.progress import Bar
@@ -577,17 +600,21 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
 @cli.command(cls=Command, epilog="Example: chatsquash redact data.jsonl --output clean --redact secrets")
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
 @option(
-    "--output", "-o", required=True, metavar="OUT", help="The folder, or the file where IN is one and OUT is named so."
+    "--output",
+    "-o",
+    required=True,
+    metavar="OUT",
+    help="Write to this folder; or to a file, if IN is one and OUT has its suffix.",
 )
 @click_privacy.replacing
 @options("write_known")
-@option("--force", is_flag=True, help="Replace files that are there.")
-@option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+@option("--force", is_flag=True, help="Replace files that exist.")
+@option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
 def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **given: Any) -> int:
-    """Write datasets, JSONL or Parquet, once more with placeholders in the place of what is private.
+    """Copy datasets, JSONL or Parquet, with placeholders for what is private.
 
-    IN are files, folders or globs. Records keep their shape, their order and their files. A record that cannot be
-    searched is left out, and said. Exits with 3 when one was left out.
+    IN are files, folders or globs. Records keep their shape, their order and their files. Leaves out a record that it
+    cannot search, says so, and exits with 3.
     """
     from chatsquash.report import findings as report
     from chatsquash.report.progress import Bar
@@ -608,7 +635,7 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
 
 @cli.command(epilog="Example: chatsquash formats")
 def formats() -> None:
-    """List the formats, the documents and the envelopes that are read and written."""
+    """List the formats, documents and envelopes that chatsquash reads and writes."""
     from chatsquash.run.formats import as_text
 
     click.echo(as_text())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
 _MAKERS = "makers_of_parameters"
-_TAKES = "{} that rendering a record may take."
+_TAKES = "Give up a record whose rendering takes more {}."
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
@@ -87,8 +87,8 @@ _PROFILE, _SHOW, _FILE = "settings_profile", "shows_settings", "chatsquash.setti
 
 def _of_settings() -> list[click.Option]:
     """The options on settings."""
-    told = "Take these settings of chatsquash.toml before the others."
-    shows = "Show every option that is in force and where it comes from, and do nothing."
+    told = "Prefer the settings of this profile in chatsquash.toml."
+    shows = "Show the value of every option and where it comes from, and do nothing else."
     return [
         _Option(["--profile", _PROFILE], metavar="NAME", help=told),
         _Option(["--show-config", _SHOW], is_flag=True, help=shows),
@@ -225,8 +225,8 @@ def rendering(run: _Run) -> _Run:
     """The options that bound what a chat template may take."""
     bound = partial(option, show_default=True)
     least = click.IntRange(min=1)
-    time = bound("--render-time", type=least, default=10, metavar="SECONDS", help=_TAKES.format("Time"))
-    memory = bound("--render-memory", type=_Size(), default="1GB", metavar="SIZE", help=_TAKES.format("Memory"))
+    time = bound("--render-time", type=least, default=10, metavar="SECONDS", help=_TAKES.format("time"))
+    memory = bound("--render-memory", type=_Size(), default="1GB", metavar="SIZE", help=_TAKES.format("memory"))
     return time(memory(run))
 
 

@@ -72,7 +72,7 @@ _OF_CHECKS = ("record", "tools", "native", "inlined")
 _CHECKED_WHILE_READ = {"role-sequence", "vendor-form"}
 _EXAMPLES = (("globs", "draft*"), ("texts", "rate limit"))
 """What a tuple holds, and one of it: of other options, and of those that hold texts."""
-_RESTORED = "`--restore {}` with {}; `--restore results` gives what else was taken out"
+_RESTORED = "`--restore {}` with {}; `--restore results` puts back the rest"
 _SHARES = "train=0.98,validation=0.02"
 PAIRS = (
     Pair(
@@ -105,7 +105,7 @@ PAIRS = (
         "restored_loss",
         "samples",
         _is_not("session"),
-        "`--restored-loss` with `--samples`, which have the context that was sent",
+        "`--restored-loss` with `--samples`, which have the context that the client sent",
     ),
     Pair("restored_loss", "loss", _is("none"), "`--restored-loss` without `--loss`", "weight"),
     Pair("loss_skip_failed", "loss", _is("none"), "`--loss-skip-failed` without `--loss`", "weight"),
@@ -156,7 +156,7 @@ PAIRS = (
         "drop",
         "integrity_analysis",
         _is(False),
-        "`--drop` with `--no-integrity-analysis`, of a code that is found by checking records",
+        "`--drop` with `--no-integrity-analysis`, of a code that only the checks of records find",
         rest=_looked_for,
     ),
     Pair(

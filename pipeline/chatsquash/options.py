@@ -122,57 +122,93 @@ _run = partial(option, group="run", decides="nothing")
 class Options:
     """What the user asked of a conversion; the defaults are the command's. ``run.json`` has them in this order."""
 
-    cleanup_goose: bool = option(True, "Remove what Goose puts around a conversation.", group="cleaning")
+    cleanup_goose: bool = option(
+        True,
+        "Remove the texts that Goose itself adds to a conversation: its info messages, its system prompt, "
+        "empty replies and title requests.",
+        group="cleaning",
+    )
     cleanup: tuple[str, ...] = option(
         (),
-        "Also remove what this agent puts around a conversation, as in claude-code; for several, once each.",
+        "Also remove the texts that this agent writes in the user's name, as in claude-code. For several "
+        "agents, give it once each.",
         group="cleaning",
         choices_of=("chatsquash.stages.cleaning._sets",),
         metavar="AGENT",
     )
     on_invalid: OnInvalid = option(
         "skip",
-        "A session whose clock goes back or whose id changes: leave it out, convert it (one with two ids only with "
-        "--sessions-by file), or stop.",
+        "A session whose clock goes back or whose id changes: skip leaves it out, keep converts it (with two "
+        "ids only under --sessions-by file), abort ends the run.",
         group="sessions",
     )
-    keep_cut: bool = option(False, "Let presets have sessions of which the logger cut something.", group="sessions")
-    json_tool_calls: bool = option(False, "Write calls as <tool_call> text.", group="sessions", short="-j/-J")
+    keep_cut: bool = option(
+        False,
+        "Let presets write sessions whose texts the logger cut off. chat always writes them.",
+        group="sessions",
+    )
+    json_tool_calls: bool = option(
+        False, "Write tool calls into the text, as <tool_call> elements.", group="sessions", short="-j/-J"
+    )
     reasoning: Reasoning = option(
-        "keep", "Reasoning: leave it in its field, write it as <think> text, or remove it.", group="sessions"
+        "keep",
+        "keep leaves reasoning in a member of its own, inline writes it into the text as <think>, drop removes it.",
+        group="sessions",
     )
     preset: str = _shape(
         "chat",
-        "The shape of the records: as specified, or as a family of trainers wants it.",
+        "The shape of the records. chat is the one that this project specifies; each other one suits a family"
+        " of trainers.",
         choices_of=("chatsquash.records.presets",),
     )
-    system: System = _shape("keep", "System messages.")
+    system: System = _shape("keep", "keep writes system messages, drop leaves them out.")
     tools: Tools = _shape(
-        "first", "Definitions of one name: the first or the last; or the first, and only of tools that are called."
+        "first",
+        "Of several definitions of one tool keep the first or the last; used keeps the first, and only of "
+        "tools that the record calls.",
     )
     merge_consecutive: bool = _shape(False, "Join messages of one role that follow each other.")
     split_parallel: bool = _shape(False, "Give each of several calls in a message a message of its own.")
-    split_text_and_calls: bool = _shape(False, "Give text beside calls a message of its own.")
-    drop_text_beside_calls: bool = _shape(False, "Leave out text beside calls.")
+    split_text_and_calls: bool = _shape(False, "Give the text that stands beside calls a message of its own.")
+    drop_text_beside_calls: bool = _shape(False, "Leave out the text that stands beside calls.")
     bridge_results: BridgeResults = _shape(
-        "keep", "What the user says right behind a result: a message of its own, or a part of the result."
+        "keep",
+        "Where the user speaks right after a tool result: keep writes a user message, join adds the text to "
+        "the result.",
     )
-    enums: Enums = _shape("keep", "Values of enum in definitions: as logged, or as texts.")
-    tool_ids: ToolIds = _shape("keep", "Ids of calls: as logged, or nine letters and digits.")
+    enums: Enums = _shape(
+        "keep", "keep leaves the values of enum in tool definitions as logged, text writes each as a string."
+    )
+    tool_ids: ToolIds = _shape(
+        "keep", "keep leaves the ids of tool calls as logged, short9 replaces them with nine letters and digits."
+    )
     media: Media = _shape(
-        "refuse", "Images, sounds and files: no record, one without them, or images beside it (--preset hf)."
+        "refuse",
+        "Images, sounds and files: refuse leaves the record out, drop writes it without them, keep writes "
+        "images beside it (with --preset hf).",
     )
-    keep: Keep = _shape("none", "What responses say of tokens, as a member of their messages (--preset hf).")
-    unpaired: Unpaired = _shape("refuse", "A call without a result: no record, one that ends before it, or a result.")
-    unpaired_text: str | None = _shape(None, "What such a result says.", metavar="TEXT", usually="[no result]")
+    keep: Keep = _shape(
+        "none", "logprobs writes what responses say of their tokens as a member of the messages (with --preset hf)."
+    )
+    unpaired: Unpaired = _shape(
+        "refuse",
+        "A call without a result: refuse leaves the record out, cut ends it before that call, close adds a result.",
+    )
+    unpaired_text: str | None = _shape(
+        None, "The text of the result that --unpaired close adds.", metavar="TEXT", usually="[no result]"
+    )
     """``None``: ``NO_RESULT`` of ``records.presets``."""
-    tools_file: bytes | None = _supplied(None, "Definitions for logs that have none.")
+    tools_file: bytes | None = _supplied(
+        None, "Tool definitions for logs that have none, as inspect --definitions prints them."
+    )
     """What the file holds, as in ``stages.supplied``."""
-    system_file: bytes | None = _supplied(None, "A system prompt for logs that have none.")
+    system_file: bytes | None = _supplied(
+        None, "A system prompt for logs that have none, as inspect --definitions prints it."
+    )
     """What the file holds."""
     from_format: str | None = option(
         None,
-        "The format of all logs.",
+        "Read all logs as this format.",
         group="reading",
         choices_of=("chatsquash.formats", "chatsquash.formats.documents"),
         metavar="FORMAT",
@@ -181,62 +217,82 @@ class Options:
     )
     sessions_by: SessionsBy | None = option(
         None,
-        "What is a session: a file, lines with one id, or requests that go on from one another, in whatever files.",
+        "A session is all of a file; or the lines with one id; or a chain of requests that continue each "
+        "other, in whatever files.",
         group="reading",
         usually="file; id for logs known to mix sessions",
     )
     join: bool = option(
         False,
-        "Make one session of a gateway's log and the agent's own file of it; --conversations last is main then.",
+        "Make one session of a gateway's log and the agent's own file about it. --conversations last then means main.",
         group="sessions",
     )
     conversations: Conversations = option(
         "last",
-        "Which conversations of a session: the one in its last longest request, the person's, or a record for each.",
+        "Write one conversation of each session: last is that of its last longest request, main the user's "
+        "own. Or write all.",
         group="sessions",
     )
-    subagents: bool = option(True, "Write those of sub-agents, too, with --conversations all.", group="sessions")
-    side: bool = option(True, "Write requests of the client's own, too, with --conversations all.", group="sessions")
+    subagents: bool = option(
+        True, "With --conversations all, also write the conversations of sub-agents.", group="sessions"
+    )
+    side: bool = option(
+        True, "With --conversations all, also write what the client asked for itself, such as titles.", group="sessions"
+    )
     restore: Restore = option(
-        "none", "What the client took out of the history, and the log still has, put back.", group="sessions"
+        "none",
+        "Put back what the client took out of the history and the log still has: reasoning, results, or all.",
+        group="sessions",
     )
-    loss: Loss = _session("none", "A member of each assistant message that says whether it is to be trained on.")
+    loss: Loss = _session(
+        "none", "Add a member of this name to each assistant message. It says whether to train on the message."
+    )
     restored_loss: int = _session(
-        0, "Train on replies that did not see what is restored: 0 or 1.", least=0, most=1, why_most="for yes"
+        0,
+        "1 also trains on replies whose requests lacked what --restore put back.",
+        least=0,
+        most=1,
+        why_most="for yes",
     )
-    loss_skip_failed: bool = _session(False, "Do not train on calls that failed and were then corrected.")
+    loss_skip_failed: bool = _session(False, "Do not train on calls that failed and that the model then corrected.")
     samples: Samples = _sample(
         "session",
-        "What becomes a sample: a conversation; each reply behind what was sent to get it; or as many replies as stand "
-        "behind just that where the --template renders them.",
+        "session writes one sample a conversation; reply one for each reply, with what the model was sent "
+        "before it; auto as few as --template allows without changing that.",
     )
     sample_shape: SampleShape | None = _sample(
         None,
-        "How such a sample says what is trained on: as prompt and completion, or by a member of its messages.",
+        "How a sample of a reply says what to train on: as prompt and completion, or by a member of its messages.",
         usually="by preset",
     )
     pairs: Pairs = _sample(
         "none",
-        "Also write pairs of a preferred and another reply to one request: those that were logged; or also those of a "
-        "failed call and its correction.",
+        "Also write pairs of a preferred and a rejected reply to one request: those in the logs; or, with "
+        "counterfactual, also a failed call and its correction.",
     )
     template: bytes | None = _sample(
         None,
-        "The chat template of the model, for --samples auto, and for what tokens are counted of: a file or its folder.",
+        "The model's chat template, a file or the folder of the model. --samples auto needs it; --tokenizer "
+        "counts tokens of what it renders.",
         metavar="MODEL",
         content=True,
     )
     """What ``templates.source.packed`` reads of it."""
     tokenizer: bytes | None = _sample(
-        None, "Count the tokens of records: a tokenizer.json, or the folder of a model.", metavar="FILE", content=True
+        None,
+        "Count the tokens of records with a tokenizer.json, or with that of a model's folder.",
+        metavar="FILE",
+        content=True,
     )
     """What ``templates.counting.packed`` reads of it."""
-    max_tokens: int | None = _sample(None, "Only records with at most so many tokens.", least=1)
-    too_long: TooLong = _sample("drop", "A record with more: none, or one without the exchanges at its end.")
-    anonymize: bool = option(True, "Replace e-mail addresses by pseudonyms.", group="addresses")
+    max_tokens: int | None = _sample(None, "Only write records with at most so many tokens.", least=1)
+    too_long: TooLong = _sample(
+        "drop", "A record with more tokens: drop leaves it out, cut leaves out the exchanges at its end."
+    )
+    anonymize: bool = option(True, "Replace e-mail addresses with pseudonyms.", group="addresses")
     anonymize_key: bytes | None = option(
         None,
-        "The key of the pseudonyms.",
+        "The file with the key of the pseudonyms.",
         group="addresses",
         metavar="FILE",
         named="--anonymize-key-file",
@@ -246,98 +302,136 @@ class Options:
     """The key itself; ``None``: that of the key file, see ``redact.keys``."""
     redact: str | None = _privacy(
         None,
-        "What placeholders take the place of: secrets (or secrets+kingfisher, with a second opinion), phones, ips, "
-        "paths, names:FILE, emails; or none.",
+        "Replace these with placeholders: secrets (or secrets+kingfisher, which adds a second scanner), "
+        "phones, ips, paths, names:FILE, emails; or none.",
         metavar="KINDS",
         usually="emails",
     )
-    redact_names: bytes | None = _privacy(None, "The same as --redact names:FILE.", metavar="FILE", content=True)
+    redact_names: bytes | None = _privacy(
+        None, "The file with the names, as in --redact names:FILE.", metavar="FILE", content=True
+    )
     redact_rules: bytes | None = _privacy(
-        None, "Rules of your own that find secrets, as TOML.", metavar="FILE", content=True
+        None, "Your own rules that find secrets, as TOML.", metavar="FILE", content=True
     )
     redact_pattern: tuple[str, ...] = _privacy(
-        (), "Also find what fits a pattern, in linear time.", metavar="NAME=REGEX"
+        (), "Also find what this pattern matches, in linear time.", metavar="NAME=REGEX"
     )
     redact_known: bytes | None = _privacy(
-        None, "Also find these values, or those with these hashes, wherever they stand.", metavar="FILE", content=True
+        None,
+        "Also find the values in this file, or those with its hashes, wherever they stand.",
+        metavar="FILE",
+        content=True,
     )
-    allow: bytes | None = _privacy(None, "Values that stay: plain, re:... or sha256:....", metavar="FILE", content=True)
-    deny: bytes | None = _privacy(None, "Values that are secrets, in the same form.", metavar="FILE", content=True)
+    allow: bytes | None = _privacy(
+        None,
+        "Pass over the values in this file. A line is a value, re:PATTERN or sha256:HASH.",
+        metavar="FILE",
+        content=True,
+    )
+    deny: bytes | None = _privacy(
+        None,
+        "Take the values in this file for secrets. Its lines are as for --allow.",
+        metavar="FILE",
+        content=True,
+    )
     phone_region: str | None = _privacy(
-        None, "The country of phone numbers without a country code, as in DE.", metavar="REGION"
+        None, "The country of phone numbers that have no country code, as in DE.", metavar="REGION"
     )
     write_known: str | None = _privacy(
-        None, "Write the hashes of the secrets found, for --redact-known.", metavar="FILE"
+        None, "Write the hashes of the secrets that are found here, for --redact-known.", metavar="FILE"
     )
     integrity_analysis: bool = option(True, "Check the records.", group="checks")
-    check_arguments: bool = option(False, "Hold the arguments of calls to the definitions.", group="checks")
-    group_by: GroupBy = option("date", "One file per what.", group="grouping", decides="output")
+    check_arguments: bool = option(
+        False, "Check whether the arguments of tool calls fit the tool definitions.", group="checks"
+    )
+    group_by: GroupBy = option(
+        "date", "Write one file a day, one a scenario, or one for all (none).", group="grouping", decides="output"
+    )
     tool_report: bool = _report(True, "Write reports on tool usage.")
     trace_replies: bool = option(
-        False, "Write what became of each logged reply to reports/replies.jsonl.", group="reports", on_card=False
+        False,
+        "Write reports/replies.jsonl, which says what became of each logged reply.",
+        group="reports",
+        on_card=False,
     )
-    keep_rejected: bool = _report(False, "Copy lines that cannot be read to the reports.")
-    workers: int = _run(1, "Processes.", least=1, usually="the cores")
-    full: bool = _run(False, "Convert all logs again, not only those that are new or changed.")
-    resume: bool = _run(False, "Go on with what an interrupted run finished.")
+    keep_rejected: bool = _report(False, "Copy lines that cannot be read to reports/rejected-lines.jsonl.")
+    workers: int = _run(1, "How many processes convert at the same time.", least=1, usually="the cores")
+    full: bool = _run(False, "Convert all logs, not only those that are new or changed since the last run.")
+    resume: bool = _run(False, "Continue an interrupted run, and keep what it finished.")
     strict: bool = _run(
         False, "Stop at the first session or line that would be left out.", decides="output", on_card=False
     )
-    force: bool = _run(False, "Write to a folder that holds other files; none of them is touched.")
-    replace: bool = _run(False, "Replace a result by that of other logs, or by one without records.")
-    follow_links: bool = option(False, "Look into linked folders, too.", group="links", decides="output")
-    since: str | None = _day(None, "Only sessions from this day on, YYYY-MM-DD.", metavar="DATE")
-    until: str | None = _day(None, "Only sessions up to this day.", metavar="DATE")
-    limit: int | None = _day(None, "At most so many sessions.", least=1)
+    force: bool = _run(False, "Write to a folder that holds other files. They stay as they are.")
+    replace: bool = _run(
+        False, "Replace the result in the folder, even if it is of other logs or this run makes no records."
+    )
+    follow_links: bool = option(False, "Also read linked folders.", group="links", decides="output")
+    since: str | None = _day(None, "Only convert sessions from this day on, YYYY-MM-DD.", metavar="DATE")
+    until: str | None = _day(None, "Only convert sessions up to this day, YYYY-MM-DD.", metavar="DATE")
+    limit: int | None = _day(None, "Convert at most so many sessions.", least=1)
     format: Packing | None = _dataset(
-        None, "Write a dataset folder with files of this kind.", usually="jsonl where other options ask for a folder"
+        None, "Write a dataset folder, with files of this kind.", usually="jsonl where other options ask for a folder"
     )
     """``None``: grouped files."""
     shard_size: int | None = _dataset(
-        None, "Text in one file of a dataset folder.", least=1, metavar="SIZE", usually="256MB"
+        None, "How much text a file of a dataset folder holds.", least=1, metavar="SIZE", usually="256MB"
     )
-    split: str | None = _dataset(None, "Divide the dataset, as in train=0.98,validation=0.02.", metavar="SHARES")
+    split: str | None = _dataset(
+        None, "Divide the dataset into splits, as in train=0.98,validation=0.02.", metavar="SHARES"
+    )
     """``None``: all is ``train``."""
     split_by: SplitBy = _dataset(
-        "prompt", "What is not divided: what begins with one prompt, a session, a scenario, a day, or what is alike."
+        "prompt",
+        "Keep in one split: what begins with the same prompt; what is of one session, scenario or day; or "
+        "what is alike (cluster).",
     )
-    seed: int = _dataset(0, "The seed of the split; another one divides otherwise.")
-    metadata: bool = _dataset(False, "Add columns on session, source, model, time and tokens to a dataset folder.")
-    min_turns: int | None = _filter(None, "Only sessions with so many assistant turns.", least=0)
-    max_turns: int | None = _filter(None, "Only sessions with at most so many assistant turns.", least=0)
-    max_chars: int | None = _filter(None, "Only records with at most so many characters.", least=1)
-    drop: tuple[str, ...] = _filter((), "No sessions with this finding; errors means any error.", metavar="CODE")
+    seed: int = _dataset(0, "The seed of --split. Another seed puts other sessions into each split.")
+    metadata: bool = _dataset(False, "Add columns to a dataset folder: session, source, model, time, tokens and more.")
+    min_turns: int | None = _filter(None, "Only write sessions with at least so many assistant turns.", least=0)
+    max_turns: int | None = _filter(None, "Only write sessions with at most so many assistant turns.", least=0)
+    max_chars: int | None = _filter(None, "Only write records with at most so many characters.", least=1)
+    drop: tuple[str, ...] = _filter(
+        (), "Leave out sessions with this finding. errors leaves out those with any error.", metavar="CODE"
+    )
     duplicates: Duplicates | None = option(
         None,
-        "Which records another one stands for: none, equal ones, those equal but for ids of calls and the order of "
-        "keys, beginnings of others, or those with nearly the same words.",
+        "Leave out records that repeat another: exact, byte for byte; ids, but for the ids of calls and the "
+        "order of keys; prefix, also beginnings of another; near, with nearly the same words. keep leaves out"
+        " none.",
         group="alike",
         usually="exact in a dataset folder, else keep",
     )
-    drop_duplicates: bool | None = option(None, "The same as --duplicates exact, or keep.", group="alike")
-    max_line: int = _bound(256 << 20, "Bytes of a line; a longer one is left out.", metavar="SIZE")
+    drop_duplicates: bool | None = option(
+        None, "The same as --duplicates exact; --no-drop-duplicates is --duplicates keep.", group="alike"
+    )
+    max_line: int = _bound(256 << 20, "Leave out lines with more bytes.", metavar="SIZE")
     max_nesting: int = _bound(
         500,
-        "Levels of a message; a line with more is left out.",
+        "Leave out lines whose messages nest deeper.",
         most=800,  # whatever the depth of the calls that lead to the parser, of which Python allows 1000
         why_most="since Python's own parser reads no more",
     )
-    max_messages: int = _bound(100_000, "Messages of a request; a line with more is left out.")
-    max_rejected: int = _bound(10_000, "Lines that cannot be read; after more, a log ends there.")
-    max_expansion: int = _bound(200, "Times its size that a compressed log may expand to.")
-    max_expanded: int = _bound(16 << 30, "Bytes that a compressed log may expand to.", metavar="SIZE")
+    max_messages: int = _bound(100_000, "Leave out lines with more messages in the request.")
+    max_rejected: int = _bound(10_000, "Stop reading a log once more lines than this cannot be read.")
+    max_expansion: int = _bound(200, "Refuse a compressed log that grows to more than so many times its size.")
+    max_expanded: int = _bound(16 << 30, "Refuse a compressed log that grows to more bytes.", metavar="SIZE")
     max_memory: int = _bound(
-        2_000_000_000, "Memory that a line, a file or a database may take once it is read.", metavar="SIZE"
+        2_000_000_000, "Leave out a line, a file or a database that takes more memory once it is read.", metavar="SIZE"
     )
-    max_database_time: int = _bound(60, "Time that reading a database may take.", metavar="SECONDS")
-    include: tuple[str, ...] = _path((), "Only logs whose path, or a part of it, fits.")
-    exclude: tuple[str, ...] = _path((), "No logs whose path, or a part of it, fits.")
+    max_database_time: int = _bound(60, "Give up a database that takes longer to read.", metavar="SECONDS")
+    include: tuple[str, ...] = _path((), "Only read logs whose path, or a part of it, matches.")
+    exclude: tuple[str, ...] = _path((), "Read no logs whose path, or a part of it, matches.")
     where: str | None = _filter(
-        None, "Only records that fulfil a condition over the columns of the session table.", metavar="SQL"
+        None, "Only write records that meet this condition on the columns of the session table.", metavar="SQL"
     )
-    only_model: tuple[str, ...] = _filter((), "Only sessions whose last reply is of a model that fits.", metavar="GLOB")
+    only_model: tuple[str, ...] = _filter(
+        (), "Only write sessions whose last reply is of a model that matches.", metavar="GLOB"
+    )
     flag_phrase: tuple[str, ...] = option(
-        FLAGGED, "Report messages that hold this text, in any case; '' reports none.", group="checks", metavar="TEXT"
+        FLAGGED,
+        "Report messages that contain this text, in upper or lower case. '' reports none.",
+        group="checks",
+        metavar="TEXT",
     )
 
     # Written by hand, since what a dataclass writes of so many fields takes a hundredth of a start to compile.

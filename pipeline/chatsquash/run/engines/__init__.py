@@ -21,7 +21,9 @@ class Where:
     """Where a conversion runs, which decides no byte of its result."""
 
     engine: str = _engine(
-        "local", "What converts: this machine, or tasks of a Ray cluster.", choices_of=("chatsquash.run.engines",)
+        "local",
+        "Where the conversion runs: on this machine (local), or as tasks of a Ray cluster.",
+        choices_of=("chatsquash.run.engines",),
     )
     address: str | None = _engine(
         None,
@@ -29,7 +31,9 @@ class Where:
         metavar="ADDRESS",
         usually="one of this machine alone, for this run",
     )
-    merge: bool = _engine(True, "Write the dataset at the end; without, what the shards gave stays.")
+    merge: bool = _engine(
+        True, "Write the dataset at the end. --no-merge leaves the results of the shards as they are."
+    )
 
 
 class Done(Protocol):
