@@ -27,9 +27,10 @@ from bench.redact.lookalikes import lookalikes
 DOCS = Path(__file__).parents[2] / "docs" / "redaction.md"
 _REGION = re.compile(r"(?<=<!-- generated: bench-redact -->\n).*?(?=^<!-- /generated -->)", re.DOTALL | re.MULTILINE)
 _MB = 1e6
-_ABOUT = """The corpus has {names}; {dense:.1f} MB of records with secrets, {ordinary:.1f} MB without.
-A secret is found when no 8 characters in a row are left of what was drawn of it, as it is written there. A look-alike
-is hit when it is not as it was. *Alone*: the encoded form is all that the record has of the secret; *beside*: its plain
+_ABOUT = """The corpus has {names}.
+That is {dense:.1f} MB of records with secrets, and {ordinary:.1f} MB without.
+A secret counts as found if the record has no 8 characters in a row of it, as it was written there. A look-alike counts
+as hit if it is not as it was. *Alone*: the encoded form is all that the record has of the secret; *beside*: its plain
 value stands in the same record. *Set aside*: of a kind or in a context that the rules are not written for. In a record
 that is left out, nothing counts as found, and every look-alike as hit.
 """
