@@ -531,18 +531,22 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
 )
 def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, **given: Any) -> None:
     """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did."""
+    from chatsquash.option_rules import refuse_typed
     from chatsquash.options import Options
     from chatsquash.run.inspect import inspect as run
+
+    asked = Options(anonymize=False, **given)
+    refuse_typed(asked)
 
     if definitions:
         from chatsquash.run.definitions import definitions as printed
 
         if verbose:
             raise click.UsageError("--verbose has no effect with --definitions: leave one of them out.")
-        for text in printed(logs, Options(anonymize=False, **given)):
+        for text in printed(logs, asked):
             click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
         return
-    for line in run(logs, Options(anonymize=False, **given), verbose=verbose):
+    for line in run(logs, asked, verbose=verbose):
         click.echo(line)
 
 

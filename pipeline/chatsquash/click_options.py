@@ -383,6 +383,7 @@ def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
     """
     from dataclasses import replace
 
+    from chatsquash.option_rules import refuse_typed
     from chatsquash.options import Options, declared
     from chatsquash.platform import cores
     from chatsquash.redact.keys import load_key
@@ -396,7 +397,9 @@ def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
     asked = _with_kinds(asked)
     needs_key = asked.has_key and (makes_key or given["anonymize_key"])
     key = load_key(given["anonymize_key"]) if needs_key else None
-    return replace(asked, group_by=group_by, anonymize_key=key, workers=asked.workers or cores(), **_contents(asked))
+    made = replace(asked, group_by=group_by, anonymize_key=key, workers=asked.workers or cores(), **_contents(asked))
+    refuse_typed(made)
+    return made
 
 
 def _with_kinds(asked: Options) -> Options:

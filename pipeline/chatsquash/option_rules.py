@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -68,6 +69,8 @@ def _looked_for(given: Options) -> tuple[str, ...]:
 
 
 _USUAL = Options()
+_TYPED = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\w.+-]+))?(?P<colon>:?)")
+"""An option in a message, with the word that follows it."""
 _OF_CHECKS = ("record", "tools", "native", "inlined")
 _CHECKED_WHILE_READ = {"role-sequence", "vendor-form"}
 _EXAMPLES = (("globs", "draft*"), ("texts", "rate limit"))
@@ -195,30 +198,66 @@ def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: st
 
 
 def refuse_wrong(options: Options) -> None:
-    """Raise ``UsageError`` for the first thing that options say wrongly; days are looked at with the logs."""
+    """Raise ``UsageError`` for the first thing that options say wrongly; days are looked at with the logs.
+
+    It names parameters, for those who write Python; the command asks ``refuse_typed`` first.
+    """
+    try:
+        refuse_typed(options)
+    except UsageError as problem:
+        raise UsageError(in_python(str(problem))) from None
+    for pair in met(options):
+        raise UsageError(_as_in_python(pair, options))
+
+
+def refuse_typed(options: Options) -> None:
+    """Raise ``UsageError`` for what options say wrongly, with their names as they are typed; pairs aside."""
     for each in declared(type(options)):
         value = getattr(options, each.name)
         if value is not None or each.default is not None:
             _refuse_value(each, value)
     _refuse_together(options)
     _refuse_samples(options)
-    for pair in met(options):
-        raise UsageError(_as_in_python(pair, options))
+
+
+def in_python(told: str) -> str:
+    """A message that names options as they are typed, with parameters of ``Options`` instead."""
+    return _TYPED.sub(_parameter, told)
+
+
+def _parameter(typed: re.Match[str]) -> str:
+    """An option with the value that stands behind it, as Python has them."""
+    negated, name, value = typed["no"], typed["name"], typed["value"] or ""
+    known = {each.flag: each for each in declared()}
+    option = known.get(f"--{name}")
+    if option is None:
+        return typed[0]
+    if option.kind is bool:
+        return f"{option.name}={not negated} {value}".rstrip() + typed["colon"]
+    if option.content and value == option.metavar:
+        value = ""
+    is_its = value in option.choices or (option.kind is int and value.isdigit()) or (value and typed["colon"])
+    if not is_its or option.content or option.secret:
+        return f"{option.name} {value}".rstrip() + typed["colon"]
+    if option.kind is int:
+        return f"{option.name}={value}{typed['colon']}"
+    shown = (value,) if option.kind == tuple[str, ...] else value
+    return f"{option.name}={shown!r}{typed['colon']}"
 
 
 def _refuse_value(option: Declared, value: Any) -> None:
     """Refuse what is wrong with the value of an option by itself."""
-    name = option.name
+    name = option.flag if option.metavar and option.choices else option.name  # click looks at the others
     are_texts = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
     if option.kind == tuple[str, ...] and not are_texts:
         if isinstance(value, str):
-            raise UsageError(f"{name}={value!r}: is one text, not a tuple of several; write {name}=({value!r},)")
+            told = f"is one text, not a tuple of several; write {option.name}=({value!r},)"
+            raise UsageError(f"{option.name}={value!r}: {told}")
         what, example = ("names", option.choices[0]) if option.choices else _EXAMPLES[option.metavar == "TEXT"]
         raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
     for each in option.choices and (value if option.kind == tuple[str, ...] else [value]):
         if each not in option.choices:
-            named = option.flag if option.metavar else name
-            raise UsageError(f"{named} {each!r}: not known; known are {', '.join(option.choices)}")
+            raise UsageError(f"{name} {each!r}: not known; known are {', '.join(option.choices)}")
     if option.kind is int:
         _refuse_number(option, value)
     if option.secret and not isinstance(value, bytes):
@@ -264,7 +303,7 @@ def _refuse_together(options: Options) -> None:
 
         asked.refuse_wrong(options)
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):
-        raise UsageError(f"unpaired_text {options.unpaired_text!r}: not a text")
+        raise UsageError(f"--unpaired-text: {options.unpaired_text!r} is not a text; give one that UTF-8 can hold")
 
 
 def _refuse_filters(options: Options) -> None:
@@ -293,7 +332,7 @@ def _refuse_samples(options: Options) -> None:
         if not options.folder:
             raise UsageError(f"--pairs {options.pairs}: pairs are a part of a dataset folder; add --format jsonl")
     if options.samples == "auto" and options.template is None:
-        raise UsageError("--samples auto: needs the chat template that is trained with; add --template MODEL")
+        raise UsageError("--samples auto: needs the chat template of the model; add --template MODEL")
     if options.samples == "session" or options.shape == "messages":
         return
     if options.preset not in _DIVIDED:
@@ -314,7 +353,9 @@ def _refuse_duplicates(options: Options) -> None:
         raise UsageError(f"{flag} means --duplicates {alias}: leave it or --duplicates {options.duplicates} out")
     if options.samples != "session" and options.duplicates in ("prefix", "near"):
         told = "each sample of a session is nearly the beginning of the next, and is trained on for itself"
-        raise UsageError(f"--duplicates {options.duplicates} with --samples {options.samples}: {told}; take ids")
+        raise UsageError(
+            f"--duplicates {options.duplicates} with --samples {options.samples}: {told}; take --duplicates ids"
+        )
     if options.told_apart == "near" or options.clusters:
         from chatsquash.records import sketch  # not where nothing is compared, which would take time
 

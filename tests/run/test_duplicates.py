@@ -285,10 +285,10 @@ def test_the_older_options_are_the_same(alias, rule):
 
 
 REFUSED = [
-    ({"drop_duplicates": True, "duplicates": "near"}, "--drop-duplicates means --duplicates exact: leave it or --duplicates near out"),
-    ({"drop_duplicates": False, "duplicates": "exact"}, "--no-drop-duplicates means --duplicates keep: leave it or --duplicates exact out"),
-    ({"samples": "reply", "duplicates": "prefix"}, "--duplicates prefix with --samples reply: each sample"),
-    ({"samples": "reply", "duplicates": "near"}, "--duplicates near with --samples reply: each sample"),
+    ({"drop_duplicates": True, "duplicates": "near"}, "drop_duplicates=True means duplicates='exact': leave it or duplicates='near' out"),
+    ({"drop_duplicates": False, "duplicates": "exact"}, "drop_duplicates=False means duplicates='keep': leave it or duplicates='exact' out"),
+    ({"samples": "reply", "duplicates": "prefix"}, "duplicates='prefix' with samples='reply': each sample"),
+    ({"samples": "reply", "duplicates": "near"}, "duplicates='near' with samples='reply': each sample"),
 ]  # fmt: skip
 
 
@@ -300,8 +300,8 @@ def test_what_cannot_be_meant_is_refused(here, options, told):
 
 
 @pytest.mark.parametrize("options, told", [
-    ({"duplicates": "near"}, "--duplicates near needs"),
-    ({"split": "train=0.5,test=0.5", "split_by": "cluster"}, "--split-by cluster needs"),
+    ({"duplicates": "near"}, "duplicates='near' needs"),
+    ({"split": "train=0.5,test=0.5", "split_by": "cluster"}, "split_by='cluster' needs"),
 ])  # fmt: skip
 def test_the_package_for_sketches_is_named_where_it_is_missing(here, monkeypatch, options, told):
     monkeypatch.setitem(__import__("sys").modules, "rensa", None)

@@ -13,6 +13,7 @@ from chatsquash import Options, convert, convert_session
 from chatsquash.cli import cli
 from chatsquash.click_options import from_declarations
 from chatsquash.errors import UsageError
+from chatsquash.option_rules import in_python
 from chatsquash.options import Decides, declared, option
 from chatsquash.run.described import asked, described
 from chatsquash.run.journal import identity
@@ -46,7 +47,7 @@ WRONG = [
     (
         {"from_format": "chat"},
         (
-            "--from 'chat': not known; known are gemini, openai_responses, anthropic, bedrock, ollama, "
+            "from_format 'chat': not known; known are gemini, openai_responses, anthropic, bedrock, ollama, "
             "openai_chat, aider, atif, chatgpt, claude_ai, claude_code, cline, cline_sdk, clippy, codex, "
             "continue_dev, copilot_cli, crush, cursor, droid, gemini_cli, goose, hermes, inspect_ai, kimi_cli, "
             "kimi_code, mini_swe_agent, model_messages, openclaw, opencode, openhands, otel, oumi, oumi_history, "
@@ -60,7 +61,7 @@ WRONG = [
         "json_tool_calls=True has no effect with preset='hf': leave one of them out",
     ),
     ({"unpaired": "drop"}, "unpaired 'drop': not known; known are refuse, cut, close"),
-    ({"cleanup": ("cline",)}, "--cleanup 'cline': not known; known are goose, claude-code"),
+    ({"cleanup": ("cline",)}, "cleanup 'cline': not known; known are goose, claude-code"),
     ({"cleanup": "goose"}, "cleanup='goose': is one text, not a tuple of several; write cleanup=('goose',)"),
     ({"media": "fetch"}, "media 'fetch': not known; known are refuse, drop, keep"),
     ({"media": "drop"}, "media='drop' has no effect without preset: add it, as in preset='hf'"),
@@ -70,8 +71,14 @@ WRONG = [
         {"preset": "hf", "unpaired": "cut", "unpaired_text": "gone"},
         "unpaired_text='gone' has no effect with unpaired='cut': change the latter, as in unpaired='close'",
     ),
-    ({"preset": "hf", "unpaired": "close", "unpaired_text": 5}, "unpaired_text 5: not a text"),
-    ({"preset": "hf", "unpaired": "close", "unpaired_text": "\ud800"}, "unpaired_text '\\ud800': not a text"),
+    (
+        {"preset": "hf", "unpaired": "close", "unpaired_text": 5},
+        "unpaired_text: 5 is not a text; give one that UTF-8 can hold",
+    ),
+    (
+        {"preset": "hf", "unpaired": "close", "unpaired_text": "\ud800"},
+        "unpaired_text: '\\ud800' is not a text; give one that UTF-8 can hold",
+    ),
     ({"workers": 0}, "workers 0: not a whole number from 1 on"),
     ({"workers": None}, "workers None: not a whole number from 1 on"),
     ({"workers": 1.5}, "workers 1.5: not a whole number from 1 on"),
@@ -89,30 +96,30 @@ WRONG = [
     ({"shard_size": 0, "format": "jsonl"}, "shard_size 0: not a whole number from 1 on"),
     ({"min_turns": -1}, "min_turns -1: not a whole number from 0 on"),
     ({"max_chars": "9"}, "max_chars '9': not a whole number from 1 on"),
-    ({"min_turns": 3, "max_turns": 2}, "--min-turns 3 is more than --max-turns 2: no session has both"),
+    ({"min_turns": 3, "max_turns": 2}, "min_turns=3 is more than max_turns=2: no session has both"),
     ({"drop": "no-tools"}, "drop='no-tools': is one text, not a tuple of several; write drop=('no-tools',)"),
     (
         {"drop": ("no-tool",)},
-        "--drop no-tool: no finding has this code; docs/checks.md lists them, errors means any error",
+        "drop=('no-tool',): no finding has this code; docs/checks.md lists them, errors means any error",
     ),
     ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
     ({"seed": "x"}, "seed 'x': not a whole number"),
     ({"seed": 1}, "seed=1 has no effect without split: add it, as in split='train=0.98,validation=0.02'"),
     (
         {"split": "train"},
-        "--split train: '' is no share between 0 and 1; write them as train=0.98,validation=0.02",
+        "split='train': '' is no share between 0 and 1; write them as train=0.98,validation=0.02",
     ),
     (
         {"metadata": True, "preset": "openai"},
-        "--metadata: the services of --preset openai refuse members that they do not know",
+        "metadata=True: the services of preset='openai' refuse members that they do not know",
     ),
     (
         {"loss": "training", "preset": "openai"},
-        "--loss training: the services of --preset openai refuse this member; --loss weight gives the one they know",
+        "loss='training': the services of preset='openai' refuse this member; loss='weight' gives the one they know",
     ),
     (
         {"loss": "loss", "preset": "mistral"},
-        "--loss loss: the services of --preset mistral refuse this member; --loss weight gives the one they know",
+        "loss='loss': the services of preset='mistral' refuse this member; loss='weight' gives the one they know",
     ),
     ({"loss": "labels"}, "loss 'labels': not known; known are none, weight, training, loss"),
     ({"loss": "weight", "restored_loss": 2}, "restored_loss 2: at most 1, for yes"),
@@ -238,3 +245,20 @@ def test_options_are_compared_by_their_values_and_shown_without_the_key():
     assert options != tuple(given)
     assert "preset='hf'" in repr(options)
     assert "kkk" not in repr(options)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("--json-tool-calls: no", "json_tool_calls=True: no"),
+        ("--no-anonymize is idle", "anonymize=False is idle"),
+        ("--preset hf: no", "preset='hf': no"),
+        ("--drop no-tools: no", "drop=('no-tools',): no"),
+        ("--max-tokens 5: no", "max_tokens=5: no"),
+        ("add --template MODEL", "add template"),
+        ("it needs --tokenizer (a file)", "it needs tokenizer (a file)"),
+        ("choose another folder with --output", "choose another folder with --output"),
+    ],
+)
+def test_python_is_told_of_parameters_where_the_command_names_options(typed, expected):
+    assert in_python(typed) == expected
