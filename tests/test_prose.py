@@ -8,7 +8,7 @@ from .prose import ROOT
 FINDINGS = "pipeline/chatsquash/checks/pages"
 NOT_YET = {"CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", FINDINGS} | {
     path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md")
-}
+} - {f"docs/{name}.md" for name in ("cleanup", "cli", "dataset", "redaction", "remote")}
 """Pages that are still to be rewritten."""
 PAGES = {path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))} | {FINDINGS}
 
