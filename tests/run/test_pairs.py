@@ -130,7 +130,7 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
         ("--drop no-tool", "--drop no-tool: no finding has this code"),
         ("--min-turns 3 --max-turns 2", "--min-turns 3 is more than --max-turns 2"),
         ("--from chat", "--from 'chat': not known; known are gemini, "),
-        ("--samples auto", "--samples auto: needs the chat template that is trained with"),
+        ("--samples auto", "--samples auto: needs the chat template of the model"),
         (
             "--samples reply --preset hf --loss training",
             "--loss training: prompt and completion say what is trained on",
