@@ -460,7 +460,8 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
 @argument("given", nargs=-1, metavar="[LOGS]...")
 @option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
 @option("--anonymize-key-file", "key_file", metavar="FILE", help="With LOGS: the file with the key of the run.")
-def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | None) -> int:
+@option("--json", "as_json", is_flag=True, help="Print what was compared and what does not agree as JSON.")
+def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | None, as_json: bool) -> int:
     """Compare an output folder, or its URL, with its run.json: the hash of every file, counts and sums.
 
     Where the run replaced the paths of logs, --logs needs LOGS as you gave them to convert. Prints every difference,
@@ -469,7 +470,7 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     from chatsquash.redact.keys import load_key
     from chatsquash.run.verify import verify as run
     from chatsquash.run.verify_logs import Known
-    from chatsquash.text import counted, escaped
+    from chatsquash.text import counted, escaped, shown
     from chatsquash.write.outputs import place_of
 
     if given and not logs:
@@ -478,6 +479,9 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
         raise click.UsageError("--anonymize-key-file has no effect without LOGS: add these, or leave it out.")
     known = Known(given, load_key(key_file)) if given else None
     done = run(place_of(output), logs=logs, known=known)
+    if as_json:
+        click.echo(shown({"files": done.files, "logs": done.logs, "problems": done.problems}, indent=True))
+        return LEFT_OUT if done.problems else 0
     for problem in done.problems:
         click.echo(escaped(problem))
     compared = [counted(done.files, "file"), *([counted(done.logs, "log")] if logs else [])]
@@ -529,25 +533,32 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
     is_flag=True,
     help="Only print tool definitions and system prompts, for --tools-file and --system-file.",
 )
-def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, **given: Any) -> None:
+@option("--json", "as_json", is_flag=True, help="Print an object for each session, as JSON lines.")
+def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **given: Any) -> None:
     """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did."""
+    from chatsquash import click_colours as colours
     from chatsquash.option_rules import refuse_typed
     from chatsquash.options import Options
-    from chatsquash.run.inspect import inspect as run
+    from chatsquash.run import inspect as run
+    from chatsquash.text import shown
 
     asked = Options(anonymize=False, **given)
     refuse_typed(asked)
-
+    flags = {"--definitions": definitions, "--json": as_json, "--verbose": verbose}
+    first, *others = [flag for flag, is_set in flags.items() if is_set] or [""]
+    if others:
+        raise click.UsageError(f"{others[0]} has no effect with {first}: leave one of them out.")
     if definitions:
         from chatsquash.run.definitions import definitions as printed
 
-        if verbose:
-            raise click.UsageError("--verbose has no effect with --definitions: leave one of them out.")
         for text in printed(logs, asked):
             click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
-        return
-    for line in run(logs, asked, verbose=verbose):
-        click.echo(line)
+    elif as_json:
+        for told in run.inspect_as_json(logs, asked):
+            click.echo(shown(told))
+    else:
+        for line in run.inspect(logs, asked, verbose=verbose):
+            click.echo(colours.painted(line), color=colours.wanted())
 
 
 @cli.command(cls=Command, epilog="Example: chatsquash translate chat.json --to anthropic --output chats")
@@ -638,8 +649,10 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
 
 
 @cli.command(epilog="Example: chatsquash formats")
-def formats() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
+def formats(*, as_json: bool) -> None:
     """List the formats, documents and envelopes that chatsquash reads and writes."""
-    from chatsquash.run.formats import as_text
+    from chatsquash.run import formats as known
+    from chatsquash.text import shown
 
-    click.echo(as_text())
+    click.echo(shown(known.as_json(), indent=True) if as_json else known.as_text())

@@ -7,6 +7,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from chatsquash.errors import UsageError
+from chatsquash.report.stats import sparkline
 from chatsquash.run import stats as counting
 from chatsquash.run.stats import stats
 from chatsquash.run.template import template
@@ -69,13 +70,13 @@ def test_characters_are_those_of_texts_reasoning_and_calls(tmp_path):
 def test_spreads_are_exact_to_three_digits(tmp_path):
     lengths = [*range(1, 101), 123456]
     found = stats([write(tmp_path / "a.jsonl", *({"messages": [user("x" * n)]} for n in lengths))])
-    assert found.spreads["characters"] == (sum(lengths), sum(lengths) / 101, 51, 91, 100, 123456)
-    assert found.spreads["messages"] == (101, 1.0, 1, 1, 1, 1)
+    assert found.spreads["characters"][:-1] == (sum(lengths), sum(lengths) / 101, 51, 91, 100, 123456)
+    assert found.spreads["messages"] == (101, 1.0, 1, 1, 1, 1, [0, 101])
 
 
 def test_no_rounded_value_exceeds_the_most(tmp_path):
     spread = stats([write(tmp_path / "a.jsonl", {"messages": [user("x" * 1999)]})]).spreads["characters"]
-    assert spread == (1999, 1999.0, 1999, 1999, 1999, 1999)
+    assert spread[:-1] == (1999, 1999.0, 1999, 1999, 1999, 1999)
 
 
 def test_batches_change_nothing(tmp_path, monkeypatch):
@@ -101,6 +102,20 @@ def test_splits_are_told_by_the_names_of_files(tmp_path):
     for name, count in (("train-00000-of-00002", 2), ("train-00001-of-00002", 1), ("a-b-00000-of-00001", 1)):
         write(tmp_path / "data" / f"{name}.jsonl", *[CHAT] * count)
     assert stats([str(tmp_path)]).splits == {"train": 3, "a-b": 1}
+
+
+def test_a_histogram_counts_records_by_powers_of_two(tmp_path):
+    lengths = (0, 1, 2, 3, 4, 7, 8)
+    path = write(tmp_path / "a.jsonl", *({"messages": [user("x" * length)]} for length in lengths))
+    assert stats([path]).spreads["characters"].histogram == [1, 1, 2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("histogram", "bars"),
+    [([], ""), ([0, 0], ""), ([0, 3], "█"), ([1, 1000], "▁█"), ([0, 4, 0, 8], "▄ █"), ([8, 0], "█ ")],
+)
+def test_a_sparkline_begins_with_the_smallest_size_that_there_is(histogram, bars):
+    assert sparkline(histogram) == bars
 
 
 def test_an_empty_dataset_has_no_spreads(command, tmp_path):
@@ -137,12 +152,12 @@ splits: train 2, validation 1
 roles: assistant 4, user 3, tool 2, system 1
 tools: defined in 1, called in 1 record
 
-per record           total  mean  median  90 %  99 %  most
-messages                10   3.3       2     6     6     6
-assistant turns          4   1.3       1     2     2     2
-tool calls               2   0.7       0     2     2     2
-characters              40  13.3       5    30    30    30
-characters of tools    279  93.0       0   279   279   279
+per record           total  mean  median  90 %  99 %  most  records by size
+messages                10   3.3       2     6     6     6  █▄
+assistant turns          4   1.3       1     2     2     2  █▄
+tool calls               2   0.7       0     2     2     2  █ ▄
+characters              40  13.3       5    30    30    30  █ ▄
+characters of tools    279  93.0       0   279   279   279  █        ▄
 
 tool    records  calls
 gr\\x1b        1      1

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from math import ceil
 from typing import Any, NamedTuple
 
 from chatsquash.text import counted, escaped, printable
 
+_BARS = " ▁▂▃▄▅▆▇█"
 _TOOLS = 20
 """How many tools the table shows; the JSON has all."""
 
@@ -22,6 +24,8 @@ class Spread(NamedTuple):
     p90: int
     p99: int
     max: int
+    histogram: list[int]
+    """How many records are of each size: 0, 1, 2 or 3, 4 to 7, and so on by powers of two."""
 
 
 class Long(NamedTuple):
@@ -122,8 +126,10 @@ def _lines(stats: Stats) -> Iterator[str]:
         yield from _of_table(stats.table)
     yield f"tools: defined in {stats.with_tools:,}, called in {counted(stats.with_calls, 'record')}"
     if stats.spreads:
-        spreads = [(name, *_numbers(*spread)) for name, spread in stats.spreads.items()]
-        yield from ("", *_table(("per record", "total", "mean", "median", "90 %", "99 %", "most"), spreads))
+        head = ("per record", "total", "mean", "median", "90 %", "99 %", "most")
+        lines = _table(head, [(name, *_numbers(*spread[:-1])) for name, spread in stats.spreads.items()])
+        bars = ["records by size", *(sparkline(spread.histogram) for spread in stats.spreads.values())]
+        yield from ("", *(f"{line}  {bar}".rstrip() for line, bar in zip(lines, bars, strict=True)))
     if stats.tools:
         ranked = _ranked(stats)
         shown = [(escaped(name), *_numbers(count.records, count.calls)) for name, count in ranked[:_TOOLS]]
@@ -133,6 +139,15 @@ def _lines(stats: Stats) -> Iterator[str]:
     if stats.longest:
         places = [(f"{escaped(each.file)}:{each.record}", *_numbers(*each[:2])) for each in stats.longest]
         yield from ("", *_table(("longest", "characters", "messages"), places))
+
+
+def sparkline(histogram: list[int]) -> str:
+    """Bars from the smallest size that a record has to the largest; what has any has the lowest bar at least."""
+    most = max(histogram, default=0)
+    if not most:
+        return ""
+    first = next(at for at, count in enumerate(histogram) if count)
+    return "".join(_BARS[ceil(count / most * (len(_BARS) - 1))] for count in histogram[first:])
 
 
 def _of_table(table: SessionStats) -> Iterator[str]:

@@ -61,6 +61,16 @@ def as_text() -> str:
     return "\n\n".join("\n".join(line.rstrip() for line in aligned(rows)) for rows in parts)
 
 
+def as_json() -> dict[str, list[dict[str, object]]]:
+    """All tables for programs."""
+    envelopes_told = [{"name": name, "line": what, "session": session} for name, what, session in envelope_rows()]
+    return {
+        "exchanges": [known._asdict() for known in exchanges()],
+        "documents": [known._asdict() for known in held()],
+        "envelopes": envelopes_told,
+    }
+
+
 def _cells(known: KnownFormat) -> tuple[str, ...]:
     facts = ("yes" if fact else "-" for fact in (True, known.writes, known.streams, known.tools))
     return (known.name, *facts, re.split("[:;]", known.what)[0].replace("`", ""))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from chatsquash import chat, jsonio
 from chatsquash.entries import documents
@@ -17,19 +17,19 @@ from chatsquash.entries.sessions import MixedSessionsError
 from chatsquash.entries.usage import of_entry
 from chatsquash.errors import UsageError
 from chatsquash.log import Log
-from chatsquash.model import Added, Entry, Message, Reply, Seen
+from chatsquash.model import Added, Entry, Message, Seen
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.report.conversations import drawn, in_lines, of_file
-from chatsquash.report.findings import as_text
+from chatsquash.report.findings import as_json, as_text
 from chatsquash.run.parts import parts
 from chatsquash.run.session import Converter, EntryStream
 from chatsquash.run.workers import chained
 from chatsquash.sources.find import discover
 from chatsquash.sources.nothing import nothing_to_read
 from chatsquash.stages.session import Session
-from chatsquash.text import aligned, counted, escaped
+from chatsquash.text import aligned, counted, escaped, printable
 from chatsquash.tree.kinds import conversations
 
 T = TypeVar("T")
@@ -43,10 +43,32 @@ _WIDTH = 100
 class _EntryRow:
     """What is shown of an entry; the entry itself would keep its messages in memory."""
 
-    cells: tuple[str, ...]
-    roles: str
-    texts: list[str]
+    line: int
+    time: str | None = None
+    """In UTC."""
+    counts: tuple[int, int, int] | None = None
+    """The messages kept from the entry before, those added, and the tools; ``None`` for a line that is no entry."""
+    reply: str | None = None
+    """The kind of the reply, as in a role trace."""
+    size: int | None = None
+    """Bytes of the reply, or of a line that is no entry."""
+    roles: str = ""
+    texts: list[str] = field(default_factory=list)
     outcome: str = "cleaned"
+
+    def cells(self) -> tuple[str, ...]:
+        """The columns of the table but the last."""
+        size = f"{self.size:,} B" if self.size is not None else ""
+        if self.counts is None:
+            return (str(self.line), "", "", "", "", size, self.outcome)
+        reply = f"{self.reply} {size}" if self.reply else "none"
+        return (str(self.line), self.time or "-", *map(str, self.counts), reply, self.outcome)
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``--json`` has it."""
+        kept, added, tools = self.counts or (None, None, None)
+        told = {"line": self.line, "time": self.time, "kept": kept, "added": added, "tools": tools}
+        return {**told, "reply": self.reply, "bytes": self.size, "outcome": self.outcome, "roles": self.roles.split()}
 
 
 @dataclass(slots=True)
@@ -85,10 +107,17 @@ class _Inspection:
 
     def _row(self, entry: Entry) -> _EntryRow:
         added = [message for run in entry.edits if isinstance(run, Added) for message in run.messages]
-        counts = (len(entry.messages) - len(added), len(added), len(entry.tools))
-        cells = (str(entry.line), _time(entry.at), *map(str, counts), _reply(entry.reply))
         texts = [_text(message) for message in added] if self.verbose else []
-        return _EntryRow(cells, escaped(chat.trace(added)), texts)
+        reply = entry.reply.message
+        return _EntryRow(
+            entry.line,
+            _time(entry.at),
+            (len(entry.messages) - len(added), len(added), len(entry.tools)),
+            _short(chat.token(reply)) if reply else None,
+            len(jsonio.dumps(reply)) if reply else None,
+            escaped(chat.trace(added)),
+            texts,
+        )
 
 
 def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> Iterator[str]:
@@ -98,10 +127,15 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
     reply; what became of the entry; the roles of the messages added.  ``verbose`` adds the beginning of each added
     message's text, escaped.  Raises ``UsageError`` for a file that cannot be read, and where there is none.
     """
-    converter = Converter(options)
-    for number, shown in enumerate(each_session(logs, options, partial(_session, converter, verbose))):
+    show = partial(_session, Converter(options), verbose)
+    for number, inspection in enumerate(each_session(logs, options, show)):
         yield from [""] if number else []
-        yield from shown
+        yield from inspection
+
+
+def inspect_as_json(logs: Iterable[str], options: Options) -> Iterator[dict[str, Any]]:
+    """Session logs as ``inspect`` shows them, an object for each session; raises as ``inspect``."""
+    yield from each_session(logs, options, partial(_session_as_json, Converter(options)))
 
 
 def each_session(logs: Iterable[str], options: Options, work: Callable[[Log], T]) -> Iterator[T]:
@@ -138,12 +172,34 @@ def _sessions(log: Log, options: Options, work: Callable[[Log], T]) -> Iterator[
 
 
 def _session(converter: Converter, verbose: bool, log: Log) -> list[str]:
+    inspection, outcome = _inspected(converter, log, verbose=verbose)
+    return list(_shown(log, inspection, outcome))
+
+
+def _session_as_json(converter: Converter, log: Log) -> dict[str, Any]:
+    inspection, outcome = _inspected(converter, log, verbose=False)
+    seen = inspection.seen
+    return {
+        "log": printable(log.shown),
+        "pieces": [{"line": piece.line + 1, "log": printable(piece.shown)} for piece in log.pieces],
+        "session": printable(outcome.session),
+        "format": (seen.format or None) if seen else None,
+        "envelope": seen.envelope if seen else None,
+        "entries": [row.as_json() for _, row in sorted(inspection.by_line.items())],
+        "conversations": outcome.coverage.conversations,
+        "record": len(outcome.record) if outcome.record else None,
+        "left_out": outcome.left_out,
+        "findings": [jsonio.loads(as_json(found)) for found in outcome.findings],
+    }
+
+
+def _inspected(converter: Converter, log: Log, *, verbose: bool) -> tuple[_Inspection, Outcome]:
     inspection = _Inspection(verbose)
     outcome = converter.convert(log, inspection)
     for rejected in outcome.rejected:
-        cells = (str(rejected.line), *[""] * 4, f"{rejected.length:,} B")
-        inspection.by_line[rejected.line] = _EntryRow(cells, "", [], rejected.code)
-    return list(_shown(log, inspection, outcome))
+        row = _EntryRow(rejected.line, size=rejected.length, outcome=rejected.code)
+        inspection.by_line[rejected.line] = row
+    return inspection, outcome
 
 
 def _shown(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]:
@@ -161,9 +217,9 @@ def _shown(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]
 
 
 def _table(rows: list[_EntryRow]) -> Iterator[str]:
-    rows = [_EntryRow(_COLUMNS[:-2], _COLUMNS[-1], [], _COLUMNS[-2]), *rows]
-    lines = aligned([(*row.cells, row.outcome) for row in rows])
-    for line, row in zip(lines, rows, strict=True):
+    lines = aligned([_COLUMNS[:-1], *(row.cells() for row in rows)])
+    yield from _wrapped(f"{lines[0]}  {_COLUMNS[-1]}")
+    for line, row in zip(lines[1:], rows, strict=True):
         yield from _wrapped(f"{line}  {row.roles}")
         yield from (f"    {text}" for text in row.texts)
 
@@ -193,17 +249,11 @@ def _wrapped(line: str, *, break_on_hyphens: bool = False) -> list[str]:
     return textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 6, break_on_hyphens=break_on_hyphens)
 
 
-def _time(at: int | None) -> str:
+def _time(at: int | None) -> str | None:
     if at is None:
-        return "-"
+        return None
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at // 1000)
     return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds")
-
-
-def _reply(reply: Reply) -> str:
-    if reply.message is None:
-        return "none"
-    return f"{_short(chat.token(reply.message))} {len(jsonio.dumps(reply.message)):,} B"
 
 
 def _text(message: Message) -> str:

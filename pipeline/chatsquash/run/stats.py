@@ -146,7 +146,14 @@ class _Counting:
     def _spread(self, name: str) -> Spread:
         count, total = self._counts[name].total(), self._sums[name]
         median, p90, p99 = (min(self._at(name, ceil(count * share)), self._most[name]) for share in (0.5, 0.9, 0.99))
-        return Spread(total, total / count, median, p90, p99, self._most[name])
+        return Spread(total, total / count, median, p90, p99, self._most[name], self._histogram(name))
+
+    def _histogram(self, name: str) -> list[int]:
+        """How many records are of each size, by powers of two."""
+        sizes: Counter[int] = Counter()
+        for value, count in self._counts[name].items():
+            sizes[value.bit_length()] += count
+        return [sizes[size] for size in range(max(sizes) + 1)]
 
     def _at(self, name: str, rank: int) -> int:
         """The value of the record at a rank, the smallest first."""
