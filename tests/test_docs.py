@@ -3,10 +3,15 @@
 Fenced blocks are told apart by what stands behind the fence:
 
 - ``console``: lines that start with ``$ `` are commands, the lines after each are what it prints (``...`` stands for any
-  lines); they run in a new folder that holds sample_logs and the files of the page up to there;
+  lines, a command that ends with a backslash goes on in the next line); they run in a new folder that holds sample_logs
+  and the files of the page up to there;
 - ``json file=NAME`` and ``text file=NAME``: such a file; JSON is written one value per line, text as it stands;
 - ``json before`` and ``json after OPTIONS``: a request's messages, or whole log lines, and what becomes of them;
 - ``python``: runs in the same kind of folder; lines ``# -> text`` are what it prints.
+
+The pages of docs/start, docs/goals and docs/how-to are run as a reader runs them: all of a page's blocks in order, in one
+shell and one folder, which is empty at first. HOME is a folder that holds a clone of the project, ``~/chatsquash``, with
+its sample_logs; what commands print of it is written ``/home/you``.
 """
 
 import json
@@ -35,7 +40,9 @@ from chatsquash.stages import cleaning
 from . import generate
 
 ROOT = generate.ROOT
-PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
+FOLLOWED = [page for page in PAGES if page.startswith(("docs/start/", "docs/goals/", "docs/how-to/"))]
+APART = [page for page in PAGES if page not in FOLLOWED]
 GENERATED = generate.pages()
 
 # They set up an environment and run the tests, this one too; .ci/run runs both.
@@ -59,8 +66,8 @@ def blocks(page: str, text: str | None = None) -> Iterator[Block]:
 ALL = [block for page in PAGES for block in blocks(page)]
 
 
-def of_language(language: str, words: str = "") -> list:
-    chosen = [block for block in ALL if block.language == language and block.words.startswith(words)]
+def of_language(language: str, pages: list[str] = PAGES) -> list:
+    chosen = [block for block in ALL if block.language == language and block.page in pages]
     return [pytest.param(block, id=f"{block.page}:{block.line}") for block in chosen]
 
 
@@ -95,14 +102,11 @@ def folder(tmp_path):
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """No options from variables, the user's key aside; the commands of this environment first."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("CHATSQUASH_", "PYTEST_"))}
-    key = os.environ.get("CHATSQUASH_ANONYMIZE_KEY_FILE")
+    """A new user's, with the user's key aside, and the commands of this environment first."""
+    ours = ("CHATSQUASH_ANONYMIZE_KEY_FILE", "TMPDIR")
     return {
-        **{name: value for name, value in clean.items() if name not in ("COLUMNS", "NO_COLOR")},
-        **({"CHATSQUASH_ANONYMIZE_KEY_FILE": key} if key else {}),
+        **{name: os.environ[name] for name in ours if name in os.environ},
         "HOME": str(folder.parent / "home"),
-        "XDG_CONFIG_HOME": str(folder.parent / "home"),
         "LC_ALL": "C",
         "PYTHONUTF8": "1",
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
@@ -124,6 +128,8 @@ def exchanges(text: str) -> list[tuple[str, list[str]]]:
     for line in text.splitlines():
         if line.startswith("$ "):
             found.append((line[2:], []))
+        elif found and found[-1][0].endswith("\\"):
+            found[-1] = (f"{found[-1][0]}\n{line}", [])
         else:
             assert found, f"output before the first command: {line}"
             found[-1][1].append(line)
@@ -183,9 +189,13 @@ def test_blocks_are_of_languages_that_are_tested_or_need_no_test():
     assert {block.language for block in ALL} <= {"console", "json", "python", "sh", "text", "toml", "yaml"}
 
 
-def test_every_page_of_docs_is_named_in_the_readme():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [page for page in PAGES if page.startswith("docs/") and f"({page})" not in readme] == []
+def test_every_page_of_docs_is_linked_from_the_readme_or_an_index():
+    linked = set()
+    for index in (page for page in PAGES if page == "README.md" or page.endswith("/index.md")):
+        text = (ROOT / index).read_text(encoding="utf-8")
+        links = (os.path.join(os.path.dirname(index), target) for target in re.findall(r"\]\(([^)\s#]+)", text))
+        linked |= {index, *map(os.path.normpath, links)}
+    assert [page for page in PAGES if page.startswith("docs/") and page not in linked] == []
 
 
 # What the pages show
@@ -198,7 +208,18 @@ def test_only_the_two_commands_of_the_readme_are_not_run():
     assert [command for command, _ in exchanges(first.text)] == NOT_RUN
 
 
-@pytest.mark.parametrize("block", of_language("console"))
+MARKER = "== next command =="
+
+
+def compare(parts: list[tuple[str, list[str]]], folder: Path) -> None:
+    """Run commands in one shell, and hold what each prints to what it is to print."""
+    script = "set -e\n" + "".join(f"{command}\nprintf '%s\\n' '{MARKER}'\n" for command, _ in parts)
+    printed = run(["bash", "-c", script], folder).replace(str(folder.parent / "home"), "/home/you")
+    for (command, expected), shown in zip(parts, printed.split(f"{MARKER}\n"), strict=False):
+        assert shows(expected, shown.splitlines()), f"$ {command}\n{shown}"
+
+
+@pytest.mark.parametrize("block", of_language("console", APART))
 def test_console_blocks_print_what_they_show(block, folder):
     parts = [part for part in exchanges(block.text) if part[0] not in NOT_RUN]
     for file in ALL:
@@ -206,14 +227,37 @@ def test_console_blocks_print_what_they_show(block, folder):
             path = folder / file.words.removeprefix("file=")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content(file), encoding="utf-8")
-    marker = "== next command =="
-    script = "set -e\n" + "".join(f"{command}\nprintf '%s\\n' '{marker}'\n" for command, _ in parts)
-    printed = run(["bash", "-c", script], folder).split(f"{marker}\n")
-    for (command, expected), shown in zip(parts, printed, strict=False):
-        assert shows(expected, shown.splitlines()), f"$ {command}\n{shown}"
+    compare(parts, folder)
 
 
-@pytest.mark.parametrize("block", of_language("python"))
+def steps(block: Block, held: Path) -> list[tuple[str, list[str]]]:
+    """The commands that do what a block of a followed page says, each with the lines it is to print."""
+    if block.language == "console":
+        return exchanges(block.text)
+    held.write_text(content(block), encoding="utf-8")
+    if block.language == "python":
+        return [(f"{sys.executable} - < {held}", re.findall(r"# -> (.*)$", block.text, re.MULTILINE))]
+    if block.words.startswith("file="):
+        name = block.words.removeprefix("file=")
+        return [(f'mkdir -p "$(dirname {name})" && cp {held} {name}', [])]
+    return []
+
+
+def follow(page: list[Block], folder: Path) -> None:
+    """Do what a page says, block by block, in an empty folder below ``folder``."""
+    for name in ("work", "home", "blocks"):
+        (folder / name).mkdir()
+    shutil.copytree(ROOT / "sample_logs", folder / "home" / "chatsquash" / "sample_logs")
+    parts = [part for block in page for part in steps(block, folder / "blocks" / str(block.line))]
+    compare(parts, folder / "work")
+
+
+@pytest.mark.parametrize("page", FOLLOWED)
+def test_a_page_that_is_followed_from_an_empty_folder_prints_what_it_shows(page, tmp_path):
+    follow([block for block in ALL if block.page == page], tmp_path)
+
+
+@pytest.mark.parametrize("block", of_language("python", APART))
 def test_python_blocks_run_and_print_what_they_show(block, folder):
     printed = run([sys.executable, "-c", block.text], folder).splitlines()
     assert printed == re.findall(r"# -> (.*)$", block.text, re.MULTILINE)
@@ -458,6 +502,44 @@ def test_every_cleaning_rule_has_the_name_under_which_it_is_counted():
 )
 def test_output_is_compared_line_by_line(sentence, expected, printed, same):
     assert shows(expected, printed) is same, sentence
+
+
+FOLLOWED_TEXT = """
+```text file=a/names.txt
+Ada
+```
+
+```console
+$ folder=a
+$ ls ~/chatsquash
+sample_logs
+```
+
+```python
+print(open("a/names.txt").read().strip())
+# -> Ada
+```
+
+```console
+$ cat \\
+  $folder/names.txt
+Ada
+$ realpath ~
+/home/you
+```
+"""
+
+
+def test_the_blocks_of_a_page_are_followed_in_one_folder(tmp_path):
+    follow(list(blocks("p", FOLLOWED_TEXT)), tmp_path)
+    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["a"]
+
+
+@pytest.mark.parametrize("shown", ["# -> Ada", "/home/you", "sample_logs"])
+def test_a_page_that_shows_something_else_fails(shown, tmp_path):
+    assert shown in FOLLOWED_TEXT
+    with pytest.raises(AssertionError):
+        follow(list(blocks("p", FOLLOWED_TEXT.replace(shown, "# -> other"))), tmp_path)
 
 
 def test_blocks_are_found_by_their_fences():
