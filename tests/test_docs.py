@@ -294,6 +294,47 @@ def test_every_before_has_an_after():
     assert kinds
 
 
+# The pages of the sources
+
+HEADINGS = ["Where the files are", "Convert them", "What comes out", "What is missing, and how to have more"]
+SOURCES = [page for page in PAGES if page.startswith("docs/start/") and page != "docs/start/index.md"]
+
+
+@pytest.mark.parametrize("page", SOURCES)
+def test_a_page_of_a_source_follows_the_template(page):
+    parts = re.split(r"^## (.*)$", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert parts[1::2] == HEADINGS
+    assert all(part.strip() for part in parts[0::2])
+    where, convert, out, missing = ([*blocks(page, part)] for part in parts[2::2])
+    assert any(command.startswith("chatsquash convert ") for block in convert for command, _ in exchanges(block.text))
+    assert any("seen =" in line for block in convert for line in block.text.splitlines())
+    assert any(command for block in out for command, _ in exchanges(block.text))
+    assert [block for block in (*where, *missing) if block.language == "console"] == []
+
+
+def rows(page: str) -> list[tuple[str, str]]:
+    """The rows of a page's tables that link to pages of sources: the page, and the rest of the row."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = re.findall(r"^\| \[[^]]+\]\(([^)]+)\) (\|.*)$", text, re.MULTILINE)
+    return [(os.path.normpath(os.path.join(os.path.dirname(page), target)), rest) for target, rest in found]
+
+
+@pytest.mark.parametrize("page", ["docs/start/index.md", "docs/sources.md"])
+def test_every_source_has_a_page_in_the_tables(page):
+    assert sorted(target for target, _ in rows(page)) == SOURCES
+
+
+def test_all_that_is_read_has_a_page():
+    named = {name for _, rest in rows("docs/start/index.md") for name in re.findall(r"`([^`]+)`", rest)}
+    assert named == {*documents.names(), *formats(), *(envelope.NAME for envelope in envelopes())}
+
+
+def test_every_sample_is_converted_on_a_page_of_its_source():
+    pages = "".join((ROOT / page).read_text(encoding="utf-8") for page in SOURCES)
+    folders = {name.partition("/")[0] for name in samples()} - {"documents"}
+    assert [name for name in sorted(folders) if not re.search(rf"sample_logs/{name}\b", pages)] == []
+
+
 # The sample logs
 
 
@@ -380,7 +421,7 @@ def test_every_target_of_make_that_a_page_names_exists():
 def test_every_option_that_a_page_names_exists():
     known = {name for command in cli.commands.values() for p in command.params for name in (*p.opts, *p.secondary_opts)}
     ours = re.sub(r"^```sh.*?^```$", "", handwritten(), flags=re.MULTILINE | re.DOTALL)  # they run others' programs
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", ours))
+    named = set(re.findall(r"(?<![\w/-])--[a-z][a-z-]+", ours))
     others = {"--spec", "--llm-history-file", "--include-body"}  # of pipx, Aider and Helicone
     assert named - known - others == {"--help", "--version"} & named
 
