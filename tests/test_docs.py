@@ -422,7 +422,12 @@ def test_every_option_that_a_page_names_exists():
     known = {name for command in cli.commands.values() for p in command.params for name in (*p.opts, *p.secondary_opts)}
     ours = re.sub(r"^```sh.*?^```$", "", handwritten(), flags=re.MULTILINE | re.DOTALL)  # they run others' programs
     named = set(re.findall(r"(?<![\w/-])--[a-z][a-z-]+", ours))
-    others = {"--spec", "--llm-history-file", "--include-body"}  # of pipx, Aider and Helicone
+    others = {
+        "--spec",
+        "--llm-history-file",
+        "--include-body",
+        "--additional-suffix",
+    }  # of pipx, Aider, Helicone, split
     assert named - known - others == {"--help", "--version"} & named
 
 
