@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs bench bench-redact scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs docs-site bench bench-redact scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -137,6 +137,15 @@ format: $(VENV)/installed ## Format the code and mend what the linter can
 docs: $(VENV)/installed ## Write the generated pages, and what the notebook prints, anew
 	$(BIN)/python -m tests.generate
 	$(BIN)/python -m tests.notebooks
+
+$(VENV)/docs: $(VENV)/installed
+	@echo "Installing what makes the site ..."
+	@$(PIP) --editable '.[docs]'
+	@touch $@
+
+docs-site: $(VENV)/docs ## Build the site in site/ with strict links, and look for loads from other hosts
+	@NO_MKDOCS_2_WARNING=1 $(CACHED) $(BIN)/python -m mkdocs build --strict
+	@SITE=site $(CACHED) $(BIN)/python -m pytest -n0 tests/site
 
 bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md
 	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)

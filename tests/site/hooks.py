@@ -1,0 +1,169 @@
+"""What mkdocs.yml leaves to Python: pages from elsewhere, the pages of a folder, and Markdown as GitHub reads it.
+
+Links lead to files, as they do on GitHub. In the site they lead to the page that is made of that file; a file that is no
+page is named by its path, and linked where pyproject.toml says at which URL the repository is.
+"""
+
+import math
+import os
+import posixpath
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from chatsquash.checks import rules
+from chatsquash.report import explained
+
+ROOT = Path(__file__).parents[2]
+FINDINGS = "pipeline/chatsquash/checks/pages"
+ELSEWHERE = {
+    "changes.md": "CHANGELOG.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "readme.md": "README.md",
+    "sample-logs.md": "sample_logs/README.md",
+    "security.md": "SECURITY.md",
+    **{f"findings/{code}.md": f"{FINDINGS}/{code}.md" for code in rules()},
+}
+"""Pages whose files lie outside of docs/, each with its file."""
+PAGE_OF = {file: page for page, file in ELSEWHERE.items()}
+
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"```(\S*)[ \t]*(.*)")
+_LINK = re.compile(r"(`+).+?\1|\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]+)\)", re.DOTALL)
+_CODE = re.compile(r"^\| `([a-z-]+)` \|", re.MULTILINE)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Headings have the anchors that GitHub gives them."""
+    config.mdx_configs["toc"]["slugify"] = slug
+    return config
+
+
+def slug(title: str, separator: str) -> str:
+    """The anchor of a heading."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", separator)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages from elsewhere, and fill in the entries of the nav that stand for folders."""
+    for page, file in ELSEWHERE.items():
+        files.append(File.generated(config, page, content=(ROOT / file).read_text(encoding="utf-8")))
+    files.append(File.generated(config, "findings/index.md", content=findings_page()))
+    pages = sorted(file.src_uri for file in files.documentation_pages())
+    config.nav = expanded(config.nav, pages, set(named(config.nav)))
+    return files
+
+
+def named(nav: Any) -> Iterator[str]:
+    """The pages and patterns of a nav."""
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for each in nav.values() if isinstance(nav, dict) else nav:
+            yield from named(each)
+
+
+def expanded(nav: list[Any], pages: list[str], taken: set[str]) -> list[Any]:
+    """A nav with the pages in the place of each pattern that are not named themselves; nothing without pages stays."""
+    found: list[Any] = []
+    for each in nav:
+        title, entry = next(iter(each.items())) if isinstance(each, dict) else (None, each)
+        if isinstance(entry, str) and "*" in entry:
+            entry = [page for page in pages if fnmatchcase(page, entry) and page not in taken]
+            found += [{title: entry}] if title and entry else entry
+        elif isinstance(entry, list):
+            inside = expanded(entry, pages, taken)
+            found += [{title: inside}] if inside else []
+        else:
+            found.append(each)
+    return found
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Markdown as Python's library for it reads it."""
+    at = page.file.src_uri
+    if at in ELSEWHERE and at.startswith("findings/"):
+        markdown = with_severity(markdown, posixpath.basename(at).removesuffix(".md"))
+    if at == "checks.md":
+        markdown = _CODE.sub(r"| [`\1`](findings/\1.md) |", markdown)
+        return outside_of_blocks(markdown, lambda text: indented(text))
+    is_page = {each.src_uri for each in files}.__contains__
+    return outside_of_blocks(markdown, lambda text: relinked(indented(text), at, is_page, repository()))
+
+
+def with_severity(markdown: str, code: str) -> str:
+    """The page of a finding with its severity below its title."""
+    title, rest = markdown.split("\n", 1)
+    return f"{title}\n\nSeverity: **{'** or **'.join(rules()[code].severities)}**\n{rest}"
+
+
+def findings_page() -> str:
+    """All findings in a table, as ``chatsquash explain`` lists them."""
+    rows = [line.split(maxsplit=2) for line in explained.listed().splitlines()]
+    table = [f"| [`{code}`]({code}.md) | {graves.replace('/', ', ')} | {told} |" for code, graves, told in rows]
+    head = ["# Findings", "", f"chatsquash knows {len(rows)} findings. `chatsquash explain CODE` prints these pages."]
+    return "\n".join([*head, "", "| code | severity | what it says |", "|---|---|---|", *table]) + "\n"
+
+
+def outside_of_blocks(markdown: str, change: Callable[[str], str]) -> str:
+    """Markdown whose text is changed; of fenced blocks only the words behind the fence become a title."""
+    made, at = [], 0
+    for block in _FENCED.finditer(markdown):
+        made += [change(markdown[at : block.start()]), titled(block[0])]
+        at = block.end()
+    return "".join([*made, change(markdown[at:])])
+
+
+def titled(block: str) -> str:
+    """A fenced block whose words, which say how a test runs it, are a title that a reader understands."""
+    fence, rest = block.split("\n", 1)
+    language, words = _FENCE.fullmatch(fence).groups()
+    title = words.removeprefix("file=")
+    if words.startswith("after "):
+        title = f"after, with {words.removeprefix('after ')}"
+    attribute = f' title="{title}"' if title else ""
+    return f"```{language}{attribute}\n{rest}"
+
+
+def indented(text: str) -> str:
+    """Text with four spaces for each level of a list, where GitHub wants two or three."""
+    return re.sub(r"^ +(?=\S)", lambda spaces: " " * 4 * math.ceil(len(spaces[0]) / 3), text, flags=re.MULTILINE)
+
+
+def repository() -> str | None:
+    """Where pyproject.toml says that the repository is."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {name.lower(): url for name, url in project.get("urls", {}).items()}.get("repository")
+
+
+def relinked(text: str, at: str, is_page: Callable[[str], bool], repository: str | None) -> str:
+    """Text of a page whose links to files lead to the pages that are made of them."""
+    folder = posixpath.dirname(ELSEWHERE.get(at, f"docs/{at}"))
+
+    def link(found: re.Match[str]) -> str:
+        _, label, target = found.groups()
+        if target is None or target.startswith("#") or re.match(r"[a-z]+:", target):
+            return found[0]
+        path, _, anchor = target.partition("#")
+        file = posixpath.normpath(posixpath.join(folder, path))
+        page = PAGE_OF.get(file, file.removeprefix("docs/"))
+        if is_page(page) and (file in PAGE_OF or file.startswith("docs/")):
+            there = os.path.relpath(page, posixpath.dirname(at) or ".").replace(os.sep, "/")
+            return f"[{label}]({there}{'#' if anchor else ''}{anchor})"
+        if not (ROOT / file).exists():
+            return found[0]  # of which mkdocs says that it leads nowhere
+        return f"[{label}]({repository}/blob/HEAD/{file})" if repository else named_file(label, file)
+
+    return _LINK.sub(link, text)
+
+
+def named_file(label: str, file: str) -> str:
+    """A file of the repository, where nothing can be linked."""
+    return label if file in label else f"{label} (`{file}`)"
