@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs docs-site bench bench-redact scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs docs-site man bench bench-redact scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -146,6 +146,9 @@ $(VENV)/docs: $(VENV)/installed
 docs-site: $(VENV)/docs ## Build the site in site/ with strict links, and look for loads from other hosts
 	@NO_MKDOCS_2_WARNING=1 $(CACHED) $(BIN)/python -m mkdocs build --strict
 	@SITE=site $(CACHED) $(BIN)/python -m pytest -n0 tests/site
+
+man: $(VENV)/installed ## Write the manual pages, one for each command, to man/
+	@$(BIN)/python -m tests.man man
 
 bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md
 	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
