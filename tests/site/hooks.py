@@ -56,9 +56,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for page, file in ELSEWHERE.items():
         files.append(File.generated(config, page, content=(ROOT / file).read_text(encoding="utf-8")))
     files.append(File.generated(config, "findings/index.md", content=findings_page()))
-    pages = sorted(file.src_uri for file in files.documentation_pages())
+    pages = sorted((file.src_uri for file in files.documentation_pages()), key=_index_first)
     config.nav = expanded(config.nav, pages, set(named(config.nav)))
     return files
+
+
+def _index_first(page: str) -> tuple[str, bool, str]:
+    folder, name = posixpath.split(page)
+    return folder, name != "index.md", name
 
 
 def named(nav: Any) -> Iterator[str]:
