@@ -163,4 +163,4 @@ profile: $(VENV)/installed ## Where the CPU time of the logs PROFILE (standard) 
 	@$(BIN)/python -m bench.phases $(or $(PROFILE),standard)
 
 clean: ## Remove the environment and the output
-	rm -rf $(VENV) $(TRAIN) "$(or $(OUT),out)"
+	rm -rf $(VENV) $(TRAIN) site man "$(or $(OUT),out)"

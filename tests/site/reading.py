@@ -63,6 +63,9 @@ class _Page(HTMLParser):
             elif not name.startswith("xmlns") and (tag, name) != ("a", "href") and _ELSEWHERE.search(value or ""):
                 self.found.append(f"<{tag} {name}={value}>")
 
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
     def handle_data(self, data: str) -> None:
         if self._inside == "style":
             self.found += of_style(data)
