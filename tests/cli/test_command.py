@@ -91,7 +91,7 @@ findings:
         1  info     file-not-read
 0.0 MB in S s (R MB/s)
 records: out (1 file); reports: out/reports
-what a finding means: chatsquash explain timestamp-order
+left out: 1 session (timestamp-order): chatsquash explain timestamp-order
 """
     )
 

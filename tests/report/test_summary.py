@@ -67,6 +67,7 @@ def test_the_summary_for_people():
         "4.5 MB in 2.00 s (2 MB/s)",
         "records: out (1 file); reports: out/reports",
         "what a finding means: chatsquash explain bad-line",
+        "left out: 1 session (timestamp-order), 3 lines (bad-line): chatsquash explain timestamp-order",
     ]
 
 
@@ -209,6 +210,73 @@ def test_a_run_is_complete_when_no_session_and_no_line_was_left_out(sentence, on
     summary.add(JOB, one)
     summary.close()
     assert summary.complete is complete
+
+
+NOT_READ = Account(selected=1, unreadable=2)
+LAST = [
+    ("one session", [outcome(None, account=Account(left_out=3))], "1 session (empty-session): chatsquash explain empty-session"),
+    (
+        "several, the most frequent reason first",
+        [
+            outcome(None, account=Account(left_out=3), left_out=code)
+            for code in ("lost-worker", "timestamp-order", "timestamp-order")
+        ],
+        "3 sessions (2 timestamp-order, 1 lost-worker): chatsquash explain timestamp-order",
+    ),
+    (
+        "lines of two kinds",
+        [outcome(account=NOT_READ, findings=[finding("bad-line", "error"), finding("bad-entry", "error")])],
+        "2 lines (1 bad-entry, 1 bad-line): chatsquash explain bad-entry",
+    ),
+    (
+        "logs that were read up to a place",
+        [outcome(findings=[finding("cut-short", "error")]), outcome(findings=[finding("cut-short", "error")])],
+        "the rest of 2 logs (cut-short): chatsquash explain cut-short",
+    ),
+    (
+        "archives and their members",
+        [outcome(findings=[finding(code, "error") for code in ("archive-member", "archive-member", "cut-archive", "unreadable-archive")])],
+        "2 archive members (archive-member), the rest of 1 archive (cut-archive), 1 archive (unreadable-archive): chatsquash explain archive-member",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, outcomes, last", LAST, ids=[row[0] for row in LAST])
+def test_the_last_line_says_what_was_left_out_and_why(sentence, outcomes, last):
+    summary = Summary(output="out")
+    for one in [outcome(), *outcomes]:
+        summary.add(JOB, one)
+    summary.close()
+    assert summary.as_text().splitlines()[-1] == f"left out: {last}"
+    assert not summary.complete
+
+
+def test_what_filters_took_out_is_not_missing_but_its_unread_lines_are():
+    summary = Summary(output="out")
+    summary.add(JOB, outcome())
+    summary.add(JOB, outcome(None, account=Account(left_out=3)), ("--min-turns",), made=1)
+    assert (summary.complete, summary.as_text().splitlines()[-1]) == (
+        True,
+        "records: out (0 files); reports: out/reports",
+    )
+    aside = outcome(None, account=Account(left_out=2, unreadable=1), findings=[finding("bad-line", "error")])
+    summary.add(JOB, aside, ("--min-turns",), made=1)
+    summary.close()
+    last = summary.as_text().splitlines()[-1]
+    assert (summary.complete, last) == (False, "left out: 1 line (bad-line): chatsquash explain bad-line")
+
+
+def test_where_no_record_is_left_the_last_line_names_the_filters_too():
+    summary = Summary(output="out")
+    for option in ("--min-turns", "--drop no-tools", "--min-turns"):
+        summary.add(JOB, outcome(None, account=Account(left_out=3)), (option,), made=1)
+    filtered = "filtered: 3 sessions (2 --min-turns, 1 --drop no-tools)"
+    assert summary.as_text().splitlines()[-1] == f"no record was written; {filtered}"
+    summary.add(JOB, outcome(None, account=Account(left_out=3)))
+    summary.close()
+    assert summary.as_text().splitlines()[-1] == (
+        f"no record was written; left out: 1 session (empty-session); {filtered}: chatsquash explain empty-session"
+    )
 
 
 def test_lines_that_do_not_add_up_are_a_defect():

@@ -11,12 +11,10 @@ from chatsquash.model import Severity
 from chatsquash.options import Options
 from chatsquash.outcome import Account, Outcome
 from chatsquash.redact.placeholders import is_secret, words
+from chatsquash.report.left_out import explained, lacks, last_line
 from chatsquash.report.replies import Replies
 from chatsquash.stages import cleaning
 from chatsquash.text import certified, counted, escaped, listed
-
-_MISSING = ("cut-short", "archive-member", "cut-archive", "unreadable-archive")
-"""Errors about what was not read, and is no session that was left out."""
 
 
 @dataclass(slots=True)
@@ -162,8 +160,7 @@ class Summary:
 
         As far as anybody can tell: of a log that was cut short, nobody knows what is missing.
         """
-        findings = self.findings + self.filtered_findings
-        return not (self.left_out or self.account.unreadable or any(findings["error", code] for code in _MISSING))
+        return not lacks(self.counts())
 
     def counts(self) -> dict[str, object]:
         """The counts as JSON values; they depend on the input and the options alone."""
@@ -252,8 +249,16 @@ class Summary:
         yield from self._of_the_run()
         output = escaped(self.output)
         yield f"records: {output} ({counted(len(self.files), 'file')}); reports: {output}/reports"
-        if gravest := min(self.findings.items(), key=_most_first, default=None):
-            yield f"what a finding means: chatsquash explain {gravest[0][1]}"
+        yield from self._explained()
+
+    def _explained(self) -> Iterator[str]:
+        """The command that explains the most frequent finding, and last what was left out and why."""
+        counts = self.counts()
+        (_, code), _ = min(self.findings.items(), key=_most_first, default=(("", ""), 0))
+        if code and code != explained(lacks(counts)):
+            yield f"what a finding means: chatsquash explain {code}"
+        if last := last_line(counts):
+            yield last
 
     def _replaced(self) -> str:
         """How many of the secrets are replaced, and how the others would be."""

@@ -19,6 +19,7 @@ from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.told import Told
+from chatsquash.report.left_out import last_line
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import summary_of
 from chatsquash.run.choice import stop_for
@@ -51,7 +52,10 @@ class Converted:
     """Whether it was converted before, so that nothing was done."""
 
     def as_text(self) -> str:
-        """A line."""
+        """A line, and what was left out and why, where something was."""
+        return "\n".join(filter(None, [self._done(), last_line(self.marker.counts)]))
+
+    def _done(self) -> str:
         made = counted(self.marker.records_made["count"], "record")
         if self.is_known:
             return f"shard {self.shard}: is converted ({made}); --full converts it again"
