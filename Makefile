@@ -15,13 +15,24 @@ help: ## Show this help
 CACHED := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/bytecode"
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-# The install is complete once the stamp is newer than pyproject.toml.
-$(VENV)/installed: pyproject.toml
+# What chatsquash needs to run is complete once this stamp is newer than pyproject.toml; tests add what they need to it.
+# Of what pip says, each package that it fetches is told, with its size; the stamp is there only if pip made it.
+FETCH := $(BIN)/python -m pip install --progress-bar off --disable-pip-version-check --no-compile
+FETCHED = while read -r how file size; do case "$$how" in Using) file=$${size%% *} size=$${size\#* } ;; esac; \
+  version=$${file\#*-}; case "$$how $$file" in *.metadata) ;; \
+  "Downloading "*) echo "  downloads $${file%%-*} $${version%%-*} $$size" ;; \
+  "Using "*) echo "  has $${file%%-*} $${version%%-*} $$size" ;; esac; done
+$(VENV)/core: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "chatsquash needs Python 3.11 or newer; '$(PYTHON)' is `$(PYTHON) --version 2>&1`." >&2; \
 	  echo "Name another with: make PYTHON=python3.12 ..." >&2; exit 1; }
-	@echo "Setting up $(VENV) ..."
+	@echo "Setting up $(VENV) with what chatsquash needs to run ..."
 	@$(PYTHON) -m venv --clear $(VENV)
+	@{ $(FETCH) --editable . && touch $@; } | $(FETCHED)
+	@[ -f $@ ]
+
+$(VENV)/installed: $(VENV)/core
+	@echo "Adding what tests need to $(VENV) ..."
 	@$(PIP) --editable '.[dev]'
 	@touch $@
 
@@ -31,9 +42,11 @@ NAMED = set -- $(LOGS); folder=$${1%%[*?[]*}; [ "$$folder" = "$$1" ] || folder=$
   [ -d "$$folder" ] || folder=`dirname -- "$$folder"`; \
   out="out-`cd -- "$$folder" 2>/dev/null && pwd | sed 's,.*/,,'`";
 
-convert: $(VENV)/installed ## Convert LOGS (sample_logs) to OUT (out, or out- and the name of LOGS); REPLACE=1 replaces
+# Where a session or a line is left out, the result is there all the same, and the last line says what is missing.
+convert: $(VENV)/core ## Convert LOGS (sample_logs) to OUT (out, or out- and the name of LOGS); REPLACE=1 replaces
 	@$(if $(OUT),out="$(OUT)";,$(if $(LOGS),$(NAMED),out=out;)) \
-	$(BIN)/chatsquash convert $(or $(LOGS),$(SAMPLE)) --output "$$out" $(if $(REPLACE),--replace)
+	$(BIN)/chatsquash convert $(or $(LOGS),$(SAMPLE)) --output "$$out" $(if $(REPLACE),--replace) \
+	|| { code=$$?; [ $$code = 3 ] || exit $$code; }
 
 # What is compiled is tested where it can be built; the stamp says for which sources that was tried.
 ACCELERATOR := accelerator/pyproject.toml $(wildcard accelerator/src/*)

@@ -1,8 +1,6 @@
 """What is installed, and what a start loads."""
 
-import os
 import pkgutil
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -70,42 +68,6 @@ def test_the_module_and_the_script_are_the_same():
 
 def test_who_watches_a_run_sees_its_end():
     assert "function calls" in python("-m", "cProfile", "-m", "chatsquash", "--version")
-
-
-MADE = [
-    ([], ["sample_logs"], "out", "the sample logs"),
-    (["LOGS=logs"], ["logs"], "out-logs", "a folder: its name"),
-    (["LOGS=logs/"], ["logs/"], "out-logs", "with a slash behind it"),
-    (["LOGS=."], ["."], "out-here", "where one is"),
-    (["LOGS=logs/../logs/a.jsonl"], ["logs/../logs/a.jsonl"], "out-logs", "a file: the folder that it lies in"),
-    (["LOGS=a.jsonl"], ["a.jsonl"], "out-here", "a file where one is"),
-    (["LOGS='logs/*.jsonl'"], ["logs/*.jsonl"], "out-logs", "a glob: the folder in which it looks"),
-    (["LOGS='lo*/a.jsonl'"], ["lo*/a.jsonl"], "out-here", "a glob for folders"),
-    (["LOGS='my logs'"], ["my logs"], "out-my logs", "a name with a space has quotes of its own"),
-    (["LOGS='my logs' logs"], ["my logs", "logs"], "out-my logs", "several: the first"),
-    (["LOGS='my logs' logs", "OUT=my out"], ["my logs", "logs"], "my out", "OUT wins"),
-    (["OUT=mine"], ["sample_logs"], "mine", "the sample logs somewhere else"),
-    (["LOGS=logs", "REPLACE=1"], ["logs"], "out-logs", "what is there is replaced"),
-]
-
-
-@pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
-@pytest.mark.parametrize("given, logs, out, why", MADE, ids=[why for *_, why in MADE])
-def test_make_convert_names_the_output_by_its_logs(tmp_path, given, logs, out, why):
-    for folder in ("here/logs", "here/my logs", "here/.venv/bin"):
-        (tmp_path / folder).mkdir(parents=True)
-    for file in ("logs/a.jsonl", "a.jsonl", "pyproject.toml"):
-        (tmp_path / "here" / file).touch()
-    shown = tmp_path / "here/.venv/bin/chatsquash"
-    shown.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
-    shown.chmod(0o700)
-    # The tests may themselves run under make, whose variables would be heard here.
-    aside = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "LOGS", "OUT", "REPLACE")
-    alone = {name: value for name, value in os.environ.items() if name not in aside}
-    command = ["make", "-f", ROOT / "Makefile", "-o", ".venv/installed", "convert", *given]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path / "here", env=alone)
-    expected = ["convert", *logs, "--output", out, *(["--replace"] if "REPLACE=1" in given else [])]
-    assert (told.stdout.splitlines(), told.stderr) == (expected, "")
 
 
 def test_public_names_are_there():
