@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs docs-site man bench bench-redact scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs docs-site man release compare bench bench-redact scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -163,6 +163,14 @@ docs-site: $(VENV)/docs ## Build the site in site/ with strict links, and look f
 man: $(VENV)/installed ## Write the manual pages, one for each command, to man/
 	@$(BIN)/python -m tests.man man
 
+$(VENV)/release: $(VENV)/installed
+	@echo "Installing what releases are built with ..."
+	@$(PIP) --editable '.[release]'
+	@touch $@
+
+release: $(VENV)/release ## Build wheel and sdist into dist, twice, and try them with each Python that is here
+	@$(BIN)/python -m tests.release
+
 bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md
 	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
 
@@ -175,5 +183,5 @@ scale: $(VENV)/installed ## What runs over terabytes cost, by a model; writes do
 profile: $(VENV)/installed ## Where the CPU time of the logs PROFILE (standard) goes: read, judge, check, write, run
 	@$(BIN)/python -m bench.phases $(or $(PROFILE),standard)
 
-clean: ## Remove the environment and the output
-	rm -rf $(VENV) $(TRAIN) site man "$(or $(OUT),out)"
+clean: ## Remove the environment, the output and what was built
+	rm -rf $(VENV) $(TRAIN) dist site man "$(or $(OUT),out)"
