@@ -60,8 +60,8 @@ class _Writer:
     def __init__(self, turns: tuple[Turn, ...]) -> None:
         packs = [packed(turn.blocks) for turn in turns]
         self._turns = [
-            turn if blocks is turn.blocks else replace(turn, blocks=tuple(blocks))
-            for turn, blocks in zip(turns, packs, strict=True)
+            turn if pack is turn.blocks else replace(turn, blocks=tuple(pack))
+            for turn, pack in zip(turns, packs, strict=True)
         ]
         self._answers = tools.answers(self._turns)
         self._answered = {place for place, _ in self._answers.values()}
