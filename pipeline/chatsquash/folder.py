@@ -15,10 +15,18 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chatsquash import platform
+from chatsquash.errors import UsageError
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+if lacking := platform.missing():
+    raise UsageError(
+        f"chatsquash reads and writes files by calls of POSIX systems, and {lacking} is missing here; "
+        "run it on Linux or macOS, on Windows in WSL (Windows Subsystem for Linux)"
+    )
+
+NEVER_WAITING = os.O_NONBLOCK | os.O_CLOEXEC
 """Flags that do not wait for the other end of a pipe, should one stand in the place of a file."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FILE = os.O_NOFOLLOW | NEVER_WAITING
 _NEW = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LEVELS = 16
 """Folders in folders that are looked into; what we write is not half as deep."""

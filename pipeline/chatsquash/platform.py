@@ -1,4 +1,4 @@
-"""Calls that only POSIX systems have; Windows is untested."""
+"""Calls that only POSIX systems have; on others, Windows among them, what needs them says so."""
 
 from __future__ import annotations
 
@@ -11,10 +11,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EDQUOT, EFBIG, EIO, ENOSPC
+from importlib.util import find_spec
 
 _PIECE = 1 << 20
 _AT_ONCE = 8
 """Calls that wait for the disk at one time."""
+_MODULES = ("fcntl", "resource")
+_CALLS = ("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "pread", "pwrite", "register_at_fork", "uname")
+"""Of ``os``: what locks, bounds of memory and folders that no link leads out of are made with."""
+
+
+def missing() -> str:
+    """The first of the calls that only POSIX systems have which this Python lacks; empty where all are there."""
+    modules = [name for name in _MODULES if find_spec(name) is None]
+    calls = [f"os.{name}" for name in _CALLS if not hasattr(os, name)]
+    return next(iter([*modules, *calls]), "")
 
 
 def cores() -> int:
@@ -140,6 +151,8 @@ def uninterrupted() -> Iterator[None]:
 
 def memory_left() -> int | None:
     """Bytes that this process may still take, where it has a limit of its own; ``None`` where it has none."""
+    if find_spec("resource") is None:
+        return None
     import resource
 
     left = []

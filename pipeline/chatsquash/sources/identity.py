@@ -7,11 +7,12 @@ from typing import BinaryIO
 
 from xxhash import xxh3_128, xxh3_128_digest
 
+from chatsquash.folder import NEVER_WAITING
 from chatsquash.log import Log
 from chatsquash.sources.members import container
 from chatsquash.urls import is_remote
 
-_NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_READING = os.O_RDONLY | NEVER_WAITING
 """Flags that open a log without waiting, whatever took its place since it was found."""
 _ENDS = 4096
 """Bytes of a log's head, and of its tail."""
@@ -64,7 +65,7 @@ def _ends(log: Log, file: BinaryIO | None, hashed: Hashed | None) -> bytes:
         return b"" if log.modified is not None else os.urandom(16)
     if file is not None and not log.is_copy:
         return (hashed and hashed.ends(log)) or _read_ends(log, file.fileno())
-    descriptor = os.open(log.shown, _NEVER_WAITING)
+    descriptor = os.open(log.shown, _READING)
     try:
         return _read_ends(log, descriptor)
     finally:
@@ -75,7 +76,7 @@ def _archive_ends(path: str) -> bytes:
     """The ends of an archive, of which the last one tells of all members of a zip file."""
     if is_remote(path):
         return b""
-    with open(os.open(path, _NEVER_WAITING), "rb", buffering=0) as file:
+    with open(os.open(path, _READING), "rb", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
         return os.pread(file.fileno(), _ENDS, 0) + os.pread(file.fileno(), _ENDS, max(0, size - _ENDS))
 

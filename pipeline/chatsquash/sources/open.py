@@ -9,6 +9,7 @@ from errno import EINVAL, EISDIR, EMFILE, ENFILE, ENOMEM
 from typing import BinaryIO
 
 from chatsquash.errors import ShortageError
+from chatsquash.folder import NEVER_WAITING
 from chatsquash.options import Options
 from chatsquash.sources import unfold
 from chatsquash.sources.compression import HEAD, Expanded, recognise
@@ -30,7 +31,7 @@ def raw(path: str | os.PathLike[str]) -> io.FileIO:
         from chatsquash.sources.stored import StoredLog  # which local files do not need
 
         return StoredLog(path)  # type: ignore[return-value]
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | NEVER_WAITING)
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)

@@ -13,7 +13,7 @@ UNDATED = "undated"
 _UUID = r"(?i:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z)"
 _STAMP = r"-[0-9]{19}\Z"
 _UNSAFE = re.compile(r"[^\w.-]")
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(\.|$)", re.IGNORECASE)
 _LONGEST = 120
 
 
