@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 from contextlib import suppress
@@ -62,8 +63,6 @@ def _take(descriptor: int) -> None:
     By ``flock``, since it belongs to what was opened and not to the process: it keeps threads apart, and closing the
     file elsewhere in this process does not end it.
     """
-    import fcntl  # which ``Folder`` asks for with a sentence of its own
-
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError) as problem:  # some systems say this, some that
