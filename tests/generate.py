@@ -14,6 +14,7 @@ from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks
 from chatsquash.option_rules import PAIRS
 from chatsquash.run.formats import exchanges, held
+from tests import picture
 from tests.checks import page as checks
 from tests.formats import round_trip
 from tests.records import page as presets
@@ -184,9 +185,10 @@ def _values(option: click.Option) -> str:
 
 
 def main() -> None:
-    """Write the generated pages."""
+    """Write the generated pages, and the picture of README.md."""
     for path, text in pages().items():
         (ROOT / path).write_text(text, encoding="utf-8")
+    picture.write()
 
 
 if __name__ == "__main__":
