@@ -1,0 +1,270 @@
+"""chatsquash beside other converters, on the same logs: what each loses and takes; writes docs/comparison.md.
+
+``python -m bench.comparison`` installs them below ``bench/.data``, each in an environment of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import click
+
+from bench import known, page
+from bench.commands import HERE, Bench, Fresh, compiled, in_turns
+from bench.converters import ALBICILLA, CONVERTERS, LOGS, PURE, WHOLE, Converter, installed
+from bench.generate import PROFILES, generate
+from bench.goals import MB
+from bench.table import markdown
+
+DATA = HERE / ".data"
+DOCS, README = HERE.parent / "docs" / "comparison.md", HERE.parent / "README.md"
+SIZES = {"plain": ("standard", 50), "claude_code": ("claude_code", 45), "codex": ("codex", 55)}
+"""The profile of each kind of logs, and how many sessions of it are converted."""
+KINDS = {"plain": "a gateway's JSONL", "claude_code": "Claude Code", "codex": "Codex"}
+_REGION = re.compile(r"(<!-- generated: (\S+) -->\n).*?(^<!-- /generated -->)", re.DOTALL | re.MULTILINE)
+
+_NAMES: dict[str, Callable[[Path], str]] = {
+    "plain": lambda path: path.name,
+    "claude_code": lambda path: f"7f6c0c1e-1f6e-4c43-9d8e-{_number(path):012x}.jsonl",
+    "codex": lambda path: f"rollout-2026-01-05T08-00-00-019ec9c0-0000-7000-8000-{_number(path):012x}.jsonl",
+}
+"""How a generated file is called where it lies: some converters look at the names of files."""
+
+Row = dict[str, Any]
+
+
+@click.command()
+@click.option("--rounds", type=click.IntRange(min=2), default=3, show_default=True, help="How often each is timed.")
+@click.option("--albicilla", default=ALBICILLA, show_default=True, help="The repository of albicilla, or a clone.")
+@click.option(
+    "--kind", "kinds", multiple=True, type=click.Choice(list(LOGS)), help="Only these logs, beside the last results."
+)
+@click.option("--quick", is_flag=True, help="A tenth of the logs, and no page; for development.")
+def main(rounds: int, albicilla: str, kinds: tuple[str, ...], *, quick: bool) -> None:
+    """Compare chatsquash with other converters."""
+    DATA.mkdir(parents=True, exist_ok=True)
+    found = {each.name: installed(each, DATA / "peers", albicilla) for each in CONVERTERS}
+    programs = {name: where for name, (where, version) in found.items() if version}
+    bench = Bench(DATA, [], rounds, quick)
+    kept = DATA / ("comparison-quick.json" if quick else "comparison.json")
+    results: Row = json.loads(kept.read_text()) if kinds and kept.exists() else {"losses": {}, "speed": {}}
+    results |= {"versions": {name: version for name, (_, version) in found.items()}, "machine": page.machine()}
+    for kind in kinds or LOGS:
+        results["losses"][kind] = _losses(bench, kind, programs)
+        results["speed"][kind] = _speed(bench, kind, programs)
+        kept.write_text(json.dumps(results, indent=1))
+    regions = shown(results)
+    print(*regions.values(), sep="\n\n")
+    if not quick:
+        for target in (DOCS, README):
+            write(target, regions)
+
+
+def write(target: Path, regions: dict[str, str]) -> None:
+    """Write the regions of a page anew, as far as they are here."""
+
+    def region(match: re.Match[str]) -> str:
+        made = regions.get(match[2])
+        return match[0] if made is None else f"{match[1]}\n{made}\n\n{match[3]}"
+
+    target.write_text(_REGION.sub(region, target.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+# What is lost
+
+
+def _losses(bench: Bench, kind: str, programs: dict[str, Path]) -> list[Row]:
+    """What each converter kept of the session whose truth is known, alone and beside a file with a cut line."""
+    print(f"what is lost of {kind} ...", flush=True)
+    home = bench.data / "known" / kind
+    shutil.rmtree(home, ignore_errors=True)
+    _put(home, known.KNOWN[kind](cut=False))
+    readers = [each for each in (*CONVERTERS, WHOLE) if kind in each.reads]
+    rows = [
+        {"kind": kind, "name": each.name, "whole": _kept(bench, each, kind, home, programs)}
+        for each in sorted(readers, key=lambda each: each.name)
+        if _program(each) in programs
+    ]
+    _put(home, known.KNOWN[kind](cut=True))
+    by_name = {each.name: each for each in readers}
+    return [row | {"cut": _kept(bench, by_name[row["name"]], kind, home, programs)} for row in rows]
+
+
+def _program(converter: Converter) -> str:
+    return converter.package or "chatsquash"
+
+
+def _put(home: Path, files: known.Files) -> None:
+    for name, lines in files.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"\n".join(lines) + b"\n")
+
+
+def _kept(bench: Bench, converter: Converter, kind: str, home: Path, programs: dict[str, Path]) -> Row:
+    """The words of its records, and how it ended."""
+    with Fresh(bench.out):
+        command = converter.command(programs[_program(converter)], kind, home, bench.out)
+        done = subprocess.run(command, env=bench.environment(), capture_output=True, text=True, check=False)
+        records = [sorted(set(re.findall(r"\b[A-Z]+-[A-Z]\b", record))) for record in converter.written(bench.out)]
+    told = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    return {"code": done.returncode, "told": told[-1] if told else "", "records": records}
+
+
+# What it takes
+
+
+def _speed(bench: Bench, kind: str, programs: dict[str, Path]) -> list[Row]:
+    """What each converter takes, in turns, on logs without lines that are cut."""
+    home = _home(bench, kind)
+    paths = list(home.rglob("*.jsonl"))
+    size = sum(path.stat().st_size for path in paths)
+    readers = [each for each in CONVERTERS if kind in each.reads and each.name in programs]
+    if compiled():
+        readers.insert(1, PURE)
+    rows, commands = [], {}
+    for each in readers:
+        print(f"{kind}: {each.name} ...", flush=True)
+        tried = _tried(bench, each, kind, home, programs)
+        rows.append({"kind": kind, "name": each.name, "bytes": size, "sessions": len(paths), **tried})
+        if not tried["code"]:
+            commands[each.name] = [each.command(programs[_program(each)], kind, home, bench.out)]
+    runs = in_turns(bench, commands, bench.rounds, long=400)
+    return [row | {"runs": runs.get(row["name"], [])} for row in rows]
+
+
+def _home(bench: Bench, kind: str) -> Path:
+    """A home folder with generated logs, but for lines that are cut: a converter may end at the first of them."""
+    name, sessions = SIZES[kind]
+    sessions = max(2, sessions // 10) if bench.quick else sessions
+    logs = generate(name, replace(PROFILES[name], sessions=sessions), bench.data / "compared-logs")
+    home = bench.data / "compared-homes" / kind
+    shutil.rmtree(home, ignore_errors=True)
+    for path in sorted(logs.rglob("*.jsonl")):
+        copy = home / LOGS[kind] / path.parent.relative_to(logs) / _NAMES[kind](path)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("rb") as lines, copy.open("wb") as file:
+            file.writelines(line for line in lines if line.endswith(b"}\n"))
+    return home
+
+
+def _number(path: Path) -> int:
+    """That of a generated session."""
+    return int(path.stem.split("-")[1])
+
+
+def _tried(bench: Bench, converter: Converter, kind: str, home: Path, programs: dict[str, Path]) -> Row:
+    """How it ends, and how many of its records have messages; this fills the page cache, too."""
+    with Fresh(bench.out):
+        command = converter.command(programs[_program(converter)], kind, home, bench.out)
+        done = subprocess.run(command, env=bench.environment(), capture_output=True, text=True, check=False)
+        records = sum(len(record) > len("[]") for record in converter.written(bench.out)) if not done.returncode else 0
+    told = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    return {"code": done.returncode, "told": told[-1] if told else "", "records": records}
+
+
+# The tables
+
+
+def shown(results: Row) -> dict[str, str]:
+    """The regions of the pages."""
+    losses, speed = ([row for kind in LOGS for row in results[part].get(kind, ())] for part in ("losses", "speed"))
+    return {
+        "versions": _versions(results),
+        "losses": _lost(losses),
+        "cut": _cut(losses),
+        "speed": _times(speed),
+        "comparison": _summary(losses, speed),
+    }
+
+
+def _versions(results: Row) -> str:
+    versions = [f"- {name}: {version or 'could not be installed'}" for name, version in results["versions"].items()]
+    return "\n".join([*versions, *(f"- {name}: {value}" for name, value in results["machine"].items())])
+
+
+_LOST = {
+    "replies before the compaction": ((known.BEFORE,), ("reply",)),
+    "after it": ((known.AFTER,), ("reply",)),
+    "of the branch that was left": ((known.LEFT,), ("reply",)),
+    "of the sub-agent": ((known.SUB,), ("reply",)),
+    "reasoning": ((known.BEFORE, known.SUB, known.AFTER), ("thought",)),
+    "calls and results": ((known.BEFORE, known.SUB, known.AFTER), ("call", "result")),
+}
+"""What is counted, by the head of its column: of which parts of the session, and which words."""
+
+
+def _lost(rows: list[Row]) -> str:
+    lines = [["logs", "converter", *_LOST, "one record holds together"]]
+    for row in rows:
+        records = [set(words) for words in row["whole"]["records"]]
+        kept = set().union(*records)
+        there = known.PARTS[row["kind"]]
+        cells = [_share(kept, [part for part in parts if part in there], words) for parts, words in _LOST.values()]
+        joined = dict.fromkeys(name for words in records for name in known.apart(words))
+        lines.append([KINDS[row["kind"]], row["name"], *cells, ", ".join(joined) or "nothing that was apart"])
+    return markdown(lines)
+
+
+def _share(kept: set[str], parts: Iterable[str], members: Iterable[str]) -> str:
+    words = known.facts(parts, members)
+    return f"{len(kept & set(words))} of {len(words)}" if words else "none there"
+
+
+def _cut(rows: list[Row]) -> str:
+    lines = [["logs", "converter", "replies of its file", "exit code", "records of the other file"]]
+    for row in rows:
+        records = [set(words) for words in row["cut"]["records"]]
+        kept = set().union(*records)
+        cut = set(known.facts([known.CUT], ["prompt", "reply"]))
+        others = sum(not words & cut for words in records)
+        told = f"{row['cut']['code']}" + (f": `{row['cut']['told'][:80]}`" if row["cut"]["code"] not in {0, 3} else "")
+        cells = [_share(kept, [known.CUT], ["reply"]), told, f"{others} of {len(row['whole']['records'])}"]
+        lines.append([KINDS[row["kind"]], row["name"], *cells])
+    return markdown(lines)
+
+
+def _times(rows: list[Row]) -> str:
+    head = ["logs", "converter", "MB", "sessions", "records", "seconds", "MB/s"]
+    lines = [[*head, "CPU seconds", "MB per CPU second", "peak MB", "cores in use by others"]]
+    for row in rows:
+        amount = [f"{row['bytes'] / MB:.0f}", f"{row['sessions']}", f"{row['records']}"]
+        cells = _taken(row) if row["runs"] else [f"ends with {row['code']}: `{row['told'][:80]}`", *[""] * 5]
+        lines.append([KINDS[row["kind"]], row["name"], *amount, *cells])
+    return markdown(lines)
+
+
+def _taken(row: Row) -> list[str]:
+    runs = row["runs"]
+    seconds, cpu, peak, others = (
+        median(run[what] or 0 for run in runs) for what in ("seconds", "cpu", "peak", "others")
+    )
+    speeds = [f"{row['bytes'] / MB / took:,.0f}" for took in (seconds, cpu)]
+    return [f"{seconds:.1f}", speeds[0], f"{cpu:.1f}", speeds[1], f"{peak / MB:,.0f}", f"{others:.1f}"]
+
+
+def _summary(losses: list[Row], speed: list[Row]) -> str:
+    """The table of the README: what is kept of each kind of logs, and at what speed."""
+    speeds = {(row["kind"], row["name"]): row for row in speed}
+    lines = [["logs", "converter", "replies kept", "reasoning kept", "joins branches", "MB per CPU second"]]
+    for row in losses:
+        kept = set().union(*map(set, row["whole"]["records"]))
+        parts = known.PARTS[row["kind"]]
+        shares = [_share(kept, parts, ["reply"]), _share(kept, parts, ["thought"])]
+        joined = any(known.apart(set(words)) for words in row["whole"]["records"])
+        timed = speeds.get((row["kind"], row["name"]))
+        rate = _taken(timed)[3] if timed and timed["runs"] else ""
+        lines.append([KINDS[row["kind"]], row["name"], *shares, "yes" if joined else "no", rate])
+    return markdown(lines)
+
+
+if __name__ == "__main__":
+    main()
