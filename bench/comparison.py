@@ -26,7 +26,7 @@ from bench.table import markdown
 
 DATA = HERE / ".data"
 DOCS, README = HERE.parent / "docs" / "comparison.md", HERE.parent / "README.md"
-SIZES = {"plain": ("standard", 50), "claude_code": ("claude_code", 45), "codex": ("codex", 55)}
+SIZES = {"plain": ("standard", 140), "claude_code": ("claude_code", 60), "codex": ("codex", 60)}
 """The profile of each kind of logs, and how many sessions of it are converted."""
 KINDS = {"plain": "a gateway's JSONL", "claude_code": "Claude Code", "codex": "Codex"}
 _REGION = re.compile(r"(<!-- generated: (\S+) -->\n).*?(^<!-- /generated -->)", re.DOTALL | re.MULTILINE)
@@ -38,28 +38,29 @@ _NAMES: dict[str, Callable[[Path], str]] = {
 }
 """How a generated file is called where it lies: some converters look at the names of files."""
 
+PARTS = ("losses", "speed")
+
 Row = dict[str, Any]
 
 
 @click.command()
 @click.option("--rounds", type=click.IntRange(min=2), default=3, show_default=True, help="How often each is timed.")
 @click.option("--albicilla", default=ALBICILLA, show_default=True, help="The repository of albicilla, or a clone.")
-@click.option(
-    "--kind", "kinds", multiple=True, type=click.Choice(list(LOGS)), help="Only these logs, beside the last results."
-)
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(list(LOGS)), help="Only these logs.")
+@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Only this.")
 @click.option("--quick", is_flag=True, help="A tenth of the logs, and no page; for development.")
-def main(rounds: int, albicilla: str, kinds: tuple[str, ...], *, quick: bool) -> None:
-    """Compare chatsquash with other converters."""
+def main(rounds: int, albicilla: str, kinds: tuple[str, ...], parts: tuple[str, ...], *, quick: bool) -> None:
+    """Compare chatsquash with other converters; what is not measured now stays as it was measured last."""
     DATA.mkdir(parents=True, exist_ok=True)
     found = {each.name: installed(each, DATA / "peers", albicilla) for each in CONVERTERS}
     programs = {name: where for name, (where, version) in found.items() if version}
     bench = Bench(DATA, [], rounds, quick)
     kept = DATA / ("comparison-quick.json" if quick else "comparison.json")
-    results: Row = json.loads(kept.read_text()) if kinds and kept.exists() else {"losses": {}, "speed": {}}
+    results: Row = json.loads(kept.read_text()) if (kinds or parts) and kept.exists() else {"losses": {}, "speed": {}}
     results |= {"versions": {name: version for name, (_, version) in found.items()}, "machine": page.machine()}
     for kind in kinds or LOGS:
-        results["losses"][kind] = _losses(bench, kind, programs)
-        results["speed"][kind] = _speed(bench, kind, programs)
+        for part in parts or PARTS:
+            results[part][kind] = _MEASURED[part](bench, kind, programs)
         kept.write_text(json.dumps(results, indent=1))
     regions = shown(results)
     print(*regions.values(), sep="\n\n")
@@ -169,6 +170,9 @@ def _tried(bench: Bench, converter: Converter, kind: str, home: Path, programs: 
         records = sum(len(record) > len("[]") for record in converter.written(bench.out)) if not done.returncode else 0
     told = (done.stderr.strip() or done.stdout.strip()).splitlines()
     return {"code": done.returncode, "told": told[-1] if told else "", "records": records}
+
+
+_MEASURED = {"losses": _losses, "speed": _speed}
 
 
 # The tables

@@ -17,6 +17,7 @@ Files = dict[str, list[bytes]]
 
 BEFORE, LEFT, SUB, AFTER, CUT = "before the compaction", "left branch", "sub-agent", "after the compaction", "cut file"
 _ID, _CUT_ID = "7f6c0c1e-1f6e-4c43-9d8e-000000000001", "7f6c0c1e-1f6e-4c43-9d8e-000000000002"
+_AGENT = "a1b2c3d"
 _START = datetime(2026, 2, 3, 9, tzinfo=UTC)
 _TOOLS = [
     {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in ("Read", "Task")
@@ -114,7 +115,7 @@ def claude_code(*, cut: bool) -> Files:
     sub = [turn for turn in SESSION if turn.part == SUB]
     return {
         f"{folder}/{_ID}.jsonl": _lines(_claude_rows(_ID, main)),
-        f"{folder}/{_ID}/subagents/agent-a1b2c3d.jsonl": _lines(_claude_rows(_ID, sub, agent="a1b2c3d")),
+        f"{folder}/{_ID}/subagents/agent-{_AGENT}.jsonl": _lines(_claude_rows(_ID, sub, agent=_AGENT)),
     }
 
 
@@ -149,15 +150,18 @@ def _claude_turn(turn: Turn, name: str) -> Iterator[Row]:
         blocks.append({"type": "thinking", "thinking": _said(turn.thought), "signature": "c2lnbmVk"})
     blocks.append({"type": "text", "text": _said(turn.reply)})
     if turn.call:
-        called = {"name": _tool(turn), "input": {"prompt": _said(turn.call)}}
-        blocks.append({"type": "tool_use", "id": f"toolu_{name}", **called})
+        asked = {"description": _said(turn.call)}
+        if _tool(turn) == "Task":
+            asked |= {"prompt": _said(*facts([SUB], ["prompt"])), "subagent_type": "Explore"}
+        blocks.append({"type": "tool_use", "id": f"toolu_{name}", "name": _tool(turn), "input": asked})
     usage = {"input_tokens": 4, "output_tokens": 20}
     body = {"model": "claude-example-5", "id": f"msg_{name}", "type": "message", "role": "assistant", "usage": usage}
     for block in blocks:
         yield {"type": "assistant", "message": {**body, "content": [block]}, "requestId": f"req_{name}"}
     if turn.result:
         given = {"type": "tool_result", "tool_use_id": f"toolu_{name}", "content": _said(turn.result)}
-        yield {"type": "user", "message": {"role": "user", "content": [given]}}
+        beside = {"toolUseResult": {"status": "completed", "agentId": _AGENT}} if _tool(turn) == "Task" else {}
+        yield {"type": "user", "message": {"role": "user", "content": [given]}, **beside}
 
 
 # Codex: items of OpenAI Responses, and events that repeat them
