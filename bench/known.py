@@ -210,12 +210,13 @@ def _codex_reply(turn: Turn, call_id: str) -> Iterator[tuple[str, Row]]:
     yield "event_msg", {"type": "agent_message", "message": _said(turn.reply)}
     yield "response_item", _item("assistant", turn.reply)
     if turn.call:
-        arguments = json.dumps({"prompt": _said(turn.call)})
+        arguments = json.dumps({"command": f"echo {turn.call}", "workdir": "/srv/kiln"})
         yield (
             "response_item",
-            {"type": "function_call", "name": _tool(turn), "arguments": arguments, "call_id": call_id},
+            {"type": "function_call", "name": "shell_command", "arguments": arguments, "call_id": call_id},
         )
-        yield "response_item", {"type": "function_call_output", "call_id": call_id, "output": _said(turn.result)}
+        output = f"Exit code: 0\nWall time: 0.1 seconds\nOutput:\n{_said(turn.result)}"
+        yield "response_item", {"type": "function_call_output", "call_id": call_id, "output": output}
 
 
 def _item(role: str, word: str) -> Row:
