@@ -174,6 +174,9 @@ release: $(VENV)/release ## Build wheel and sdist into dist, twice, and try them
 bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md
 	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
 
+compare: $(VENV)/installed ## Compare with other converters on the same logs; writes docs/comparison.md; COMPARE for options
+	@$(BIN)/python -m bench.comparison $(COMPARE)
+
 bench-redact: $(VENV)/installed ## What the redaction finds, hits by mistake and costs; writes to docs/redaction.md; REDACT for options
 	@$(BIN)/python -m bench.redact.run $(REDACT)
 

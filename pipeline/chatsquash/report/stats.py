@@ -127,9 +127,9 @@ def _lines(stats: Stats) -> Iterator[str]:
     yield f"tools: defined in {stats.with_tools:,}, called in {counted(stats.with_calls, 'record')}"
     if stats.spreads:
         head = ("per record", "total", "mean", "median", "90 %", "99 %", "most")
-        lines = _table(head, [(name, *_numbers(*spread[:-1])) for name, spread in stats.spreads.items()])
+        table = _table(head, [(name, *_numbers(*spread[:-1])) for name, spread in stats.spreads.items()])
         bars = ["records by size", *(sparkline(spread.histogram) for spread in stats.spreads.values())]
-        yield from ("", *(f"{line}  {bar}".rstrip() for line, bar in zip(lines, bars, strict=True)))
+        yield from ("", *(f"{line}  {bar}".rstrip() for line, bar in zip(table, bars, strict=True)))
     if stats.tools:
         ranked = _ranked(stats)
         shown = [(escaped(name), *_numbers(count.records, count.calls)) for name, count in ranked[:_TOOLS]]
