@@ -39,3 +39,9 @@ def test_what_tells_a_history(row):
     assert openhands.fits(row.given) == f"events of OpenHands V{int(second)}"
     listed = "events with source, action and observation in 1 histories"
     assert second or openhands.fits([row.given]) == openhands.fits([{"history": row.given}]) == listed
+
+
+def test_runs_of_an_evaluation_are_sessions_of_their_instances_where_each_has_one_run():
+    events = [{"id": 0, "source": "user", "action": "message", "args": {"content": "hi"}}]
+    runs = [{"instance_id": name, "history": events} for name in ("a", "b", "b")]
+    assert [each.origin.session_id for each in openhands.conversations(runs)] == ["a", None, None]

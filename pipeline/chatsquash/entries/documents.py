@@ -16,6 +16,7 @@ from chatsquash.entries.lineage import Place, places
 from chatsquash.entries.recognise import first_lines
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import of, with_origin
 from chatsquash.log import Log
 from chatsquash.model import Conversation, Json, Rejected
 from chatsquash.options import Options
@@ -260,6 +261,7 @@ def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:
         found = [] if held.line else held.conversations()
     except TurnError as raised:
         problem = f"{held.format}: {raised}"
+    found = _named(found, held.format, getattr(file, "name", ""))
     place = file.tell()
     size = file.seek(0, os.SEEK_END)
     cut = file.problem if isinstance(file, Expanded) else None
@@ -269,6 +271,19 @@ def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:
     told = (held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
     met = [relatives.look(lying.pattern)] if lying else []
     return LogDocument(*told, version=version, places=places(found), relatives=met, units=held.units)
+
+
+def _named(found: list[Conversation], form: str, path: object) -> list[Conversation]:
+    """Conversations with the ids of their sessions, where only the path of their file tells these."""
+    if form not in documents.names() or not isinstance(path, str) or not path:
+        return found
+    inside = uncompressed(relatives.within(path))
+    named = list[Conversation]()
+    for each in found:
+        origin = of(each)
+        session = None if origin.session_id else documents.session(form, inside, origin)
+        named.append(with_origin(each, session_id=session) if session else each)
+    return named
 
 
 def parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:

@@ -107,6 +107,15 @@ def home(name: str, path: str, origin: Origin) -> str | None:
     return found(path, origin) if found else None
 
 
+def session(name: str, path: str, origin: Origin) -> str | None:
+    """The id of the session of a conversation whose file holds none, by the file's path; ``None``: that has none.
+
+    Modules of formats whose agents name files alike in each session have this function, without the name.
+    """
+    found: Callable[[str, Origin], str | None] | None = getattr(named(name), "session", None)
+    return found(path, origin) if found else None
+
+
 def siblings(name: str, path: str) -> str | None:
     """A glob for the files of the sub-agents of a session, one of which has this path: one may have begun another."""
     found: Callable[[str], str | None] | None = getattr(named(name), "siblings", None)

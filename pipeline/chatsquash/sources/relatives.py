@@ -138,6 +138,14 @@ def absolute(path: str) -> str:
     return path if is_remote(path) else str(Path(path).absolute())
 
 
+def within(path: str) -> str:
+    """The path of a file on its disk, or below the root of the archive or the store that holds it."""
+    path = absolute(path)
+    if inside := container(path):
+        return inside[1]
+    return path.partition("://")[2].partition("/")[2] if is_remote(path) else path
+
+
 def is_root(folder: str) -> bool:
     """Whether a folder is all of an archive, or of a store: what is above is somewhere else."""
     if is_remote(folder):

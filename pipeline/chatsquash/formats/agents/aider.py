@@ -11,7 +11,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
 from chatsquash.formats.threads import counted
 from chatsquash.formats.values import Object, count
-from chatsquash.model import Conversation, Json
+from chatsquash.model import Conversation, Json, Origin
 
 NAME = "aider"
 HOLDS_TOOLS = False
@@ -19,6 +19,7 @@ MEMBERS = ("aider",)
 KEPT = ()
 SUFFIXES = (".md",)
 
+_HISTORY = ".aider.chat.history.md"
 _STARTED = "# aider chat started at "
 _BEGINS = re.compile(rb"\s*+(?:# aider chat started at|TO LLM) \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _LONGEST = 256 << 20
@@ -73,6 +74,12 @@ def _divided(data: str) -> Iterator[Object]:
             held.append(line)
     if held:
         yield {"aider": of, "line": first, "lines": held}
+
+
+def session(path: str, origin: Origin) -> str | None:
+    """A run is told by the folder of the project, and by its place in the history."""
+    *_, folder, name = ("", *path.split("/"))
+    return f"{folder}/{origin.id or 1}" if name == _HISTORY and folder else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:

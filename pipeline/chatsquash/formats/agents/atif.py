@@ -14,7 +14,7 @@ from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, number
 from chatsquash.formats.parts import data_url, image
 from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
 from chatsquash.jsonio import Rounded
-from chatsquash.model import Conversation, ConversationKind, Json
+from chatsquash.model import Conversation, ConversationKind, Json, Origin
 
 NAME = "atif"
 HOLDS_TOOLS = True
@@ -47,6 +47,13 @@ def owner(path: str) -> str | None:
     """The trajectory of the trial of which a file of Harbor is the result."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{_TRIAL}" if name == _RESULT else None
+
+
+def session(path: str, origin: Origin) -> str | None:
+    """The trial of Harbor whose agent wrote a trajectory is called as its folder."""
+    del origin
+    trial = f"/{path}".removesuffix(f"/{_TRIAL}")
+    return trial.rpartition("/")[2] or None if trial != f"/{path}" else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:

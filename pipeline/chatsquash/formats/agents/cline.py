@@ -11,7 +11,7 @@ from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
 from chatsquash.jsonio import value as parsed
-from chatsquash.model import Conversation, ConversationKind, Json
+from chatsquash.model import Conversation, ConversationKind, Json, Origin
 
 NAME = "cline"
 HOLDS_TOOLS = False
@@ -57,6 +57,13 @@ def _texts(message: Object) -> list[str]:
 def beside(name: str) -> str | None:
     """What the screen shows of the task, which tells how many tokens were used."""
     return _BESIDE[0] if name in _FILES else None
+
+
+def session(path: str, origin: Origin) -> str | None:
+    """The folder of a task has the id of the task for its name."""
+    del origin
+    *_, folder, name = ("", *path.split("/"))
+    return folder or None if name in _FILES else None
 
 
 def owner(path: str) -> str | None:

@@ -11,7 +11,7 @@ from chatsquash.formats import openai_chat
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, count, objects, string
-from chatsquash.model import Conversation, ConversationKind, Json
+from chatsquash.model import Conversation, ConversationKind, Json, Origin
 
 NAME = "copilot_cli"
 HOLDS_TOOLS = False
@@ -46,6 +46,13 @@ def fits(found: list[Json]) -> str | None:
     own = sum(each.get("type") in _KNOWN for each in lines)
     begun = at(lines[0], "type") == "session.start" and isinstance(at(lines[0], "data", "sessionId"), str)
     return f"types such as {_KNOWN[1]} in {own} lines" if own and (begun or own > 1) else None
+
+
+def session(path: str, origin: Origin) -> str | None:
+    """The folder of a session has its id for its name."""
+    del origin
+    *_, folder, name = ("", *path.split("/"))
+    return folder or None if name == "events.jsonl" else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:

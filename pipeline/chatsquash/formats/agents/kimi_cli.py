@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.formats import openai_chat
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, origin, told
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, listed, objects, string
-from chatsquash.model import Conversation, Json
+from chatsquash.model import Conversation, Json, Origin
 
 NAME = "kimi_cli"
 HOLDS_TOOLS = False
@@ -20,6 +22,7 @@ KEPT = (
 _ROLES = ("system", "user", "assistant", "tool")
 _OWN = ("_system_prompt", "_checkpoint", "_usage")
 _ROW = ("role", "content", "tool_calls", "tool_call_id", "name", "partial")
+_CONTEXT = re.compile(r"(?:^|/)context(?:_sub)?(?:_\d+)?\.jsonl$")
 _ERROR = "<system>ERROR"
 
 
@@ -43,6 +46,17 @@ def _thinks(row: Object) -> bool:
 def beside(name: str) -> str | None:
     """What is known of a sub-agent."""
     return "meta.json" if name == "context.jsonl" else None
+
+
+def session(path: str, origin: Origin) -> str | None:
+    """The folder of a session has its id for its name; sub-agents have folders below it."""
+    del origin
+    folders = path.split("/")[:-1]
+    if not _CONTEXT.search(path):
+        return None
+    if folders[-2:-1] == ["subagents"]:
+        folders = folders[:-2]
+    return (folders or [""])[-1] or None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:

@@ -10,13 +10,14 @@ from chatsquash.formats import openai_chat
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
 from chatsquash.formats.threads import Room, counted, text
 from chatsquash.formats.values import Object, at, count, listed, objects, string
-from chatsquash.model import Conversation, ConversationKind, Json
+from chatsquash.model import Conversation, ConversationKind, Json, Origin
 
 NAME = "kimi_code"
 HOLDS_TOOLS = False
 MEMBERS = ("protocol_version", "event", "message")
 KEPT = ("${KIMI_CODE_HOME:-~/.kimi-code}/sessions/*/*/agents/*/wire.jsonl",)
 
+_WIRE = "wire.jsonl"
 _EVENT, _MESSAGE = "context.append_loop_event", "context.append_message"
 _COMPACTION, _CLEAR, _UNDO = "context.apply_compaction", "context.clear", "context.undo"
 _FINISHED = {"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "length"}
@@ -31,7 +32,18 @@ def fits(found: list[Json]) -> str | None:
 
 def beside(name: str) -> str | None:
     """What is known of the agents of the session."""
-    return "../../state.json" if name == "wire.jsonl" else None
+    return "../../state.json" if name == _WIRE else None
+
+
+def session(path: str, origin: Origin) -> str | None:
+    """The folder of a session has its id for its name; each of its agents has a folder in ``agents``."""
+    del origin
+    *folders, name = path.split("/")
+    if name != _WIRE:
+        return None
+    if folders[-2:-1] == ["agents"]:
+        folders = folders[:-2]
+    return (folders or [""])[-1] or None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:

@@ -8,7 +8,7 @@ from chatsquash.formats.agents.cursor.database import from_rows as from_rows
 from chatsquash.formats.agents.cursor.database import tables as tables
 from chatsquash.formats.evidence import Unread, entries
 from chatsquash.formats.threads import counted
-from chatsquash.model import Conversation, Json
+from chatsquash.model import Conversation, Json, Origin
 
 NAME = "cursor"
 HOLDS_TOOLS = False
@@ -30,6 +30,13 @@ def fits(found: list[Json]) -> str | None:
     if found and all(map(store.is_one, found)):
         return "latestRootBlobId beside messages"
     return "lines of role and message.content alone" if transcript.is_one(found) else None
+
+
+def session(path: str, origin: Origin) -> str | None:
+    """The folder of a store of the CLI has the id of its agent for its name."""
+    del origin
+    *_, folder, name = ("", *path.split("/"))
+    return folder or None if name == "store.db" else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:

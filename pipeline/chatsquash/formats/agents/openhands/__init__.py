@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from chatsquash.formats.agents.openhands import v0, v1
 from chatsquash.formats.agents.openhands.v1 import Event
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread, numbers, with_origin
+from chatsquash.formats.threads import text
 from chatsquash.formats.values import Object, at, kind, string
 from chatsquash.model import Conversation, Json
 
@@ -17,6 +19,8 @@ HOLDS_TOOLS = True
 MEMBERS = ("source", "history", "trajectory", "execution_status")
 
 _STATE, _EVENTS = "base_state.json", "events"
+_INSTANCE = "instance_id"
+"""What an evaluation calls the task of a run."""
 _HOLDING = ("history", "trajectory")
 """Members that hold the events of one run, beside what came of it."""
 
@@ -55,7 +59,12 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     for value, line in zip(found, numbers(found, lines), strict=True):
         if (events := _events(value)) is not None:
             runs.append(_Run(value, events, [line] * len(events)))
-    whole = [_conversation(run, unread) for run in runs or [_Run({}, found, numbers(found, lines))]]
+    runs = runs or [_Run({}, found, numbers(found, lines))]
+    instances = [text(at(run.value, _INSTANCE)) for run in runs]
+    met = Counter(instances)
+    whole = [_conversation(run, unread) for run in runs]
+    named = zip(whole, instances, strict=True)
+    whole = [with_origin(each, session_id=name) if name and met[name] == 1 else each for each, name in named]
     told_of = [each for each in whole if each.messages]
     return [with_origin(each, unread=unread.of(place)) for place, each in enumerate(told_of)]
 
@@ -103,7 +112,7 @@ def _generation(events: list[Json]) -> str | None:
 
 def _conversation(run: _Run, unread: Unread) -> Conversation:
     if isinstance(run.value, dict) and not _is_state([run.value]):
-        unread.rest("run", run.value, *_HOLDING)
+        unread.rest("run", run.value, _INSTANCE, *_HOLDING)
     known: dict[str, Event] = {}
     for place, (event, line) in enumerate(zip(run.events, run.lines, strict=True)):
         if not isinstance(event, dict):
