@@ -80,6 +80,25 @@ def test_an_agent_that_is_not_known_or_keeps_nothing_is_an_error(command, home):
     assert f"nothing is kept here; looked for {home}/.factory/sessions/" in ended.err
 
 
+PLACELESS = [
+    (
+        "aider",
+        "has no folder of its own; its files lie in projects (.aider.chat.history.md): name them as LOGS",
+    ),
+    ("swe_agent", "has no folder that its files always lie in; name them as LOGS"),
+    ("chatgpt", "has no folder that its files always lie in; name them as LOGS"),
+    ("crush", "; its files lie in projects (.crush/crush.db, .opencode/opencode.db): name them as LOGS"),
+]
+
+
+@pytest.mark.parametrize(("name", "said"), PLACELESS, ids=[row[0] for row in PLACELESS])
+def test_an_agent_that_is_read_and_has_no_folder_of_its_own_says_what_to_name(command, home, name, said):
+    ended = command("convert", "--agent", name)
+    assert ended.code == 2
+    assert "no such agent" not in ended.err
+    assert ended.err.rstrip().endswith(said)
+
+
 def test_an_empty_machine_says_so(command, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)

@@ -128,6 +128,12 @@ def kept(name: str) -> tuple[str, ...]:
     return patterns
 
 
+def in_projects(name: str) -> tuple[str, ...]:
+    """The files, below the folder of a project, in which an agent keeps sessions of it; none of any other agent."""
+    below: tuple[str, ...] = getattr(named(name), "IN_PROJECTS", ())
+    return below
+
+
 @cache
 def holds_tools(name: str) -> bool:
     """Whether logs or files of a format have definitions of tools: all formats of requests have."""

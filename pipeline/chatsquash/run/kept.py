@@ -50,18 +50,35 @@ def agents() -> list[Agent]:
 
 
 def paths(names: tuple[str, ...]) -> list[str]:
-    """The files of agents; raises ``UsageError`` for an agent that is not known, or keeps nothing here."""
+    """The files of agents; raises ``UsageError`` for an agent whose files nobody knows a place of, or
+    that keeps nothing here.
+    """
     found: list[str] = []
     for name in names:
         known = [each for each in documents.names() if documents.kept(each)]
         if name not in known:
-            raise UsageError(f"--agent {name}: no such agent; known are {', '.join(known)}")
+            raise UsageError(f"--agent {name}: {_unknown(name, known)}")
         held = files(documents.kept(name))
         if not held:
             looked = ", ".join(filter(None, map(place, documents.kept(name))))
-            raise UsageError(f"--agent {name}: nothing is kept here; looked for {looked}")
+            raise UsageError(f"--agent {name}: nothing is kept here; looked for {looked}{_elsewhere(name)}")
         found += [each.path for each in held]
     return found
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    """Why nobody can look for the files of an agent of this name, and what to do."""
+    if name not in documents.names():
+        return f"no such agent; known are {', '.join(known)}"
+    if documents.in_projects(name):
+        return f"has no folder of its own{_elsewhere(name)}"
+    return "has no folder that its files always lie in; name them as LOGS"
+
+
+def _elsewhere(name: str) -> str:
+    """Where an agent keeps files that nobody looks for."""
+    lies = documents.in_projects(name)
+    return f"; its files lie in projects ({', '.join(lies)}): name them as LOGS" if lies else ""
 
 
 def as_text() -> str:

@@ -18,8 +18,8 @@ HOLDS_TOOLS = False
 MEMBERS = ("aider",)
 KEPT = ()
 SUFFIXES = (".md",)
+IN_PROJECTS = (".aider.chat.history.md",)
 
-_HISTORY = ".aider.chat.history.md"
 _STARTED = "# aider chat started at "
 _BEGINS = re.compile(rb"\s*+(?:# aider chat started at|TO LLM) \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _LONGEST = 256 << 20
@@ -79,7 +79,7 @@ def _divided(data: str) -> Iterator[Object]:
 def session(path: str, origin: Origin) -> str | None:
     """A run is told by the folder of the project, and by its place in the history."""
     *_, folder, name = ("", *path.split("/"))
-    return f"{folder}/{origin.id or 1}" if name == _HISTORY and folder else None
+    return f"{folder}/{origin.id or 1}" if name in IN_PROJECTS and folder else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:

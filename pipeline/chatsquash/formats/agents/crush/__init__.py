@@ -19,6 +19,7 @@ from chatsquash.model import Conversation, Json
 NAME = "crush"
 HOLDS_TOOLS = False
 MEMBERS = ("meta",)
+IN_PROJECTS = (".crush/crush.db", ".opencode/opencode.db")
 KEPT = ("~/.crush/crush.db", "~/*/.crush/crush.db", "~/*/.opencode/opencode.db")
 
 _ROLES = ("user", "assistant", "system", "tool")
