@@ -33,7 +33,7 @@ def test_what_is_there_is_listed_with_the_command_that_converts_it(command, home
     ended = command("sources")
     assert ended.code == 0
     head, claude, pi, told = ended.out.splitlines()
-    assert head.split() == ["agent", "sessions", "MB", "first", "last", "command"]
+    assert head.split() == ["agent", "files", "MB", "first", "last", "command"]
     assert claude.split()[:2] == ["claude_code", "1"]
     assert pi.endswith("chatsquash convert --agent pi -o out-pi")
     assert told.startswith("Claude Code deletes files 30 days after their last change")
@@ -42,6 +42,16 @@ def test_what_is_there_is_listed_with_the_command_that_converts_it(command, home
 def test_the_table_as_json(command, home):
     found = json.loads(command("sources", "--json").out)
     assert [(each["agent"], each["files"]) for each in found] == [("claude_code", 1), ("pi", 1)]
+
+
+def test_a_compressed_copy_of_a_file_counts_once(command, home):
+    folder = home / ".codex/sessions/2026/01/16"
+    folder.mkdir(parents=True)
+    for name in ("rollout-a.jsonl", "rollout-a.jsonl.zst", "rollout-b.jsonl.zst"):
+        (folder / name).write_bytes(b"x" * 10)
+    codex = json.loads(command("sources", "--json").out)[1]
+    assert (codex["agent"], codex["files"], codex["copies"], codex["bytes"]) == ("codex", 2, 1, 20)
+    assert command("sources").out.splitlines()[2].split()[:2] == ["codex", "2"]
 
 
 def test_the_clean_up_follows_the_settings(home):

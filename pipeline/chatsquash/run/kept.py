@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from chatsquash.errors import UsageError
 from chatsquash.formats import documents
+from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.kept import Kept, files, place
 from chatsquash.text import aligned, counted
 
@@ -31,10 +32,13 @@ class Agent(Struct, frozen=True):
     name: str
     """As in ``chatsquash formats``."""
     files: list[Kept]
+    """Each once."""
+    copies: list[Kept]
+    """Second copies of these, as an agent leaves them that compresses old files."""
 
     @property
     def size(self) -> int:
-        """Bytes of all its files."""
+        """Bytes of its files, without those of copies."""
         return sum(each.size for each in self.files)
 
     @property
@@ -45,14 +49,22 @@ class Agent(Struct, frozen=True):
 
 def agents() -> list[Agent]:
     """The agents of which anything is here."""
-    found = (Agent(name, files(patterns)) for name in documents.names() if (patterns := documents.kept(name)))
+    found = (Agent(name, *_told_apart(files(documents.kept(name)))) for name in documents.names())
     return [each for each in found if each.files]
 
 
+def _told_apart(found: list[Kept]) -> tuple[list[Kept], list[Kept]]:
+    """Files, and those that hold what one of them holds, compressed; a run would convert the plain one."""
+    first = dict[str, Kept]()
+    copies = list[Kept]()
+    for each in found:
+        if first.setdefault(uncompressed(each.path), each) is not each:
+            copies.append(each)
+    return list(first.values()), copies
+
+
 def paths(names: tuple[str, ...]) -> list[str]:
-    """The files of agents; raises ``UsageError`` for an agent whose files nobody knows a place of, or
-    that keeps nothing here.
-    """
+    """The files of agents; raises ``UsageError`` for an agent that keeps nothing here, or nobody knows where."""
     found: list[str] = []
     for name in names:
         known = [each for each in documents.names() if documents.kept(each)]
@@ -86,7 +98,7 @@ def as_text() -> str:
     found = agents()
     if not found:
         return "no agent that is known keeps anything here; `chatsquash formats` lists what is read"
-    rows = [("agent", "sessions", "MB", "first", "last", "command"), *map(_row, found)]
+    rows = [("agent", "files", "MB", "first", "last", "command"), *map(_row, found)]
     lines = [line.rstrip() for line in aligned(rows)]
     told = [line for each in found if each.name == _CLAUDE and (line := _clean_up(each, time.time()))]
     return "\n".join([*lines, *told])
@@ -103,6 +115,7 @@ def _told(agent: Agent) -> dict[str, Any]:
     return {
         "agent": agent.name,
         "files": len(agent.files),
+        "copies": len(agent.copies),
         "databases": databases,
         "bytes": agent.size,
         "first": _day(min(times)),
@@ -127,9 +140,10 @@ def _day(seconds: float) -> str:
 def _clean_up(agent: Agent, now: float) -> str:
     """What Claude Code's own clean-up deletes next."""
     days = _period()
-    ages = [(now - each.changed) / _DAY for each in agent.files]
-    over = [each for each, age in zip(agent.files, ages, strict=True) if age >= days]
-    soon = [each for each, age in zip(agent.files, ages, strict=True) if days - _SOON <= age < days]
+    held = [*agent.files, *agent.copies]
+    ages = [(now - each.changed) / _DAY for each in held]
+    over = [each for each, age in zip(held, ages, strict=True) if age >= days]
+    soon = [each for each, age in zip(held, ages, strict=True) if days - _SOON <= age < days]
     said = f"Claude Code deletes files {days:g} days after their last change ({_PERIOD} in its settings): "
     parts = []
     if over:
