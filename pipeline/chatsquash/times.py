@@ -17,7 +17,8 @@ _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - what times without an offs
 _FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
 """The digits of a fraction that ``fromisoformat`` cuts, as far as they count."""
 _USUAL = len("2026-01-05T08:00:00.000Z")
-_FIRST = (date.min.toordinal() - _EPOCH.toordinal()) * 86_400 * 10**9
+FIRST = (date.min.toordinal() - _EPOCH.toordinal()) * 86_400 * 10**9
+"""The first instant of the calendar, in nanoseconds since the epoch."""
 _LAST = (date.max.toordinal() + 1 - _EPOCH.toordinal()) * 86_400 * 10**9
 # Epoch numbers by size: seconds until the year 5138, then milli-, micro- and nanoseconds.
 _UNITS = ((Decimal(10**17), 1), (Decimal(10**14), 10**3), (Decimal(10**11), 10**6), (Decimal(0), 10**9))
@@ -52,7 +53,7 @@ def _whole(value: int) -> Moment | None:
     """As ``_number``, in a fifth of the time."""
     size = abs(value)
     at = value * next(unit for least, unit in _WHOLE_UNITS if size >= least)
-    return Moment(at) if _FIRST <= at < _LAST else None
+    return Moment(at) if FIRST <= at < _LAST else None
 
 
 def _said(text: str) -> Moment | None:
@@ -60,7 +61,7 @@ def _said(text: str) -> Moment | None:
         found = _iso(text)
     except (ValueError, OverflowError):
         return None
-    return found if _FIRST <= found.at < _LAST else None  # in UTC it may lie outside of the calendar
+    return found if FIRST <= found.at < _LAST else None  # in UTC it may lie outside of the calendar
 
 
 def at_once(texts: list[str]) -> list[int] | None:
@@ -69,7 +70,7 @@ def at_once(texts: list[str]) -> list[int] | None:
         found = [_nanoseconds(datetime.fromisoformat(text) - _EPOCH) for text in texts]
     except (ValueError, TypeError, OverflowError):  # no time, or one without an offset
         return None
-    is_told = _FIRST <= min(found) <= max(found) < _LAST and not _FINER.search(" ".join(texts))
+    is_told = FIRST <= min(found) <= max(found) < _LAST and not _FINER.search(" ".join(texts))
     return found if is_told else None
 
 
@@ -108,7 +109,7 @@ def _number(raw: bytes) -> Moment | None:
         value = Decimal(raw.decode("ascii"))
         unit = next(unit for least, unit in _UNITS if abs(value) >= least)
         at = value * unit
-        if _FIRST <= at < _LAST:
+        if FIRST <= at < _LAST:
             return Moment(int(at.to_integral_value("ROUND_FLOOR")))
     except (ValueError, DecimalException, StopIteration):
         pass

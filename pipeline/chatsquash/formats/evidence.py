@@ -17,8 +17,8 @@ from chatsquash.formats.values import Object, at
 from chatsquash.model import Branch, Conversation, Json, Message, Origin, Repeated, Sampled
 from chatsquash.times import Moment
 
-moment = times.read
-"""The time in a JSON value, if it is one."""
+_NO_TIMES = (0, times.FIRST)
+"""What programs write for a time that they do not know: the zero of Unix, and that of Go."""
 _NAMES, _LONGEST = 1_000, 100
 """Names that are counted apart, and the letters of one that count: a file may have any."""
 
@@ -75,6 +75,12 @@ class Told(NamedTuple):
 
     messages: list[Message]
     evidence: list[Evidence]
+
+
+def moment(value: Json) -> Moment | None:
+    """The time in a JSON value, if it is one; a zero is none."""
+    found = times.read(value)
+    return None if found is None or found.at in _NO_TIMES else found
 
 
 def told(form: Any, turns: Sequence[Logged]) -> Told:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from chatsquash import times
 from chatsquash.formats import anthropic, view
 from chatsquash.formats.agents.claude_code.origins import Place
 from chatsquash.formats.agents.claude_code.paths import Path
@@ -14,6 +13,7 @@ from chatsquash.formats.agents.claude_code.texts import kinds
 from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.agents.claude_code.turns import Turn, Turns
 from chatsquash.formats.anthropic.response import FINISHED
+from chatsquash.formats.evidence import moment
 from chatsquash.formats.values import Object, at, count, members, objects, string
 from chatsquash.model import Conversation, Json, Message, Origin, Repeated, Sampled
 from chatsquash.times import Moment
@@ -119,7 +119,7 @@ class Known:
         """When a line was written, as far as it says so."""
         found = self._times.get(row.place, _UNREAD)
         if found is _UNREAD:
-            found = self._times[row.place] = times.read(row.value.get("timestamp"))
+            found = self._times[row.place] = moment(row.value.get("timestamp"))
         return found
 
     def replies(self, spoken: Iterable[tuple[int, Turn]], kept: set[str]) -> Iterator[Sampled]:
