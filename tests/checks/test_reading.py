@@ -199,3 +199,11 @@ def test_a_finding_has_its_code_and_severity_and_says_what_and_what_to_do(fact, 
 def test_dropped_parts_and_blocks_stand_at_their_message():
     assert reading.parts_dropped({"image_url": 1}, 4).at == 4
     assert (reading.not_held({"x": 1}, 4).at, reading.not_held({"x": 1}, None).at) == (4, None)
+
+
+@pytest.mark.parametrize(
+    "found", [reading.missing_session_id, reading.missing_timestamp, reading.naive_timestamp, reading.equal_timestamps]
+)
+def test_what_an_export_may_lack_asks_nobody_to_log_it(found):
+    _, asked = found(3).text.split(": ")
+    assert not asked.startswith("log ")

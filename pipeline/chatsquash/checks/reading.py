@@ -51,25 +51,29 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
 @rule("warning")
 def equal_timestamps(count: int) -> Fact:
     """Reported when entries have the time of the entry before them. chatsquash takes them in file order."""
-    return Fact(f"{_entries(count)} with the time of the one before, file order counts: log finer times to be sure")
+    seen = f"{_entries(count)} with the time of the one before, file order counts"
+    return Fact(f"{seen}: see whether the file has them in the order in which they were sent")
 
 
 @rule("warning")
 def missing_session_id(count: int) -> Fact:
     """Reported when entries have no `session_id`. The file's stem stands in, which the record does not show."""
-    return Fact(f"no session_id in {_entries(count)}, the file's name stands in: log one to be sure")
+    seen = f"no session_id in {_entries(count)}, the file's name stands in"
+    return Fact(f"{seen}: where the file mixes sessions, --sessions-by chain tells them apart")
 
 
 @rule("warning")
 def missing_timestamp(count: int) -> Fact:
     """Reported when entries have no readable time. chatsquash takes them in file order, which nothing confirms."""
-    return Fact(f"no readable timestamp in {_entries(count)}, file order counts: log ISO 8601 or epoch times")
+    seen = f"no readable timestamp in {_entries(count)}, file order counts"
+    return Fact(f"{seen}: see whether the file has them in the order in which they were sent")
 
 
 @rule("warning")
 def naive_timestamp(count: int) -> Fact:
     """Reported when times have no time zone. chatsquash reads them as UTC, so the day of a record may be off by one."""
-    return Fact(f"no time zone in the timestamp of {_entries(count)}, read as UTC: log an offset or Z")
+    seen = f"no time zone in the timestamp of {_entries(count)}, read as UTC"
+    return Fact(f"{seen}: where the clock showed another time, the record may be a day off")
 
 
 @rule("warning")
