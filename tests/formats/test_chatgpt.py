@@ -1,6 +1,12 @@
 """ChatGPT: nodes that the page does not show, and parents that lead nowhere."""
 
+import json
+
+import pytest
+
+from chatsquash import Options, convert
 from chatsquash.formats.agents import chatgpt
+from tests.run.outputs import findings, report
 
 HIDDEN = {"is_visually_hidden_from_conversation": True}
 
@@ -53,3 +59,56 @@ def test_parents_that_form_a_loop_or_are_not_there_come_to_an_end():
     assert found.messages[-1]["content"] == "b"
     (found,) = read(node("1", "gone", "user", "a"), node("2", "1", "assistant", "b"))
     assert len(found.messages) == 2
+
+
+SHOWN = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-7", "width": 4}
+
+
+def shown(*parts, **metadata):
+    content = {"content_type": "multimodal_text", "parts": list(parts)}
+    return {"id": "1", "message": {"author": {"role": "user"}, "content": content, "metadata": metadata}}
+
+
+@pytest.mark.parametrize("pointer", ["file-service://file-7", "sediment://file-7", "file-7"])
+def test_a_picture_stands_in_a_prompt_by_its_id(pointer):
+    picture = {**SHOWN, "asset_pointer": pointer}
+    (found,) = read(shown(picture, "What is this?"), node("2", "1", "assistant", "A cat."))
+    assert found.messages[0]["content"] == [
+        {"type": "file", "file": {"file_id": "file-7"}},
+        {"type": "text", "text": "What is this?"},
+    ]
+    assert found.origin.unread == {}
+
+
+def test_other_parts_and_files_are_counted_and_texts_alone_are_one_text():
+    sound = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://s"}
+    (found,) = read(
+        shown("a", {"content_type": "audio_transcription", "text": "b"}, sound, "", attachments=[{"id": "file-9"}]),
+        node("2", "1", "assistant", "c"),
+    )
+    assert found.messages[0]["content"] == "a\n\nb"
+    assert found.origin.unread == {"attachment": 1, "part audio_asset_pointer": 1}
+
+
+def test_a_file_that_is_shown_as_a_picture_is_not_counted_once_more():
+    (found,) = read(shown(SHOWN, "a", attachments=[{"id": "file-7"}]), node("2", "1", "assistant", "c"))
+    assert found.origin.unread == {}
+
+
+MEDIA = [
+    ({"preset": "hf"}, 0, ["media-dropped"]),
+    ({"preset": "hf", "media": "drop"}, 1, []),
+    ({}, 1, []),
+]
+
+
+@pytest.mark.parametrize(("options", "records", "codes"), MEDIA, ids=str)
+def test_a_preset_refuses_a_conversation_about_a_picture_unless_it_is_told_to_drop_it(here, options, records, codes):
+    nodes = [shown(SHOWN, "What is this?"), node("2", "1", "assistant", "A cat.")]
+    value = {"mapping": {each["id"]: each for each in nodes}, "current_node": "2", "conversation_id": "c"}
+    (here / "logs").mkdir()
+    (here / "logs/conversations.json").write_text(json.dumps([value]))
+    convert("logs", "out", Options(anonymize=False, **options))
+    (session,) = report("sessions.jsonl")
+    assert (session["left_out"], session["file"] is not None) == (next(iter(codes), None), bool(records))
+    assert [found["code"] for found in findings("media-dropped")] == codes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash import jsonio
-from chatsquash.formats import openai_chat
+from chatsquash.formats import openai_chat, parts
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment
@@ -25,6 +25,7 @@ _MESSAGE = (
 _HIDDEN = "is_visually_hidden_from_conversation"
 _ALL = "all"
 """The recipient of what is no call."""
+_PICTURE = "image_asset_pointer"
 _THOUGHTS = ("thoughts", "reasoning_recap")
 
 
@@ -102,6 +103,9 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
         turn = _assistant(message, numbers, unread)
         return Step((Logged(place, turn, known),), is_sampled=True) if turn else Step()
     content = _content(message.get("content"), unread)
+    for each in objects(metadata.get("attachments")):
+        if text(each.get("id")) not in _files(content):
+            unread.one("attachment")
     if role == "tool":
         turn = {"role": "tool", "name": text(at(message, "author", "name")), "content": content}
         return Step((Logged(place, turn, Evidence(line, time)),))
@@ -144,7 +148,7 @@ def _flat(content: Object) -> str:
 
 
 def _content(content: Json, unread: Unread) -> Json:
-    """A content as a text, or as parts where pictures were shown, of which only the names are exported."""
+    """A content as a text, or as parts where pictures were shown, of which only the ids are exported."""
     held = members(content)
     of = string(held, "content_type")
     if isinstance(held.get("text"), str):
@@ -154,17 +158,32 @@ def _content(content: Json, unread: Unread) -> Json:
     if of in ("user_editable_context", "model_editable_context"):
         names = ("user_profile", "user_instructions", "model_set_context")
         return "\n\n".join(said for name in names if (said := text(held.get(name))))
-    texts = list[str]()
+    found = list[Object]()
     for part in listed(held.get("parts")):
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, dict) and isinstance(part.get("text"), str):
-            texts.append(part["text"])
+        said = part if isinstance(part, str) else at(part, "text")
+        if isinstance(said, str):
+            found += [parts.text(said)] if said else []
+        elif pointer := _pointer(part):
+            found.append(parts.file(file_id=pointer))
         else:
             unread.one(f"part {string(part, 'content_type') or kind(part)}")
-    if not texts and not listed(held.get("parts")) and held:
+    if not listed(held.get("parts")) and held:
         unread.one(f"content {of}")
-    return "\n\n".join(filter(None, texts))
+    is_text = all(part["type"] == "text" for part in found)
+    return "\n\n".join(part["text"] for part in found) if is_text else found
+
+
+def _files(content: Json) -> list[str]:
+    """The ids of the pictures in a content."""
+    return [string(part.get("file"), "file_id") for part in objects(content)]
+
+
+def _pointer(part: Json) -> str:
+    """The id of a picture, which the export does not hold; empty for anything else."""
+    if at(part, "content_type") != _PICTURE:
+        return ""
+    pointer = string(part, "asset_pointer")
+    return pointer.partition("://")[2] or pointer
 
 
 def _paired(way: list[int], steps: list[Step]) -> list[Step]:
