@@ -111,7 +111,27 @@ def _defaults(command: click.Command, name: str, settings: Settings, glance: cli
     given = settings.of(name, commands, glance.params.get(_PROFILE))
     options = [each for each in command.params if isinstance(each, click.Option) and each.name not in (_PROFILE, _SHOW)]
     known = {_spelled(each): str(each.name) for each in options}
-    return settings.values(given, known, _paths(options))
+    found = settings.values(given, known, _paths(options))
+    for each in options:
+        if each.name in found and (why := _misfit(each, found[each.name], glance)):
+            raise click.UsageError(f"{settings.path}: {_spelled(each)}: {why}")
+    return found
+
+
+def _misfit(option: click.Option, value: Any, context: click.Context) -> str | None:
+    """Why an option cannot have this value of a file, where values have types; none where it can."""
+    if option.is_flag:
+        return None if isinstance(value, bool) else f"{value!r} is neither true nor false."
+    if option.multiple and not isinstance(value, list):
+        return f'{value!r} is no list; write one, as in {_spelled(option)} = ["{value}"]'
+    for each in value if option.multiple else [value]:
+        if isinstance(each, bool | float | list | dict):
+            return f"{each!r} is neither a text nor a whole number."
+    try:
+        option.type_cast_value(context, value)
+    except click.BadParameter as problem:
+        return problem.message
+    return None
 
 
 def _paths(options: list[click.Option]) -> set[str]:
