@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -102,7 +104,22 @@ def _version(context: click.Context, _: click.Parameter, is_asked: bool) -> None
         context.exit()
 
 
-@click.group(context_settings=_CONTEXT, invoke_without_command=True)
+class _Commands(click.Group):
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is typed; of logs in its place, an error says which command converts them."""
+        if self.get_command(ctx, args[0]) is None and Path(args[0]).exists():
+            ctx.fail(f"{args[0]!r} is no command. To convert it: chatsquash convert {shlex.quote(args[0])}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings=_CONTEXT,
+    invoke_without_command=True,
+    epilog="Example: chatsquash convert logs --output out",
+)
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
 )
@@ -169,7 +186,11 @@ def _telling(run: Any) -> Any:
     return as_json(quiet(verbose(progress(fail_on(run)))))
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash convert logs --preset hf --format parquet --redact secrets")
+@cli.command(
+    cls=Command,
+    short_help="Convert session logs into a dataset.",
+    epilog="Example: chatsquash convert logs --preset hf --format parquet --redact secrets",
+)
 @argument("logs", nargs=-1, metavar="LOGS...")
 @_output
 @option("--agent", "agents", multiple=True, metavar="NAME", help="Convert what this agent keeps on this machine.")
@@ -210,7 +231,7 @@ def _kept(agents: tuple[str, ...]) -> list[str]:
     return kept.paths(agents)
 
 
-@cli.command(epilog="Example: chatsquash sources")
+@cli.command(short_help="List what agents keep on this machine.", epilog="Example: chatsquash sources")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def sources(*, as_json: bool) -> None:
     """List the sessions that agents keep on this machine, with the command that converts them.
@@ -224,7 +245,11 @@ def sources(*, as_json: bool) -> None:
         click.echo(kept.as_json() if as_json else kept.as_text())
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash explain no-tools")
+@cli.command(
+    cls=Command,
+    short_help="Explain findings; without a code, list them.",
+    epilog="Example: chatsquash explain no-tools",
+)
 @argument("codes", nargs=-1, metavar="[CODE]...")
 def explain(codes: tuple[str, ...]) -> None:
     """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all."""
@@ -266,7 +291,11 @@ def _told(done: Any, given: dict[str, Any], complete: bool | None = None) -> int
     return exits.code(done, given["fail_on"], is_complete=is_complete, is_shard=complete is not None)
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash shards logs --shards 8 --output out")
+@cli.command(
+    cls=Command,
+    short_help="Divide session logs for several machines.",
+    epilog="Example: chatsquash shards logs --shards 8 --output out",
+)
 @argument("logs", nargs=-1, required=True)
 @_output
 @option(
@@ -288,7 +317,7 @@ def shards(logs: tuple[str, ...], *, count: int, **given: Any) -> None:
         click.echo(divided.as_text(), err=True)
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash merge out")
+@cli.command(cls=Command, short_help="Write the dataset of all shards.", epilog="Example: chatsquash merge out")
 @argument("output", metavar="OUT")
 @option(
     "--anonymize-key-file",
@@ -315,7 +344,11 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
     return _told(summary, given)
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash check out --template chat.jinja")
+@cli.command(
+    cls=Command,
+    short_help="Check datasets, and how a chat template renders them.",
+    epilog="Example: chatsquash check out --template chat.jinja",
+)
 @argument("datasets", nargs=-1, required=True)
 @option("--template", metavar="FILE", help="Also render every record with this chat template.")
 @option(
@@ -395,7 +428,11 @@ def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
     return Evaluation(paths)
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash stats out")
+@cli.command(
+    cls=Command,
+    short_help="Count turns, lengths, tools and duplicates in datasets.",
+    epilog="Example: chatsquash stats out",
+)
 @argument("datasets", nargs=-1, required=True)
 @option("--tokenizer", metavar="FILE", help="Also count tokens, with a tokenizer.json or that of a model's folder.")
 @option("--template", metavar="FILE", help="Count the tokens of records as this chat template renders them.")
@@ -429,7 +466,9 @@ def stats(
     return LEFT_OUT if counted.unreadable else 0
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash show out 1")
+@cli.command(
+    cls=Command, short_help="Show one record of a dataset as a conversation.", epilog="Example: chatsquash show out 1"
+)
 @argument("dataset", metavar="OUT")
 @argument("which", metavar="N|ID|FILE:ROW")
 @option("--unfold", is_flag=True, help="Show all of every text.")
@@ -455,7 +494,11 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
         conversation.print_in_colours(lines)
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash verify out --logs")
+@cli.command(
+    cls=Command,
+    short_help="Compare an output folder with its run.json.",
+    epilog="Example: chatsquash verify out --logs",
+)
 @argument("output", metavar="OUT")
 @argument("given", nargs=-1, metavar="[LOGS]...")
 @option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
@@ -489,7 +532,11 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     return LEFT_OUT if done.problems else 0
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash push out hf://datasets/me/agents --dry-run")
+@cli.command(
+    cls=Command,
+    short_help="Send a dataset folder to the Hugging Face Hub.",
+    epilog="Example: chatsquash push out hf://datasets/me/agents --dry-run",
+)
 @argument("output", metavar="OUT")
 @argument("dataset", metavar="hf://datasets/OWNER/NAME[@BRANCH]")
 @option("--public", is_flag=True, help="Send to a dataset that everybody can read, not to a private one.")
@@ -524,7 +571,9 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
     return 0 if done.agreed else 1
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash inspect logs/session.jsonl")
+@cli.command(
+    cls=Command, short_help="Show session logs entry by entry.", epilog="Example: chatsquash inspect logs/session.jsonl"
+)
 @argument("logs", nargs=-1, required=True, metavar="LOG...")
 @options("cleaning", "reading", "bounds")
 @option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
@@ -561,7 +610,11 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
             click.echo(colours.painted(line), color=colours.wanted())
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash translate chat.json --to anthropic --output chats")
+@cli.command(
+    cls=Command,
+    short_help="Translate conversations from one format to another.",
+    epilog="Example: chatsquash translate chat.json --to anthropic --output chats",
+)
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
 @option("--to", required=True, metavar="FORMAT", help="Write this format.")
 @option("--from", "from_format", metavar="FORMAT", help="Read all inputs as this format.  [default: told by each]")
@@ -612,7 +665,11 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
     return 0 if done.complete else LEFT_OUT
 
 
-@cli.command(cls=Command, epilog="Example: chatsquash redact data.jsonl --output clean --redact secrets")
+@cli.command(
+    cls=Command,
+    short_help="Copy datasets with placeholders for what is private.",
+    epilog="Example: chatsquash redact data.jsonl --output clean --redact secrets",
+)
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
 @option(
     "--output",
@@ -648,7 +705,7 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
     return 0 if done.complete else LEFT_OUT
 
 
-@cli.command(epilog="Example: chatsquash formats")
+@cli.command(short_help="List the formats that chatsquash reads and writes.", epilog="Example: chatsquash formats")
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
 def formats(*, as_json: bool) -> None:
     """List the formats, documents and envelopes that chatsquash reads and writes."""

@@ -18,6 +18,23 @@ def test_help_has_an_example_and_fits_a_screen(command, name):
     assert f"Example: chatsquash {name}" in " ".join(ended.out.split())
 
 
+def test_the_list_of_commands_says_of_each_what_it_does_in_a_whole_sentence(command):
+    text = command("--help").out
+    assert "..." not in text.partition("Commands:")[2]
+    assert "Example: chatsquash convert" in text
+    assert all(f"  {name} " in text for name in cli.commands)
+
+
+def test_logs_in_the_place_of_a_command_are_answered_with_the_command_that_converts_them(
+    command, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my logs").mkdir()
+    ended = command("my logs")
+    assert (ended.code, "To convert it: chatsquash convert 'my logs'" in ended.err) == (2, True)
+    assert "No such command 'other'" in command("other").err
+
+
 @pytest.mark.parametrize("name", LONG)
 def test_the_most_used_options_are_shown_as_they_are_called(name):
     options = {each.name: each for each in cli.commands[name].params if isinstance(each, click.Option)}
