@@ -545,3 +545,14 @@ def _kind(annotated: Any) -> Any:
     """A type without ``None``."""
     members = get_args(annotated)
     return next(each for each in members if each is not NoneType) if NoneType in members else annotated
+
+
+def _as_parameters(text: str) -> str:
+    """A help text with options as Python has them."""
+    text = re.sub(r"--no-([a-z][a-z-]*)", lambda found: f"{found[1].replace('-', '_')}=False", text)
+    return re.sub(r"--([a-z][a-z-]*)", lambda found: found[1].replace("-", "_"), text)
+
+
+Options.__doc__ = "\n\n".join(
+    [Options.__doc__ or "", *(f"{each.name}: {_as_parameters(each.help)}" for each in declared())]
+)

@@ -7,6 +7,7 @@ import pytest
 import chatsquash
 from chatsquash import Options, convert
 from chatsquash.errors import UsageError
+from chatsquash.options import declared
 from tests.checks.rows import tool
 from tests.conftest import log_line, write_log
 from tests.run.outputs import findings, report
@@ -65,6 +66,13 @@ def test_progress_is_told_of_each_session():
 def test_the_package_shows_its_names():
     assert dir(chatsquash) == sorted(chatsquash.__all__)
     assert len(dir(chatsquash)) <= 20
+
+
+def test_help_says_what_each_option_and_each_part_of_a_session_is():
+    told = str(Options.__doc__)
+    assert all(f"\n{each.name}: " in told for each in declared())
+    assert "--" not in told
+    assert all(f"\n    {name}: " in str(chatsquash.Session.__doc__) for name in chatsquash.Session._fields)
 
 
 def test_a_text_in_place_of_several_is_an_error_that_says_how_it_is_written():

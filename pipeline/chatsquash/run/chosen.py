@@ -12,16 +12,18 @@ from chatsquash.run.choice import Chosen
 
 
 class Session(NamedTuple):
-    """A session of a log, as ``read`` gives it, and ``convert`` to its ``filter``."""
+    """A session of a log, as ``read`` gives it, and ``convert`` to its ``filter``.
+
+    records: each ``{"messages": [...], "tools": [...]}``, or as the preset shapes it; none where it was left out.
+    findings: what was found of it; each has ``code``, ``severity``, ``file``, ``line``, ``message`` and ``text``.
+    facts: its line of ``reports/sessions.jsonl``; ``docs/output.md`` lists the columns.
+    refused: the code of the finding for which it has no record; ``None`` where it has one.
+    """
 
     records: list[dict[str, Any]]
-    """Its records, each ``{"messages": [...], "tools": [...]}``; none where it was left out or is not wanted."""
     findings: list[Finding]
-    """What was found of it: code, severity, file, line, message and text."""
     facts: dict[str, Any]
-    """What is known of it, as ``reports/sessions.jsonl`` has it: log, format, model, times, tokens, replies."""
     refused: str | None
-    """The code of the finding for which it has no record; ``None`` where it has one."""
 
 
 def session_of(log: Log, chosen: Chosen) -> Session:
