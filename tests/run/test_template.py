@@ -1,4 +1,4 @@
-"""``check --template``: what is found, what cures it, and what is shown."""
+"""``check --template``: what is found, what mends it, and what is shown."""
 
 import json
 
@@ -33,7 +33,7 @@ PARTS = [user([{"type": "text", "text": "What is this?"}]), assistant("A lamp.")
 BROKEN = [SYSTEM, user(), assistant("", call(arguments="{")), result(), ANSWER]
 TWICE = [user("Hello?"), user("Is it late?"), assistant("It is.")]
 THOUGHT = [user("Is it late?"), assistant("It is.", reasoning_content="Look at the clock.")]
-HF = "--preset hf cures it"
+HF = "--preset hf mends it"
 KEYS = ["id", "type", "function", "name", "arguments", "text", "description", "reasoning_content", "thinking", "a"]
 NOWHERE = FAMILIES.parent / "nothing.jinja"
 """A template that shows nothing."""
@@ -46,25 +46,25 @@ ROWS = [
     ("json_calls", "a later system message", [*PLAIN, SYSTEM, assistant("Yes.")], [], "template-system-lost", HF),
     ("json_calls", "parts", [SYSTEM, *PARTS], [], "template-error", HF),
     ("xml_calls", "arguments as text", ONE_CALL, TOOLS, "template-error", HF),
-    ("xml_calls", "arguments that are none", BROKEN, TOOLS, "template-error", "no preset or modifier cures it"),
-    ("string_arguments", "no tools in a template", ONE_CALL, TOOLS, "template-tool-lost", "--preset text cures it"),
-    ("single_call", "several calls", TWO_CALLS, TOOLS, "template-error", "--preset hf --split-parallel cures it"),
-    ("single_call", "text beside calls", TEXT_BESIDE, TOOLS, "template-text-lost", "--preset hf --split-text-and-calls cures it"),
-    ("single_call", "both", [*TWO_CALLS[:2], {**TWO_CALLS[2], "content": "I look."}, *TWO_CALLS[3:]], TOOLS, "template-error", "--preset hf --split-parallel --split-text-and-calls cures it"),
+    ("xml_calls", "arguments that are none", BROKEN, TOOLS, "template-error", "no preset or modifier mends it"),
+    ("string_arguments", "no tools in a template", ONE_CALL, TOOLS, "template-tool-lost", "--preset text mends it"),
+    ("single_call", "several calls", TWO_CALLS, TOOLS, "template-error", "--preset hf --split-parallel mends it"),
+    ("single_call", "text beside calls", TEXT_BESIDE, TOOLS, "template-text-lost", "--preset hf --split-text-and-calls mends it"),
+    ("single_call", "both", [*TWO_CALLS[:2], {**TWO_CALLS[2], "content": "I look."}, *TWO_CALLS[3:]], TOOLS, "template-error", "--preset hf --split-parallel --split-text-and-calls mends it"),
     ("single_call", "an empty list of tools", PLAIN, [], "template-tools-empty", HF),
-    ("nine_letter_ids", "ids", ONE_CALL, TOOLS, "template-error", "--preset hf --tool-ids short9 cures it"),
-    ("nine_letter_ids", "turns that do not alternate", TWICE, [], "template-error", "--preset hf --merge-consecutive cures it"),
-    ("nine_letter_ids", "both", [*TWICE[:2], assistant("", grep()), result(), ANSWER], TOOLS, "template-error", "--preset hf --merge-consecutive --tool-ids short9 cures it"),
-    ("text_or_calls", "text beside calls", TEXT_BESIDE, TOOLS, "template-text-lost", "--preset hf --split-text-and-calls cures it"),
+    ("nine_letter_ids", "ids", ONE_CALL, TOOLS, "template-error", "--preset hf --tool-ids short9 mends it"),
+    ("nine_letter_ids", "turns that do not alternate", TWICE, [], "template-error", "--preset hf --merge-consecutive mends it"),
+    ("nine_letter_ids", "both", [*TWICE[:2], assistant("", grep()), result(), ANSWER], TOOLS, "template-error", "--preset hf --merge-consecutive --tool-ids short9 mends it"),
+    ("text_or_calls", "text beside calls", TEXT_BESIDE, TOOLS, "template-text-lost", "--preset hf --split-text-and-calls mends it"),
     ("wrapped_only", "tools that are passed over", ONE_CALL, TOOLS, "template-tool-lost", HF),
-    ("first_call", "the second call", TWO_CALLS, [], "template-call-lost", "--preset hf --split-parallel cures it"),
+    ("first_call", "the second call", TWO_CALLS, [], "template-call-lost", "--preset hf --split-parallel mends it"),
     ("key_value_calls", "null content", [user(), assistant(None), user(), assistant()], [], "template-null", HF),
-    ("no_system", "a system message", PLAIN, [], "template-error", "--preset hf --system drop cures it"),
-    ("no_system", "results", ONE_CALL[1:], [], "template-error", "--preset text cures it"),
-    ("no_system", "both", ONE_CALL, [], "template-error", "--preset text --system drop cures it"),
+    ("no_system", "a system message", PLAIN, [], "template-error", "--preset hf --system drop mends it"),
+    ("no_system", "results", ONE_CALL[1:], [], "template-error", "--preset text mends it"),
+    ("no_system", "both", ONE_CALL, [], "template-error", "--preset text --system drop mends it"),
     ("as_python", "parts", PARTS, [], "template-python", HF),
-    ("as_python", "a system message", PLAIN, [], "template-system-lost", "no preset or modifier cures it"),
-    ("as_python", "reasoning", THOUGHT, [], "template-reasoning-lost", "--preset hf --reasoning inline cures it"),
+    ("as_python", "a system message", PLAIN, [], "template-system-lost", "no preset or modifier mends it"),
+    ("as_python", "reasoning", THOUGHT, [], "template-reasoning-lost", "--preset hf --reasoning inline mends it"),
     ("own_syntax", "tools that are not wrapped", ONE_CALL, TOOLS, "template-error", HF),
 ]  # fmt: skip
 
@@ -86,7 +86,7 @@ def test_a_cure_is_named_and_cures(command, tmp_path, name, sentence, messages, 
     path = write(tmp_path / "data.jsonl", {"messages": messages, "tools": tools})
     facts = {each["code"]: each["text"] for each in found(command, path, name)}
     assert facts[code].endswith(f": {cure}")
-    options = next((options for options in REMEDIES if f"{spelled(options)} cures it" == cure), None)
+    options = next((options for options in REMEDIES if f"{spelled(options)} mends it" == cure), None)
     if options:
         write(path, converted(Conversation(messages, tools), options))
         assert code not in {each["code"] for each in found(command, path, name)}
@@ -113,7 +113,7 @@ def test_to_drop_reasoning_is_no_cure_for_its_loss(command, tmp_path):
     write(tmp_path / "data.jsonl", {"messages": THOUGHT})
     ended = command("check", tmp_path / "data.jsonl", "--template", tmp_path / "a.jinja")
     assert "[template-reasoning-lost]" in ended.out
-    assert "no preset or modifier cures it" in ended.out
+    assert "no preset or modifier mends it" in ended.out
 
 
 def test_what_helped_often_is_tried_first_but_not_taken_for_granted(command, tmp_path):
@@ -121,7 +121,7 @@ def test_what_helped_often_is_tried_first_but_not_taken_for_granted(command, tmp
     broken = {"messages": [*PARTS, user(), assistant("", call(arguments="{")), result(), ANSWER], "tools": []}
     path = write(tmp_path / "data.jsonl", broken, *[parts] * 25, broken, parts)
     texts = [each["text"].rpartition(": ")[2] for each in found(command, path, "as_python")]
-    other = "--preset openai cures it"
+    other = "--preset openai mends it"
     assert texts == [other, *[HF] * 25, other, HF]
 
 
@@ -144,8 +144,8 @@ def test_the_command_counts_by_code_and_cure(command, tmp_path):
     lines = ended.err.splitlines()
     assert lines[:4] == [
         f"3 records rendered with {family('json_calls')}: 1 whole",
-        "        2  template-arguments-twice: --preset hf cures it",
-        "        2  template-tools-flat: --preset hf cures it",
+        "        2  template-arguments-twice: --preset hf mends it",
+        "        2  template-tools-flat: --preset hf mends it",
         "findings:",
     ]
     assert lines[-1] == "chatsquash convert LOGS --preset hf  # nothing stays, 2 records tried"
@@ -153,8 +153,8 @@ def test_the_command_counts_by_code_and_cure(command, tmp_path):
     twice_found = "arguments are encoded twice, a JSON string of JSON: 'grep'"
     flat_found = "tools that are not wrapped print otherwise than the wrapped ones that models are trained with"
     assert ended.out.splitlines()[1:3] == [
-        f"ERROR\tsession=data\tinput={path}:2\t[template-arguments-twice] messages[1]: {twice_found}: --preset hf cures it",
-        f"WARNING\tsession=data\tinput={path}:2\t[template-tools-flat] {flat_found}: --preset hf cures it",
+        f"ERROR\tsession=data\tinput={path}:2\t[template-arguments-twice] messages[1]: {twice_found}: --preset hf mends it",
+        f"WARNING\tsession=data\tinput={path}:2\t[template-tools-flat] {flat_found}: --preset hf mends it",
     ]
 
 

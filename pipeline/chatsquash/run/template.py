@@ -69,7 +69,7 @@ class Trials:
         self.whole += not found
         wrong = frozenset(each.code for each in found)
         remedies, otherwise = self._search(held, tried, wrong) if wrong else ({}, "")
-        said = {code: f"{spelled(remedies[code])} cures it" if code in remedies else otherwise for code in wrong}
+        said = {code: f"{spelled(remedies[code])} mends it" if code in remedies else otherwise for code in wrong}
         self.counts.update(said.items())
         for each in found:
             yield each._replace(text=f"{each.text}: {said[each.code]}")
@@ -105,7 +105,7 @@ class Trials:
         remedies = self._remedies.find(conversation, wrong, (wrong, tried.problem))
         self._mending.note(conversation, wrong, tried.problem, remedies.values())
         if monotonic() < self._deadline:
-            return remedies, "no preset or modifier cures it"
+            return remedies, "no preset or modifier mends it"
         self._template.took(monotonic() - began)
         return remedies, f"no cure was found within {self._template.bounds.seconds:g} s"
 
