@@ -97,7 +97,10 @@ def as_text() -> str:
     """The table for a terminal."""
     found = agents()
     if not found:
-        return "no agent that is known keeps anything here; `chatsquash formats` lists what is read"
+        return (
+            "no agent that is known keeps anything here; name your logs: chatsquash convert LOGS"
+            " (`chatsquash formats` lists what is read)"
+        )
     rows = [("agent", "files", "MB", "first", "last", "command"), *map(_row, found)]
     lines = [line.rstrip() for line in aligned(rows)]
     told = [line for each in found if each.name == _CLAUDE and (line := _clean_up(each, time.time()))]
