@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from chatsquash.errors import UsageError
-from chatsquash.nearest import meant
-
 LEFT_OUT = 3
 """The code where something is missing."""
 _ERROR = "error"
@@ -25,13 +22,10 @@ def refuse_unknown(codes: Sequence[str]) -> None:
     """Raise ``UsageError`` for a code that no finding has."""
     if not codes:
         return
-    from chatsquash.checks import rules  # which few runs need here
+    from chatsquash import checks  # which few runs need here
 
-    known = [_ERROR, *rules()]
     for code in _each(codes):
-        if code not in known:
-            hint = meant(code, known, "docs/checks.md lists them, error means any error")
-            raise UsageError(f"--fail-on {code}: no finding has this code; {hint}")
+        checks.refuse_unknown(code, option="--fail-on", any_error=_ERROR)
 
 
 def code(done: Done, codes: Sequence[str], *, is_complete: bool, is_shard: bool) -> int:

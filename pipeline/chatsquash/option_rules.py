@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from chatsquash.checks import rules, schemas
+from chatsquash.checks import refuse_unknown, rules, schemas
 from chatsquash.errors import UsageError
 from chatsquash.options import ERRORS, Declared, Options, declared
 from chatsquash.redact.keys import SHORTEST
@@ -279,9 +279,7 @@ def _refuse_number(option: Declared, value: Any) -> None:
 def _refuse_together(options: Options) -> None:
     """Refuse what a type does not tell of a value, and values that cannot be meant together."""
     for code in options.drop:
-        if code != ERRORS and code not in rules():
-            told = f"no finding has this code; docs/checks.md lists them, {ERRORS} means any error"
-            raise UsageError(f"--drop {code}: {told}")
+        refuse_unknown(code, option="--drop", any_error=ERRORS)
     if "arguments-invalid" in options.drop and not options.check_arguments:
         raise UsageError("--drop arguments-invalid: nothing finds it without --check-arguments; add that")
     if options.check_arguments:

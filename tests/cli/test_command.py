@@ -151,6 +151,12 @@ ERRORS = [
     ("an output folder of others", ["logs", "-o", "other"],
      f"error: other: is not empty and was not written by chatsquash; {CHOOSE}, or add to it with --force\n"),
     ("an output that is a file", ["logs", "-o", "file"], "error: file: is a file; choose another folder with --output\n"),
+    ("a code that is nearly one, to drop", ["logs", "--drop", "no-tols"],
+     "error: --drop no-tols: no finding has this code; did you mean no-tools?\n"),
+    ("a code that is none, to drop", ["logs", "--drop", "nothing"],
+     "error: --drop nothing: no finding has this code; chatsquash explain lists them, errors means any error\n"),
+    ("a code that is none, to fail on", ["logs", "--fail-on", "nothing"],
+     "error: --fail-on nothing: no finding has this code; chatsquash explain lists them, error means any error\n"),
     ("a day that is none", ["logs", "--since", "1.1.2026"], "error: --since 1.1.2026: not a date; write YYYY-MM-DD\n"),
     ("names cannot speak to the terminal", ["\x1b]0;\n"], "error: \\x1b]0;\\n: cannot be read (No such file or directory)\n"),
 ]  # fmt: skip

@@ -100,7 +100,11 @@ WRONG = [
     ({"drop": "no-tools"}, "drop='no-tools': is one text, not a tuple of several; write drop=('no-tools',)"),
     (
         {"drop": ("no-tool",)},
-        "drop=('no-tool',): no finding has this code; docs/checks.md lists them, errors means any error",
+        "drop=('no-tool',): no finding has this code; did you mean no-tools?",
+    ),
+    (
+        {"drop": ("nothing",)},
+        "drop=('nothing',): no finding has this code; chatsquash explain lists them, errors means any error",
     ),
     ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
     ({"seed": "x"}, "seed 'x': not a whole number"),

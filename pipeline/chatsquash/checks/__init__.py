@@ -12,7 +12,9 @@ from functools import cache
 
 from chatsquash.checks._features import FEATURES
 from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
+from chatsquash.errors import UsageError
 from chatsquash.model import Found
+from chatsquash.nearest import meant
 from chatsquash.registry import Room
 
 
@@ -21,6 +23,15 @@ def rules() -> dict[str, Rule]:
     """Every rule by its code, in the order of the modules and of the functions in them."""
     Room(sys.modules[__name__]).all()  # whose functions make themselves known
     return {rule.code: rule for rule in sorted(RULES, key=lambda rule: (rule.module, rule.place))}
+
+
+def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
+    """Raise ``UsageError`` for a code that no finding has, as an ``option`` names it; ``any_error`` is no such code."""
+    known = [*filter(None, [any_error]), *rules()]
+    if code not in known:
+        named = f"{option} {code}" if option else code
+        listed = "chatsquash explain lists them" + (f", {any_error} means any error" if any_error else "")
+        raise UsageError(f"{named}: no finding has this code; {meant(code, known, listed)}")
 
 
 def examine(view: View, *kinds: Kind) -> Iterator[Found]:

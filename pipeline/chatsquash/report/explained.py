@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from chatsquash.checks import rules
-from chatsquash.errors import UsageError
-from chatsquash.nearest import meant
+from chatsquash.checks import refuse_unknown, rules
 
 
 def page(code: str) -> str:
     """The page of a finding, as Markdown; raises ``UsageError`` for a code that no finding has."""
-    if code not in rules():
-        hint = meant(code, rules(), "chatsquash explain lists them")
-        raise UsageError(f"{code}: no finding has this code; {hint}")
+    refuse_unknown(code)
     return (files("chatsquash.checks") / "pages" / f"{code}.md").read_text(encoding="utf-8")
 
 
