@@ -238,10 +238,11 @@ def test_every_option_can_be_set_by_a_variable(command, here, monkeypatch, sente
 
 @pytest.fixture
 def options(command, monkeypatch):
-    """The options that ``chatsquash convert`` makes of arguments, whether or not they have an effect."""
+    """The options that ``chatsquash convert`` makes of arguments, whether or not they can be meant."""
     seen = []
     monkeypatch.setattr("chatsquash.run.convert.convert", lambda *given: seen.append(given[2]) or WRITTEN)
     monkeypatch.setattr("chatsquash.option_rules.PAIRS", ())
+    monkeypatch.setattr("chatsquash.option_rules.refuse_typed", lambda _: None)
 
     def made(*arguments: str) -> Options:
         ended = command("convert", "logs", "-q", *arguments)
