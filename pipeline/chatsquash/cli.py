@@ -8,7 +8,7 @@ import signal
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -31,12 +31,13 @@ from chatsquash.click_options import (
 from chatsquash.errors import ChatsquashError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from chatsquash.model import Severity
     from chatsquash.report.progress import Watch
     from chatsquash.run.against import Evaluation
 
+_Run = TypeVar("_Run", bound="Callable[..., Any]")
 LEFT_OUT = exits.LEFT_OUT
 INTERRUPTED = 130
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -165,17 +166,18 @@ _DECIDING = (
 _TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "bounds")
 
 
+def _fail_on(otherwise: str) -> Callable[[_Run], _Run]:
+    """What findings a command ends with 3 for, and what it does not count then."""
+    told = f"Exit with 3 if one of these findings is made (error: any error), {otherwise}."
+    return option("--fail-on", multiple=True, metavar="CODE,...", help=told)
+
+
 def _telling(run: Any) -> Any:
     """What a run says on the screen."""
     as_json = option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
     quiet = option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
     verbose = option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
-    fail_on = option(
-        "--fail-on",
-        multiple=True,
-        metavar="CODE,...",
-        help="Exit with 3 if one of these findings is made (error: any error), and not for what is left out.",
-    )
+    fail_on = _fail_on("and not for what is left out")
     progress = option(
         "--progress",
         type=click.Choice(["auto", "json"]),
@@ -362,13 +364,14 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
 @options("flag_phrase", "check_arguments")
 @option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
 @click_privacy.finding
+@_fail_on("and for no other finding")
 @option("--json", "as_json", is_flag=True, help="Print the findings as JSON lines.")
 def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
     """Check the records of datasets: JSONL or Parquet files, or folders of them, with native or inlined calls.
 
     Prints the findings, and their counts by code on standard error. Exits with 3 when one of them is an error, or is
-    what --redact names. The FILE of --template is a .jinja file, a tokenizer_config.json, a chat_template.json or a
-    model's folder.
+    what --redact names; --fail-on names findings that count in their place. The FILE of --template is a .jinja file, a
+    tokenizer_config.json, a chat_template.json or a model's folder.
     """
     from collections import Counter
     from itertools import chain
@@ -382,6 +385,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     from chatsquash.run.check import check as run
     from chatsquash.text import printable
 
+    exits.refuse_unknown(given["fail_on"])
     render = {name: given[name] for name in ("render_time", "render_memory")}
     refuse_alone(template, render)
     trainer = given["trainer"]
@@ -390,6 +394,8 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     if show:
         if as_json:
             raise click.UsageError("--json has no effect with --show: leave one of them out.")
+        if is_typed("fail_on"):
+            raise click.UsageError("--fail-on has no effect with --show: leave one of them out.")
         if not template:
             raise click.UsageError("--show prints a rendering, so it needs --template.")
         click.echo(trying.show(datasets, template, show, trainer, **render))
@@ -398,6 +404,9 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     evaluation = _evaluation(given["against"])
     gates = click_privacy.gates(given)
     wanted = click_privacy.private_of(given, needs_key=False)
+    asked = {"--template": template, "--against": evaluation, "--check-arguments": given["check_arguments"]}
+    asked |= {"--redact": wanted.replaces, "--anonymize": wanted.anonymize}
+    exits.refuse_unasked(given["fail_on"], {flag for flag, value in asked.items() if value})
     looks = Looks(
         phrases=Phrases(given["flag_phrase"]),
         addresses=wanted.anonymize,
@@ -416,7 +425,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         beside = [*(trials.summary() if trials else ()), *([evaluation.told()] if evaluation else [])]
         for line in (*beside, *by_code("findings", counts), *(trials.mended() if trials else ())):
             click.echo(line, err=True)
-    return LEFT_OUT if any(severity == "error" or code in gates for severity, code in counts) else 0
+    return exits.code_of_check(counts, given["fail_on"], gates)
 
 
 def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:

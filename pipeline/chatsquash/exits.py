@@ -1,14 +1,25 @@
-"""With which code a conversion ends."""
+"""With which code a conversion or a check ends."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol
+
+from chatsquash.errors import UsageError
 
 LEFT_OUT = 3
 """The code where something is missing."""
 _ERROR = "error"
 """Stands among codes of findings for every finding that is an error."""
+_NEEDED = {
+    "secret-found": "--redact",
+    "private-found": "--redact",
+    "address-left": "--anonymize",
+    "eval-overlap": "--against",
+    "arguments-invalid": "--check-arguments",
+    "arguments-unchecked": "--check-arguments",
+}
+"""The options that have a check look for findings."""
 
 
 class Done(Protocol):
@@ -28,6 +39,14 @@ def refuse_unknown(codes: Sequence[str]) -> None:
         checks.refuse_unknown(code, option="--fail-on", any_error=_ERROR)
 
 
+def refuse_unasked(codes: Sequence[str], asked: Collection[str]) -> None:
+    """Raise ``UsageError`` for a code that a check finds only with an option, where that is not ``asked`` for."""
+    for code in _each(codes):
+        flag = "--template" if code.startswith("template-") else _NEEDED.get(code)
+        if flag and flag not in asked:
+            raise UsageError(f"--fail-on {code}: nothing finds it without {flag}; add that")
+
+
 def code(done: Done, codes: Sequence[str], *, is_complete: bool, is_shard: bool) -> int:
     """0, or 3 where a session or a line was left out, or there is no record; ``codes`` decide where there are any.
 
@@ -38,10 +57,22 @@ def code(done: Done, codes: Sequence[str], *, is_complete: bool, is_shard: bool)
     counts = done.as_json()
     if not is_shard and counts.get("conversations", {"written": 1})["written"] == 0:
         return LEFT_OUT
+    told = counts.get("findings", {})
+    found = [(severity, code) for severity, counted in told.items() for code in counted]
+    return LEFT_OUT if _names_any(codes, found) else 0
+
+
+def code_of_check(found: Iterable[tuple[str, str]], codes: Sequence[str], gates: Iterable[str]) -> int:
+    """0, or 3 where a finding is an error or of ``gates``; ``codes`` decide where there are any.
+
+    Findings are given as severity and code.
+    """
+    return LEFT_OUT if _names_any(codes or (_ERROR, *gates), found) else 0
+
+
+def _names_any(codes: Sequence[str], found: Iterable[tuple[str, str]]) -> bool:
     named = {*_each(codes)}
-    found = counts.get("findings", {})
-    fails = any(severity in named or not named.isdisjoint(told) for severity, told in found.items())
-    return LEFT_OUT if fails else 0
+    return any((severity == _ERROR and _ERROR in named) or code in named for severity, code in found)
 
 
 def _each(codes: Sequence[str]) -> Iterator[str]:

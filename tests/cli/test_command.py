@@ -362,6 +362,45 @@ def test_check_prints_findings_and_ends_with_3_for_an_error(command, here):
     assert second.startswith("ERROR\tsession=data\tinput=data.jsonl:2\t[bad-record] ")
 
 
+CALLS_ALONE = {"messages": [{"role": "user", "content": "x"}, assistant("", call())], "tools": []}
+WITH_SECRET = {"messages": [{"role": "user", "content": "export DB_PASSWORD=kettle9drum"}], "tools": [tool()]}
+GATES = [
+    ("an error by itself", CALLS_ALONE, [], 3),
+    ("an error that is not named", CALLS_ALONE, ["--redact", "secrets", "--fail-on", "secret-found"], 0),
+    ("an error that is named", CALLS_ALONE, ["--fail-on", "no-tools,calls-without-tools"], 3),
+    ("any error", CALLS_ALONE, ["--fail-on", "error"], 3),
+    ("a warning that --redact asks for", WITH_SECRET, ["--redact", "secrets"], 3),
+    ("a warning that is named", WITH_SECRET, ["--redact", "secrets", "--fail-on", "secret-found"], 3),
+    ("a warning where errors alone count", WITH_SECRET, ["--redact", "secrets", "--fail-on", "error"], 0),
+    ("an info that is named", {"messages": [{"role": "user", "content": "x"}], "tools": []}, ["--fail-on", "no-tools"], 3),
+    ("a code that no finding has", CALLS_ALONE, ["--fail-on", "secrets-found"], 2),
+    ("what nothing looks for", WITH_SECRET, ["--fail-on", "secret-found"], 2),
+    ("renderings without a template", WITH_SECRET, ["--fail-on", "template-error"], 2),
+    ("addresses that nothing looks for", WITH_SECRET, ["--redact", "secrets", "--fail-on", "address-left"], 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, record, options, code", GATES, ids=[row[0] for row in GATES])
+def test_check_ends_with_3_for_findings_that_count(command, here, sentence, record, options, code):
+    write_log(here / "data.jsonl", record)
+    result = command("check", "data.jsonl", *options)
+    assert result.code == code, result
+    assert "Traceback" not in result.err
+
+
+def test_check_says_which_option_finds_what_fail_on_names(command, here):
+    write_log(here / "data.jsonl", WITH_SECRET)
+    found = command("check", "data.jsonl", "--fail-on", "secret-found")
+    assert found.err == "error: --fail-on secret-found: nothing finds it without --redact; add that\n"
+
+
+def test_check_shows_a_rendering_and_counts_nothing(command, here):
+    write_log(here / "data.jsonl", WITH_SECRET)
+    (here / "t.jinja").write_text("{{ messages }}")
+    code, _, err = command("check", "data.jsonl", "--template", "t.jinja", "--show", "1", "--fail-on", "error")
+    assert (code, err.splitlines()[-1]) == (2, "Error: --fail-on has no effect with --show: leave one of them out.")
+
+
 def test_check_prints_json_lines_on_request(command, here):
     write_log(here / "data.jsonl", "[]")
     code, out, err = command("check", "data.jsonl", "--json")
