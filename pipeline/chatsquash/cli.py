@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from chatsquash import __version__, click_privacy, exits
+from chatsquash.click_names import Name
 from chatsquash.click_options import (
     SHARD_OPTIONS,
     Command,
@@ -188,6 +189,12 @@ def _telling(run: Any) -> Any:
     return as_json(quiet(verbose(progress(fail_on(run)))))
 
 
+def _agents() -> tuple[str, ...]:
+    from chatsquash.run import kept  # which few runs need
+
+    return kept.known_agents()
+
+
 @cli.command(
     cls=Command,
     short_help="Convert session logs into a dataset.",
@@ -195,7 +202,14 @@ def _telling(run: Any) -> Any:
 )
 @argument("logs", nargs=-1, metavar="LOGS...")
 @_output
-@option("--agent", "agents", multiple=True, metavar="NAME", help="Convert what this agent keeps on this machine.")
+@option(
+    "--agent",
+    "agents",
+    multiple=True,
+    type=Name(_agents),
+    metavar="NAME",
+    help="Convert what this agent keeps on this machine.",
+)
 @option("--shard", metavar="K/N", help="Convert this shard of those that chatsquash shards made. Takes no LOGS.")
 @options(*_DECIDING)
 @_single_file
@@ -619,14 +633,26 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
             click.echo(colours.painted(line), color=colours.wanted())
 
 
+def _formats() -> tuple[str, ...]:
+    from chatsquash.translate import conversations  # which few commands need
+
+    return conversations.known()
+
+
 @cli.command(
     cls=Command,
     short_help="Translate conversations from one format to another.",
     epilog="Example: chatsquash translate chat.json --to anthropic --output chats",
 )
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
-@option("--to", required=True, metavar="FORMAT", help="Write this format.")
-@option("--from", "from_format", metavar="FORMAT", help="Read all inputs as this format.  [default: told by each]")
+@option("--to", required=True, type=Name(_formats), metavar="FORMAT", help="Write this format.")
+@option(
+    "--from",
+    "from_format",
+    type=Name(_formats),
+    metavar="FORMAT",
+    help="Read all inputs as this format.  [default: told by each]",
+)
 @option(
     "--output",
     "-o",

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from chatsquash import click_help
+from chatsquash.click_names import Name
 from chatsquash.settings import find, may_be_found
 
 if TYPE_CHECKING:
@@ -334,11 +335,15 @@ def _type(option: Declared) -> Any:
         return _Phrase()
     if option.least is not None:
         return click.IntRange(option.least, option.most)
-    if not option.metavar and option.choices:
-        return click.Choice(option.choices)
+    if option.has_choices:
+        return _type_of_name(option)
     if option.kind is bool:
         return None  # click 8.2 takes a flag that has a type for one that is off
     return int if option.kind is int else str
+
+
+def _type_of_name(option: Declared) -> click.ParamType:  # type: ignore[type-arg]
+    return Name(lambda: option.choices) if option.metavar else click.Choice(option.choices)
 
 
 def _as_size(size: int) -> str:

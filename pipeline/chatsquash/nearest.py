@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+_ALIKE = 0.7
+"""How like a known name one has to be, where names are short."""
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """The known names that are like an unknown one, if any, and all known ones."""
+    from difflib import get_close_matches
+
+    names = [*known]
+    near = get_close_matches(name, names, 3, _ALIKE)
+    asked = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"{asked}known are {', '.join(names)}"
+
 
 def meant(name: str, known: Iterable[str], otherwise: str) -> str:
     """What is asked of somebody who wrote an unknown name; ``otherwise`` is said where no known one is like it."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from chatsquash.checks import refuse_unknown, rules, schemas
 from chatsquash.errors import UsageError
+from chatsquash.nearest import hint
 from chatsquash.options import ERRORS, Declared, Options, declared
 from chatsquash.redact.keys import SHORTEST
 
@@ -257,7 +258,8 @@ def _refuse_value(option: Declared, value: Any) -> None:
         raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
     for each in option.choices and (value if option.kind == tuple[str, ...] else [value]):
         if each not in option.choices:
-            raise UsageError(f"{name} {each!r}: not known; known are {', '.join(option.choices)}")
+            typed = each if isinstance(each, str) else ""
+            raise UsageError(f"{name} {each!r}: not known; {hint(typed, option.choices)}")
     if option.kind is int:
         _refuse_number(option, value)
     if option.secret and not isinstance(value, bytes):

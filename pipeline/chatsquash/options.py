@@ -91,6 +91,11 @@ class Declared(NamedTuple):
         return self.named or f"--{self.name.replace('_', '-')}"
 
     @property
+    def has_choices(self) -> bool:
+        """Whether its values are counted, for which no module is imported."""
+        return bool(self.choices_of) or get_origin(self.kind) is Literal
+
+    @property
     def choices(self) -> tuple[str, ...]:
         """The values that it may have; empty for one whose values are not counted."""
         if get_origin(self.kind) is Literal:

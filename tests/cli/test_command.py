@@ -12,7 +12,9 @@ from chatsquash import Options, compiled
 from chatsquash.options import Declared, declared
 from chatsquash.report.replies import Replies
 from chatsquash.report.summary import Summary
+from chatsquash.run.kept import known_agents
 from chatsquash.sources.nothing import what_is_read
+from chatsquash.translate import conversations
 from tests.checks.rows import assistant, call, tool
 from tests.conftest import log_line, write_log
 
@@ -157,6 +159,12 @@ ERRORS = [
      "error: --drop nothing: no finding has this code; chatsquash explain lists them, errors means any error\n"),
     ("a code that is none, to fail on", ["logs", "--fail-on", "nothing"],
      "error: --fail-on nothing: no finding has this code; chatsquash explain lists them, error means any error\n"),
+    ("nearly an agent", ["--agent", "claude-cod"],
+     f"error: --agent claude-cod: no such agent; did you mean claude_code? known are {', '.join(known_agents())}\n"),
+    ("nearly a format", ["logs", "--from", "openai-chatt"],
+     f"error: --from 'openai-chatt': not known; did you mean openai_chat? known are {', '.join(conversations.known())}\n"),
+    ("nearly an agent to clean up after", ["logs", "--cleanup", "claude_cod"],
+     "error: --cleanup 'claude_cod': not known; did you mean claude-code? known are goose, claude-code\n"),
     ("a day that is none", ["logs", "--since", "1.1.2026"], "error: --since 1.1.2026: not a date; write YYYY-MM-DD\n"),
     ("names cannot speak to the terminal", ["\x1b]0;\n"], "error: \\x1b]0;\\n: cannot be read (No such file or directory)\n"),
 ]  # fmt: skip
@@ -270,6 +278,20 @@ def another(option: Declared) -> tuple[object, list[str]]:
         return 64_000, [option.flag, "64kB"]
     value = min(7, option.most or 7) if option.kind is int else "x" if option.metavar else option.choices[-1]
     return (value,) if option.kind == tuple[str, ...] else value, [option.flag, str(value)]
+
+
+SPELLINGS = [
+    ("a format with hyphens", ["--from", "openai-chat"], {"from_format": "openai_chat"}),
+    ("a format as it is listed", ["--from", "openai_chat"], {"from_format": "openai_chat"}),
+    ("a set of cleaning rules with underscores", ["--cleanup", "claude_code"], {"cleanup": ("claude-code",)}),
+    ("several sets", ["--cleanup", "claude_code", "--cleanup", "goose"], {"cleanup": ("claude-code", "goose")}),
+]
+
+
+@pytest.mark.parametrize("sentence, typed, expected", SPELLINGS, ids=[row[0] for row in SPELLINGS])
+def test_hyphens_and_underscores_of_names_are_the_same(options, sentence, typed, expected):
+    made = options(*typed)
+    assert {name: getattr(made, name) for name in expected} == expected
 
 
 WRITTEN = Summary(replies=Replies(seen=1, written=1))

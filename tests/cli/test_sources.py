@@ -83,6 +83,12 @@ def test_an_agent_is_converted_from_where_it_keeps_its_files(command, home):
     assert "1 session seen = 1 written" in ended.err
 
 
+def test_an_agent_may_be_named_with_hyphens(command, home):
+    ended = command("convert", "--agent", "gemini-cli")
+    assert (ended.code, ended.err) == (2, command("convert", "--agent", "gemini_cli").err)
+    assert "error: --agent gemini_cli: nothing is kept here" in ended.err
+
+
 def test_an_agent_that_is_not_known_or_keeps_nothing_is_an_error(command, home):
     assert "no such agent; known are" in command("convert", "--agent", "nobody").err
     ended = command("convert", "--agent", "droid")

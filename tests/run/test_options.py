@@ -47,7 +47,7 @@ WRONG = [
     (
         {"from_format": "chat"},
         (
-            "from_format 'chat': not known; known are gemini, openai_responses, anthropic, bedrock, ollama, "
+            "from_format 'chat': not known; did you mean chatgpt? known are gemini, openai_responses, anthropic, bedrock, ollama, "
             "openai_chat, aider, atif, chatgpt, claude_ai, claude_code, cline, cline_sdk, clippy, codex, "
             "continue_dev, copilot_cli, crush, cursor, droid, gemini_cli, goose, hermes, inspect_ai, kimi_cli, "
             "kimi_code, mini_swe_agent, model_messages, openclaw, opencode, openhands, otel, oumi, oumi_history, "
@@ -61,6 +61,10 @@ WRONG = [
         "json_tool_calls=True has no effect with preset='hf': leave one of them out",
     ),
     ({"unpaired": "drop"}, "unpaired 'drop': not known; known are refuse, cut, close"),
+    (
+        {"cleanup": ("claude_code",)},
+        "cleanup 'claude_code': not known; did you mean claude-code? known are goose, claude-code",
+    ),
     ({"cleanup": ("cline",)}, "cleanup 'cline': not known; known are goose, claude-code"),
     ({"cleanup": "goose"}, "cleanup='goose': is one text, not a tuple of several; write cleanup=('goose',)"),
     ({"media": "fetch"}, "media 'fetch': not known; known are refuse, drop, keep"),

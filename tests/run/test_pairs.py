@@ -129,7 +129,7 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
     [
         ("--drop no-tool", "--drop no-tool: no finding has this code"),
         ("--min-turns 3 --max-turns 2", "--min-turns 3 is more than --max-turns 2"),
-        ("--from chat", "--from 'chat': not known; known are gemini, "),
+        ("--from chat", "--from 'chat': not known; did you mean chatgpt? known are gemini, "),
         ("--samples auto", "--samples auto: needs the chat template of the model"),
         (
             "--samples reply --preset hf --loss training",

@@ -61,7 +61,7 @@ BOTH = [
     ("no TOML", FOR + "agent = x", "f: is no TOML, Invalid value (at line 2, column 9)"),
     ("a member that is not known", FOR + "include = 'x'", "f: [[for]] 1 has 'include'; known are agent, version, tools, system"),
     ("what stands outside", FOR + "tools = '[]'\n[other]\n", "f: 'other' stands outside of [[for]]; put it below one"),
-    ("an agent that is not known", FOR + "agent = 'claude'", "f: [[for]] 1: agent 'claude' is not known; known are gemini, "),
+    ("an agent that is not known", FOR + "agent = 'claude'", "f: [[for]] 1: agent 'claude' is not known; did you mean claude_ai or claude_code? known are gemini, "),
     ("an agent that is no text", FOR + "agent = 5", "f: [[for]] 1: agent is a number; write a text in quotes"),
     ("a version of no agent", FOR + "version = '1'", "f: [[for]] 1 has a version and no agent; name the agent"),
     ("two tables for the same logs", FOR + "system = 'x'\n" + FOR + "system = 'y'", "f: [[for]] 2 is for the same logs as [[for]] 1; give each its own agent, or a version"),

@@ -303,6 +303,7 @@ WRONG = [
     ("an unknown format to write", ["a.json", "--to", "nope", "-o", "out"], "error: nope: no known format; known are"),
     ("an unknown format to read", ["a.json", "--to", "gemini", "--from", "no", "-o", "out"], "no: no known format"),
     ("a format that is only read", ["a.json", "--to", "codex", "-o", "out"], "error: codex: is read only; written are"),
+    ("nearly a format", ["a.json", "--to", "antropic", "-o", "out"], "error: antropic: no known format; did you mean anthropic? known are gemini"),
     ("no such file", ["b.json", "--to", "gemini", "-o", "out"], "error: b.json: cannot be read (No such file"),
     ("broken lines alone", ["bad.jsonl", "--to", "gemini", "-o", "out"], "error: bad.jsonl: line 1 is no JSON"),
     ("a folder without any", ["empty", "--to", "gemini", "-o", "out"], "error: empty: no session logs to read"),
@@ -313,6 +314,16 @@ WRONG = [
     ("several conversations to print", ["a.json", "a.json", "--to", "gemini", "-o", "-"], "error: 2 conversations: print them with --jsonl, or name a folder"),
     ("a place that is a file", ["a.json", "--to", "gemini", "-o", "x.json/y"], "error: x.json"),
 ]  # fmt: skip
+
+
+def test_hyphens_and_underscores_of_formats_are_the_same(command):
+    put("a.json", BODY)
+    found = [command("translate", "a.json", "-q", "--to", to, "--from", of, "-o", "-") for to, of in SPELLED]
+    assert found[0].code == 0
+    assert found[0] == found[1]
+
+
+SPELLED = [("vercel_ai", "openai_chat"), ("vercel-ai", "openai-chat")]
 
 
 @pytest.mark.parametrize("sentence, arguments, expected", WRONG, ids=[row[0] for row in WRONG])

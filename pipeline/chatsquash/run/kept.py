@@ -13,6 +13,9 @@ from msgspec import Struct
 from chatsquash.errors import UsageError
 from chatsquash.formats import documents
 from chatsquash.sources.compression import uncompressed
+
+
+from chatsquash.nearest import hint
 from chatsquash.sources.kept import Kept, files, place
 from chatsquash.text import aligned, counted
 
@@ -66,8 +69,8 @@ def _told_apart(found: list[Kept]) -> tuple[list[Kept], list[Kept]]:
 def paths(names: tuple[str, ...]) -> list[str]:
     """The files of agents; raises ``UsageError`` for an agent that keeps nothing here, or nobody knows where."""
     found: list[str] = []
+    known = known_agents()
     for name in names:
-        known = [each for each in documents.names() if documents.kept(each)]
         if name not in known:
             raise UsageError(f"--agent {name}: {_unknown(name, known)}")
         held = files(documents.kept(name))
@@ -78,10 +81,10 @@ def paths(names: tuple[str, ...]) -> list[str]:
     return found
 
 
-def _unknown(name: str, known: list[str]) -> str:
+def _unknown(name: str, known: tuple[str, ...]) -> str:
     """Why nobody can look for the files of an agent of this name, and what to do."""
     if name not in documents.names():
-        return f"no such agent; known are {', '.join(known)}"
+        return f"no such agent; {hint(name, known)}"
     if documents.in_projects(name):
         return f"has no folder of its own{_elsewhere(name)}"
     return "has no folder that its files always lie in; name them as LOGS"

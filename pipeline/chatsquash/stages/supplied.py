@@ -17,6 +17,7 @@ from chatsquash.checks import in_force
 from chatsquash.errors import UsageError
 from chatsquash.formats import documents, names
 from chatsquash.model import Conversation, Json, Message, Staged, Tool
+from chatsquash.nearest import hint
 from chatsquash.options import Options
 from chatsquash.stages.select import flatten
 from chatsquash.text import escaped, json_type, quoted, shown
@@ -153,7 +154,7 @@ def _table(given: dict[str, Any], place: str) -> Table:
             )
     agent, version = given.get("agent"), given.get("version")
     if agent is not None and agent not in (known := (*names(), *documents.names())):
-        raise UsageError(f"{place}: agent {quoted(agent)} is not known; known are {', '.join(known)}")
+        raise UsageError(f"{place}: agent {quoted(agent)} is not known; {hint(agent, known)}")
     if version is not None and agent is None:
         raise UsageError(f"{place} has a version and no agent; name the agent")
     listed = _listed(given["tools"], f"{place}: tools") if "tools" in given else None

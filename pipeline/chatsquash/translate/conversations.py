@@ -15,6 +15,7 @@ from chatsquash.formats import bodies, documents, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.writing import without_marks
 from chatsquash.model import Conversation, Json
+from chatsquash.nearest import hint
 from chatsquash.translate import logs, plain, sendable
 from chatsquash.translate import losses as comparison
 from chatsquash.translate.sendable import ForeignReasoning
@@ -37,7 +38,7 @@ def module(name: str) -> Any:
         return formats.named(name)
     if name in documents.names():
         return documents.named(name)
-    raise UsageError(f"{name}: no known format; known are {', '.join(known())}")
+    raise UsageError(f"{name}: no known format; {hint(name, known())}")
 
 
 def is_document(name: str) -> bool:
