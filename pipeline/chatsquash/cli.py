@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from chatsquash import __version__, click_privacy, exits
-from chatsquash.click_names import Name
+from chatsquash.click_names import Codes, Name
 from chatsquash.click_options import (
     SHARD_OPTIONS,
     Command,
@@ -170,7 +170,7 @@ _TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "
 def _fail_on(otherwise: str) -> Callable[[_Run], _Run]:
     """What findings a command ends with 3 for, and what it does not count then."""
     told = f"Exit with 3 if one of these findings is made (error: any error), {otherwise}."
-    return option("--fail-on", multiple=True, metavar="CODE,...", help=told)
+    return option("--fail-on", multiple=True, type=Codes("error", ","), metavar="CODE,...", help=told)
 
 
 def _telling(run: Any) -> Any:
@@ -266,7 +266,7 @@ def sources(*, as_json: bool) -> None:
     short_help="Explain findings; without a code, list them.",
     epilog="Example: chatsquash explain no-tools",
 )
-@argument("codes", nargs=-1, metavar="[CODE]...")
+@argument("codes", nargs=-1, type=Codes(), metavar="[CODE]...")
 def explain(codes: tuple[str, ...]) -> None:
     """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all."""
     from chatsquash.report.explained import listed, page
@@ -639,13 +639,19 @@ def _formats() -> tuple[str, ...]:
     return conversations.known()
 
 
+def _written_formats() -> tuple[str, ...]:
+    from chatsquash.translate import conversations
+
+    return conversations.writable()
+
+
 @cli.command(
     cls=Command,
     short_help="Translate conversations from one format to another.",
     epilog="Example: chatsquash translate chat.json --to anthropic --output chats",
 )
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
-@option("--to", required=True, type=Name(_formats), metavar="FORMAT", help="Write this format.")
+@option("--to", required=True, type=Name(_formats, _written_formats), metavar="FORMAT", help="Write this format.")
 @option(
     "--from",
     "from_format",

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from chatsquash import click_help
-from chatsquash.click_names import Name
+from chatsquash.click_names import Codes, Name
 from chatsquash.settings import find, may_be_found
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ def _type(option: Declared) -> Any:
         return _Phrase()
     if option.least is not None:
         return click.IntRange(option.least, option.most)
-    if option.has_choices:
+    if option.has_choices or option.metavar == "CODE":
         return _type_of_name(option)
     if option.kind is bool:
         return None  # click 8.2 takes a flag that has a type for one that is off
@@ -343,6 +343,10 @@ def _type(option: Declared) -> Any:
 
 
 def _type_of_name(option: Declared) -> click.ParamType:  # type: ignore[type-arg]
+    from chatsquash.options import ERRORS
+
+    if option.metavar == "CODE":
+        return Codes(ERRORS)
     return Name(lambda: option.choices) if option.metavar else click.Choice(option.choices)
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import orjson
 import pytest
+from click.shell_completion import ShellComplete
 
 import chatsquash
 from chatsquash import Options, compiled
+from chatsquash.cli import cli
 from chatsquash.options import Declared, declared
 from chatsquash.report.replies import Replies
 from chatsquash.report.summary import Summary
@@ -329,6 +331,32 @@ def test_help_is_on_standard_output(command, arguments):
     assert short == long
     assert (long.code, long.err) == (0, "")
     assert long.out.startswith("Usage: chatsquash")
+
+
+COMPLETED = [
+    ("codes of findings to explain", "explain no-to", ["no-tools"]),
+    ("another code", "explain no-tools secret-", ["secret-found"]),
+    ("a code to drop", "convert logs --drop no-to", ["no-tools"]),
+    ("any error to drop", "convert logs --drop erro", ["errors"]),
+    ("any error to fail on", "convert logs --fail-on erro", ["error"]),
+    ("the last of several codes", "convert logs --fail-on error,no-to", ["error,no-tools"]),
+    ("a code of a check", "check out --fail-on secret-", ["secret-found"]),
+    ("an agent", "convert --agent claude", ["claude_code"]),
+    ("an agent that is typed with a hyphen", "convert --agent claude-", ["claude_code"]),
+    ("a format to read", "convert logs --from claude", ["claude_ai", "claude_code"]),
+    ("a format to inspect", "inspect logs --from pydantic", ["pydantic_ai"]),
+    ("rules of cleaning", "convert logs --cleanup cl", ["claude-code"]),
+    ("a format that is read only, to read", "translate x --from bed", ["bedrock"]),
+    ("no format that is read only, to write", "translate x --to bed", []),
+    ("a format to write", "translate x --to anth", ["anthropic"]),
+]
+
+
+@pytest.mark.parametrize("sentence, typed, expected", COMPLETED, ids=[row[0] for row in COMPLETED])
+def test_the_shell_completes_names(sentence, typed, expected):
+    *arguments, begun = typed.split()
+    found = ShellComplete(cli, {}, "chatsquash", "_CHATSQUASH_COMPLETE").get_completions(arguments, begun)
+    assert [each.value for each in found] == expected
 
 
 @pytest.mark.parametrize("arguments", [["convert"], ["check"], ["inspect"], ["nope"]])

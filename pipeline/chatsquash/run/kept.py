@@ -12,10 +12,8 @@ from msgspec import Struct
 
 from chatsquash.errors import UsageError
 from chatsquash.formats import documents
-from chatsquash.sources.compression import uncompressed
-
-
 from chatsquash.nearest import hint
+from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.kept import Kept, files, place
 from chatsquash.text import aligned, counted
 
@@ -64,6 +62,11 @@ def _told_apart(found: list[Kept]) -> tuple[list[Kept], list[Kept]]:
         if first.setdefault(uncompressed(each.path), each) is not each:
             copies.append(each)
     return list(first.values()), copies
+
+
+def known_agents() -> tuple[str, ...]:
+    """The agents of which it is known where they keep their files."""
+    return tuple(name for name in documents.names() if documents.kept(name))
 
 
 def paths(names: tuple[str, ...]) -> list[str]:
