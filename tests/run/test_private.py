@@ -80,6 +80,16 @@ def test_a_run_says_what_it_finds_and_replaces_nothing(tmp_path):
     assert [len(each) for each in {row["fingerprint"] for row in rows}] == [10]
 
 
+def test_a_run_counts_a_secret_wherever_it_stands_as_one_that_replaces_it(tmp_path):
+    written(tmp_path / "logs", "a.jsonl", log_line("export DB_PASSWORD=kettle9drum", reply="kettle9drum works.", at=1))
+    looked = convert(tmp_path / "logs", tmp_path / "looked", options())
+    replaced = convert(tmp_path / "logs", tmp_path / "replaced", options(redact="secrets"))
+    assert "secrets: 2 found in 1 record, none replaced" in looked.as_text()
+    assert "secrets: 2 found in 1 record, all 2 replaced" in replaced.as_text()
+    counts = [[row["count"] for row in redactions(tmp_path / out)] for out in ("looked", "replaced")]
+    assert counts == [["2"], ["2"]]
+
+
 def test_without_checks_a_run_does_not_look(tmp_path):
     written(tmp_path / "logs", "a.jsonl", log_line(f"token {SECRET}", at=1))
     convert(tmp_path / "logs", tmp_path / "out", options(integrity_analysis=False))

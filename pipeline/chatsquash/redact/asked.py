@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -104,10 +104,16 @@ def looker(options: Options) -> Redactor:
     """Finds secrets, to say that they are there."""
     secrets = _secrets(options)
     if options.allow is None:
-        return Redactor([secrets.found])
+        return Redactor([secrets.found], known=_values)
     from chatsquash.redact import lists
 
-    return Redactor([secrets.found], None, lists.Lists(allow=options.allow).allows)
+    return Redactor([secrets.found], None, lists.Lists(allow=options.allow).allows, lists.values)
+
+
+def _values(values: Mapping[str, tuple[str, str]]) -> Finder:
+    from chatsquash.redact import lists  # which a run without secrets does not need
+
+    return lists.values(values)
 
 
 def _finders(options: Options) -> Iterator[Finder]:

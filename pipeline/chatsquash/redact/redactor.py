@@ -66,11 +66,14 @@ class Redactor:
         return self._known(values) if self._known and values else None
 
     def look(self, values: Sequence[Json], *, every: bool = False) -> Counter[tuple[int, Value]]:
-        """How often what is found in which of the values; ``every`` as ``Texts`` has it."""
+        """How often what is found stands in which of the values, wherever it stands there, as ``replace`` counts it.
+
+        ``every`` as ``Texts`` has it.
+        """
         texts = Texts(values, every=every)
         self.passed_over = texts.passed_over
         counts: Counter[tuple[int, Value]] = Counter()
-        for at, _, hits in texts.by_place(apart(texts.clipped(self.hits(texts.joined)))):
+        for at, _, hits in texts.by_place(apart(texts.clipped(self._everywhere(texts.joined)))):
             counts.update((at, value_of(hit)) for hit in hits)
         return counts
 
