@@ -464,7 +464,7 @@ def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
 def stats(
     datasets: tuple[str, ...], *, tokenizer: str | None, template: str | None, as_json: bool, **render: Any
 ) -> int:
-    """Count turns, lengths, tools and duplicates in datasets: JSONL or Parquet files, or folders of them.
+    """Count messages, lengths, tools and duplicates in datasets: JSONL or Parquet files, or folders of them.
 
     Exits with 3 when a line is no record.
     """

@@ -154,7 +154,7 @@ tools: defined in 1, called in 1 record
 
 per record           total  mean  median  90 %  99 %  most  records by size
 messages                10   3.3       2     6     6     6  █▄
-assistant turns          4   1.3       1     2     2     2  █▄
+assistant messages       4   1.3       1     2     2     2  █▄
 tool calls               2   0.7       0     2     2     2  █ ▄
 characters              40  13.3       5    30    30    30  █ ▄
 characters of tools    279  93.0       0   279   279   279  █        ▄

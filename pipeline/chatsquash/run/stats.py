@@ -21,7 +21,7 @@ from chatsquash.report.stats import Long, SessionStats, Spread, Stats, ToolCount
 from chatsquash.stages.select import flatten
 from chatsquash.templates.counting import RefusedError, definitions, texts
 
-MEASURES = ("messages", "assistant turns", "tool calls", "characters", "characters of tools", "tokens")
+MEASURES = ("messages", "assistant messages", "tool calls", "characters", "characters of tools", "tokens")
 """What is measured of every record; tokens where there is a tokenizer."""
 LONGEST = 5
 _BATCH = 4096
