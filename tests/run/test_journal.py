@@ -1,6 +1,7 @@
 """What a session gave is kept, and taken again only where nothing that decides it has changed."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from chatsquash import Options
 from chatsquash.folder import Folder
 from chatsquash.log import Log
 from chatsquash.model import Finding
+from chatsquash.options import declared
 from chatsquash.outcome import Outcome
 from chatsquash.run import journal
 from chatsquash.run.described import described
@@ -262,3 +264,9 @@ def test_journals_of_use_stay_as_they_are_until_they_are_many(tmp_path, monkeypa
         for job in logs:
             later.get(later.find(job))
         assert later.settle() == names
+
+
+def test_the_page_names_the_options_that_convert_nothing_again():
+    page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text()
+    named = page.partition("These options may change, and chatsquash")[2].partition("and those that decide no byte")[0]
+    assert set(re.findall(r"`(--[a-z-]+)`", named)) == {each.flag for each in declared() if each.decides == "output"}

@@ -4,11 +4,12 @@ import copy
 import doctest
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 import chatsquash
-from chatsquash import chat
+from chatsquash import chat, formats
 from chatsquash.blocks import Call, Media, Reasoning, Result, Text
 from chatsquash.entries import documents as read_documents
 from chatsquash.errors import UsageError
@@ -394,3 +395,9 @@ def links(turns):
     blocks = [block for each in turns for block in each.blocks]
     results = [block.id for block in blocks if isinstance(block, Result)]
     return [(block.name, results.index(block.id)) for block in blocks if isinstance(block, Call)]
+
+
+def test_the_page_on_formats_names_those_of_exchanges_that_are_not_written():
+    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+    said = page.partition("## The formats")[2].partition("are written;")[0].partition("all but ")[2]
+    assert set(re.findall(r"`(\w+)`", said)) == {*formats.names()} - {*conversations.writable()}
