@@ -39,7 +39,7 @@ NOWHERE = FAMILIES.parent / "nothing.jinja"
 """A template that shows nothing."""
 TRIALS: dict[str, Trials] = {}
 
-# family, sentence, messages, tools, code, cure: the record is one of the preset chat
+# family, sentence, messages, tools, code, remedy: the record is one of the preset chat
 ROWS = [
     ("json_calls", "arguments that are encoded twice", ONE_CALL, TOOLS, "template-arguments-twice", HF),
     ("json_calls", "tools that are not wrapped", ONE_CALL, TOOLS, "template-tools-flat", HF),
@@ -80,13 +80,13 @@ def found(command, path, name):
 
 
 @pytest.mark.parametrize(
-    "name, sentence, messages, tools, code, cure", ROWS, ids=[f"{row[0]}: {row[1]}" for row in ROWS]
+    "name, sentence, messages, tools, code, remedy", ROWS, ids=[f"{row[0]}: {row[1]}" for row in ROWS]
 )
-def test_a_cure_is_named_and_cures(command, tmp_path, name, sentence, messages, tools, code, cure):
+def test_a_remedy_is_named_and_mends(command, tmp_path, name, sentence, messages, tools, code, remedy):
     path = write(tmp_path / "data.jsonl", {"messages": messages, "tools": tools})
     facts = {each["code"]: each["text"] for each in found(command, path, name)}
-    assert facts[code].endswith(f": {cure}")
-    options = next((options for options in REMEDIES if f"{spelled(options)} mends it" == cure), None)
+    assert facts[code].endswith(f": {remedy}")
+    options = next((options for options in REMEDIES if f"{spelled(options)} mends it" == remedy), None)
     if options:
         write(path, converted(Conversation(messages, tools), options))
         assert code not in {each["code"] for each in found(command, path, name)}

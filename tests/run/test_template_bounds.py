@@ -19,7 +19,7 @@ ONLY_SOME = (
     "{% if messages[0].content == 'stop' %}" + LOOPS + "{% endif %}{% for m in messages %}{{ m.content }}{% endfor %}"
 )
 SLOW = "{% for a in range(50) %}{% for b in range(9999) %}{% endfor %}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}"
-TOO_LONG = "the template raises OutOfTimeError: the record takes longer than 1 s (--render-time allows more): no cure was looked for"
+TOO_LONG = "the template raises OutOfTimeError: the record takes longer than 1 s (--render-time allows more): no remedy was looked for"
 GIVEN_UP = "given up after 20 records that took over {} s each (--render-time allows more)"
 
 
@@ -47,7 +47,7 @@ def test_a_record_that_takes_too_long_is_found_and_the_others_are_rendered(comma
     assert of_template(ended) == [("a.jsonl", 2, TOO_LONG)]
     assert ended.err.splitlines() == [
         "3 records rendered with some.jinja: 2 whole",
-        "        1  template-error: no cure was looked for",
+        "        1  template-error: no remedy was looked for",
         "findings:",
         "        1  error    template-error",
         "        3  info     no-tools",
@@ -94,14 +94,14 @@ def test_20_slow_records_are_all_rendered(command, here, monkeypatch):
 
 def test_a_search_for_cures_ends_in_time(command, here):
     refused = "{% for m in messages if m.tool_calls %}{% if m.tool_calls[0].function.arguments is string %}"
-    Path("cures.jinja").write_text(
+    Path("mends.jinja").write_text(
         refused + "{{ raise_exception('text') }}{% else %}" + LOOPS + "{% endif %}{% endfor %}"
     )
     record = {"messages": [user(), assistant("", call()), result(), assistant()], "tools": []}
     Path("a.jsonl").write_text(json.dumps(record) + "\n")
-    ended = command("check", "a.jsonl", "--template", "cures.jinja", "--render-time", "1", "--json")
+    ended = command("check", "a.jsonl", "--template", "mends.jinja", "--render-time", "1", "--json")
     assert ended.code == 3
-    text = "the template raises TemplateError: text: no cure was found within 1 s"
+    text = "the template raises TemplateError: text: no remedy was found within 1 s"
     assert of_template(ended) == [("a.jsonl", 1, text)]
 
 

@@ -98,7 +98,7 @@ class Trials:
     def _search(self, held: StoredRecord, tried: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
         """The remedies of a record, and what is said where there is none."""
         if tried.beyond:
-            return {}, "no cure was looked for"
+            return {}, "no remedy was looked for"
         began = monotonic()
         self._deadline = began + self._template.bounds.seconds
         conversation = Conversation(held.messages, defined(held.tools))
@@ -107,7 +107,7 @@ class Trials:
         if monotonic() < self._deadline:
             return remedies, "no preset or modifier mends it"
         self._template.took(monotonic() - began)
-        return remedies, f"no cure was found within {self._template.bounds.seconds:g} s"
+        return remedies, f"no remedy was found within {self._template.bounds.seconds:g} s"
 
     def _look(self, made: dict[str, Any]) -> Look:
         left = self._deadline - monotonic()
