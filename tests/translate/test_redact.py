@@ -44,7 +44,7 @@ def test_texts_and_arguments_have_placeholders(command, to):
     plain = command("translate", "a.json", "--to", to, "-o", "plain.jsonl")
     ended = command("translate", "a.json", "--to", to, "-o", "out.jsonl", "--redact", "secrets")
     assert (plain.code, ended.code) == (0, 0)
-    assert ended.err.splitlines()[0] == f"1 conversation written as {to}{AS_THEY_ARE}"
+    assert ended.err.splitlines()[0] == f"1 conversation written as {to}"
     assert "        3  replaced: github token" in ended.err.splitlines()
     before, after = (Path(name).read_text() for name in ("plain.jsonl", "out.jsonl"))
     assert len(set(PLACE.findall(after))) == 1
@@ -176,3 +176,12 @@ def test_a_key_without_anything_to_replace_is_refused(command):
     ended = command("translate", "a.json", "--to", "gemini", "-o", "out", "--anonymize-key-file", "x")
     assert ended.code == 2
     assert "--anonymize-key-file has no effect, since nothing is replaced: add --redact." in ended.err
+
+
+def test_addresses_are_said_to_stay_only_where_there_are_any(command):
+    put("a.json", body({"n": 1}))
+    assert "addresses" not in command("translate", "a.json", "--to", "gemini", "-o", "a.jsonl").err
+    put("b.json", {"messages": [{"role": "user", "content": f"mail {MAIL}"}, {"role": "assistant", "content": "k"}]})
+    assert command("translate", "b.json", "--to", "gemini", "-o", "b.jsonl", "--anonymize").code == 0
+    again = command("translate", "b.jsonl", "--from", "gemini", "--to", "openai_chat", "-o", "c.jsonl")
+    assert again.err == "1 conversation written as openai_chat\n", "pseudonyms are nobody's addresses"

@@ -88,6 +88,8 @@ class Translated:
     complete: bool = True
     """Whether every line and every file could be read."""
     anonymized: bool = False
+    has_addresses: bool = False
+    """Whether an e-mail address stands in what was written."""
 
     def take(self, done: Done) -> None:
         """Add what came of a piece."""
@@ -95,6 +97,7 @@ class Translated:
         for name in ("lost", "kept", "fitted", "passed_over", "options", "unlinked", "replaced"):
             getattr(self, name).update(getattr(done, name))
         self.bad_lines += done.bad_lines
+        self.has_addresses = self.has_addresses or done.has_addresses
         self.complete = self.complete and not (done.cut or done.bad_lines)
 
     def lines(self) -> Iterator[str]:
@@ -102,7 +105,8 @@ class Translated:
         yield from map(escaped, self.bad_lines[:_SHOWN])
         if len(self.bad_lines) > _SHOWN:
             yield f"... and {counted(len(self.bad_lines) - _SHOWN, 'more line')} that cannot be read"
-        as_they_are = "" if self.anonymized else "; addresses are as they were (--anonymize replaces them)"
+        stay = self.has_addresses and not self.anonymized
+        as_they_are = "; addresses are as they were (--anonymize replaces them)" if stay else ""
         yield f"{counted(self.written, 'conversation')} written as {self.to}{as_they_are}"
         said = {
             "not held": self.lost,

@@ -6,7 +6,7 @@ What is changed for it is counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from itertools import chain, zip_longest
 from typing import Any, Literal, NamedTuple
@@ -54,6 +54,12 @@ class Request(NamedTuple):
     held: Conversation
     """The conversation with what of its reasoning is said as text."""
 
+    service: Service
+
+    def without_fitted(self) -> Conversation:
+        """What was held, without the reasoning that was left out and counted for that."""
+        return replace(self.held, told=tuple(_without_foreign(self.held.turns, self.service)))
+
 
 def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignReasoning) -> Request:
     """The part of a request that holds a conversation.
@@ -82,7 +88,7 @@ def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignRea
     said = next(body[member] for member in ("messages", "contents", "input") if member in body)
     if all(each.get("role") in PROMPTS for each in said):
         raise NothingToSendError("nothing is left to send: nobody speaks in it but the system")
-    return Request(body, +fitted, held)
+    return Request(body, +fitted, held, service)
 
 
 def _body(conversation: Conversation, form: Any, service: Service) -> Json:
@@ -114,6 +120,14 @@ def _aloud(turn: Turn, service: Service, *, apart: bool = True) -> Turn:
             follows = apart and type(block) is Text and thought is not None and blocks[-1] is thought
             blocks.append(replace(block, apart=True) if follows else block)
     return turn if thought is None else replace(turn, blocks=tuple(blocks))
+
+
+def _without_foreign(turns: Iterable[Turn], service: Service) -> Iterator[Turn]:
+    """Turns without reasoning that a service does not take; one that has nothing else goes whole."""
+    for turn in turns:
+        blocks = tuple(block for block in turn.blocks if type(block) is not Reasoning or service.takes(block))
+        if blocks or not turn.blocks:
+            yield turn if len(blocks) == len(turn.blocks) else replace(turn, blocks=blocks)
 
 
 def _thoughts(turns: Iterable[Turn]) -> int:

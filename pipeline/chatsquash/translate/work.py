@@ -11,10 +11,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chatsquash import footprint, jsonio, platform
+from chatsquash.chat import strings
 from chatsquash.checks import private
 from chatsquash.errors import ChatsquashError, UsageError
 from chatsquash.model import Json
 from chatsquash.options import Options
+from chatsquash.redact.addresses import addresses, may_have_address, may_hold_address
 from chatsquash.redact.redactor import UnsearchedError
 from chatsquash.text import shown
 from chatsquash.translate import conversations, links, logs, losses
@@ -56,6 +58,8 @@ class Done(Struct):
     unlinked: Counter[str] = field(default_factory=Counter)
     replaced: Counter[str] = field(default_factory=Counter)
     bad_lines: list[str] = field(default_factory=list)
+    has_addresses: bool = False
+    """Whether an e-mail address stands in what was written."""
     cut: int = 0
     empty: str = ""
     """Where nothing is left to send, and why."""
@@ -113,7 +117,8 @@ class Translator:
                 done.empty = done.empty or f"{sources[0].name or done.piece.name}: {problem}"
                 done.fitted["conversations that say nothing left out"] += 1
                 return
-            document, told = made.body, [made.held]
+            # What is left out counts as lost where nothing may be, else once, among what is fitted.
+            document, told = made.body, [made.held if self._wanted.lossless else made.without_fitted()]
             done.fitted.update(made.fitted)
         else:
             document = _held(conversations.dump(told[0], to))
@@ -129,6 +134,7 @@ class Translator:
                 self._leave_out(name or done.piece.name, problem, done)
                 return
         spelled = shown(document) if self._wanted.indented else jsonio.dumps(document)
+        done.has_addresses = done.has_addresses or _has_address(document, spelled)
         done.documents.append((name, spelled + b"\n"))
 
     def _leave_out(self, name: str, problem: UnsearchedError, done: Done) -> None:
@@ -147,6 +153,13 @@ class Translator:
         paths = [*lost, *lost.kept_for_chatsquash]
         what = f"{self._wanted.to} cannot hold {paths[0]}" if paths else f"not read: {missing[0]}"
         done.refused = f"{source.name or done.piece.name}: {what}" + (f" and {count - 1:,} more" if count > 1 else "")
+
+
+def _has_address(document: Json, spelled: bytes) -> bool:
+    """Whether an e-mail address of somebody stands in a document; pseudonyms are none."""
+    if not may_hold_address(spelled):
+        return False
+    return any(True for text in filter(may_have_address, strings(document)) for _ in addresses(text))
 
 
 def _held(document: Json) -> Json:
