@@ -16,7 +16,7 @@ FOLDER = "images"
 """Where the images of a dataset folder are, whose records are lines."""
 NO_IMAGES: Mapping[str, bytes] = MappingProxyType({})
 _IMAGES = ("image_url", "input_image", "image")
-_MEMBERS = ("audio", "images")
+MEMBERS = ("audio", "images")
 """Members of a message that hold media."""
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 _LARGEST = 64 << 20
@@ -57,7 +57,7 @@ def of(message: Message) -> Iterator[str]:
     for part in content if isinstance(content, list) else ():
         if kind := chat.medium(part):
             yield kind
-    yield from (name for name in _MEMBERS if not is_empty(message.get(name)))
+    yield from (name for name in MEMBERS if not is_empty(message.get(name)))
 
 
 def picture(part: Json) -> Picture:

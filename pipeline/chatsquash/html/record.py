@@ -1,0 +1,252 @@
+"""A record as HTML: who says what, calls with their results beside them, long things folded, all of it bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatsquash import chat, jsonio, reasoning
+from chatsquash.html.markup import Child, Html, tag, together
+from chatsquash.html.pairs import RESULTS, answers, made
+from chatsquash.marks import FLAGS
+from chatsquash.model import Json, Message
+from chatsquash.records import media
+from chatsquash.records.reading import StoredRecord
+
+_OPENING = 90
+"""Characters of a call's arguments that its line shows."""
+_NAME = 120
+"""Characters of a role, a name or an id that are shown."""
+_TOOLS = 200
+"""Tools whose names are listed."""
+_CALLS = 100
+"""Calls of one message, and parts of one content, that are shown."""
+_OPEN = 400
+"""Characters of a result that is shown open."""
+_WORDS = {"tool": "tool result", "function": "tool result", "developer": "system"}
+_KNOWN = ("system", "user", "assistant", "tool")
+
+
+def size(count: int) -> str:
+    """Bytes as people read them."""
+    if count < 1000:
+        return f"{count} B"
+    for unit in ("KB", "MB", "GB"):
+        count_of_unit = count / 1000
+        if count_of_unit < 999.5:
+            return f"{count_of_unit:,.0f} {unit}" if count_of_unit >= 9.95 else f"{count_of_unit:,.1f} {unit}"
+        count = round(count_of_unit)
+    return f"{count:,} TB"
+
+
+def medium(part: Json) -> Html:
+    """A part that is no text as its type and size."""
+    try:
+        image = media.picture(part)
+    except media.NoPictureError:
+        told = chat.medium(part) or (part.get("type") if isinstance(part, dict) else None) or "part"
+        sized = f", {size(len(jsonio.dumps(part)))}" if not isinstance(part, dict) or len(part) > 1 else ""
+        return tag("p", f"{_short(str(told))}{sized}", class_="medium")
+    return tag("p", f"{image.name.rpartition('.')[2]} image, {size(len(image.data))}", class_="medium")
+
+
+def _plain(kind: str, text: str) -> Html:
+    """A text as it stands; what it is says how it looks.  The first line feed is none of the text."""
+    return tag("pre", Html("\n"), text, class_=kind, dir="auto")
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """How a record is shown."""
+
+    place: str = ""
+    """Where all of it is, as ``FILE:ROW``; what is cut says so."""
+    prefix: str = "m"
+    """What the ids of messages begin with: ``m3`` is the message with index 3 of the file."""
+    text: int | None = 2048
+    """The bytes of a text that are shown; ``None`` for all."""
+    notes: Mapping[int, Sequence[Child]] = field(default_factory=dict)
+    """What is said of a message, such as findings, by its index in the file."""
+    medium: Callable[[Json], Html] = medium
+    """Makes HTML of a part of a content that is no text."""
+    body: Callable[[str, str], Html] = _plain
+    """Makes HTML of a text, cut to size, that is ``said``, ``thought``, ``call`` or ``result``."""
+
+
+def articles(held: StoredRecord, showing: Showing) -> Iterator[Html]:
+    """The messages of a record, one by one; a result stands beside its call, not in its own place."""
+    answered = answers(held.messages)
+    beside = set(answered.values())
+    for at in range(len(held.messages)):
+        if at not in beside:
+            yield _article(held, at, answered, showing)
+
+
+def tools(held: StoredRecord) -> Html | None:
+    """The names of a record's tools, folded; ``None`` where it has none."""
+    defined = held.tools if isinstance(held.tools, list) else []
+    if not defined:
+        return None
+    names = [_short(_defined(tool)) for tool in defined[:_TOOLS]]
+    more = [f"{len(defined) - _TOOLS:,} more"] if len(defined) > _TOOLS else []
+    shown = (tag("li", name, dir="auto") for name in [*names, *more])
+    return _folded(
+        f"{len(defined):,} tool{'' if len(defined) == 1 else 's'}", tag("ul", *shown, class_="names"), class_="tools"
+    )
+
+
+def fitting(shown: Iterator[Html], most: int, place: str, count: int) -> list[Html]:
+    """As many articles as so many bytes hold, and a line on how many of all messages follow."""
+    kept: list[Html] = []
+    for number, article in enumerate(shown):
+        most -= len(article.encode())
+        if most < 0:
+            left = f"… more of {count:,} messages, of which {number:,} are shown here ({place})"
+            return [*kept, tag("p", left, class_="cut")]
+        kept.append(article)
+    return kept
+
+
+def _defined(tool: Json) -> str:
+    inner = tool.get("function") if isinstance(tool, dict) else None
+    return chat.tool_name(tool) or chat.tool_name(inner) or "?"
+
+
+def _article(held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing) -> Html:
+    message, number = held.messages[at], _number(held, at)
+    role = message["role"]
+    known = "tool" if role in RESULTS else {"developer": "system"}.get(role, role)
+    parts = [*_said(message, showing), *_calls(held, at, answered, showing), *_notes(number, showing)]
+    return tag(
+        "article",
+        _head(message, number, showing),
+        *(parts or [tag("p", "empty", class_="medium")]),
+        class_=f"message {known if known in _KNOWN else 'other'}",
+        id=_id(held, at, showing),
+    )
+
+
+def _number(held: StoredRecord, at: int) -> int:
+    """Where a message stands in the file."""
+    return held.places[at] if held.places else at
+
+
+def _id(held: StoredRecord, at: int, showing: Showing) -> str | None:
+    """What leads to a message; of those that are one message of the file, to the first."""
+    number = _number(held, at)
+    is_first = at == 0 or _number(held, at - 1) != number
+    return f"{showing.prefix}{number}" if is_first else None
+
+
+def _head(message: Message, number: int, showing: Showing) -> Html:
+    role = _WORDS.get(message["role"], message["role"])
+    beside = (_short(value) for name in ("name", "tool_call_id") if isinstance(value := message.get(name), str))
+    return tag(
+        "header",
+        tag("a", f"{number:,}", class_="number", href=f"#{showing.prefix}{number}"),
+        tag("h4", _short(role), dir="auto"),
+        *(tag("span", value, class_="name", dir="auto") for value in beside if value),
+        tag("span", "not trained on", class_="untrained") if _is_untrained(message) else None,
+    )
+
+
+def _is_untrained(message: Message) -> bool:
+    return any(message.get(flag) is no or message.get(flag) == no for flag, (no, _) in FLAGS.items() if flag in message)
+
+
+def _said(message: Message, showing: Showing) -> Iterator[Html]:
+    """What a message says, in the order in which it is said: reasoning, text, media."""
+    if thought := reasoning.text(message):
+        yield _folded(f"reasoning, {size(_bytes(thought))}", *_body("thought", thought, showing), class_="thought")
+    if said := chat.joined(message):
+        yield from _result(said, showing) if message["role"] in RESULTS else _body("said", said, showing)
+    parts = [part for part in chat.other_parts(message) if not reasoning.is_part(part)]
+    members = dict(message)
+    parts += [{"type": name, name: members[name]} for name in media.MEMBERS if members.get(name)]
+    yield from map(showing.medium, parts[:_CALLS])
+    if len(parts) > _CALLS:
+        yield tag("p", f"… {len(parts) - _CALLS:,} parts more ({showing.place})", class_="cut")
+
+
+def _calls(held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing) -> Iterator[Html]:
+    calls = made(held.messages[at])
+    for number, call in enumerate(calls[:_CALLS]):
+        result = answered.get((at, number))
+        yield tag("div", _call(call, showing), _beside(held, result, showing), class_="pair")
+    if len(calls) > _CALLS:
+        yield tag("p", f"… {len(calls) - _CALLS:,} calls more ({showing.place})", class_="cut")
+
+
+def _call(call: dict[str, Any], showing: Showing) -> Html:
+    given = _arguments(call)
+    name = tag("code", _short(chat.call_name(call) or "?"), class_="name", dir="auto")
+    opening = tag("span", " ".join(given[: 4 * _OPENING].split())[:_OPENING], class_="opening", dir="auto")
+    return _folded(together(("call ", name, " ", opening)), *_body("call", given, showing), class_="call")
+
+
+def _beside(held: StoredRecord, result: int | None, showing: Showing) -> Html:
+    """The result of a call."""
+    if result is None:
+        return tag("p", "no result", class_="unanswered")
+    message = held.messages[result]
+    parts = [*_said(message, showing), *_notes(_number(held, result), showing)] or [
+        tag("p", "an empty result", class_="medium")
+    ]
+    return tag("div", *parts, class_="answer", id=_id(held, result, showing))
+
+
+def _result(text: str, showing: Showing) -> Iterator[Html]:
+    told = f"result, {size(_bytes(text))}"
+    yield _folded(told, *_body("result", text, showing), class_="result", open=len(text) <= _OPEN)
+
+
+def _notes(number: int, showing: Showing) -> Iterator[Html]:
+    for note in showing.notes.get(number, ()):
+        yield tag("p", note, class_="note")
+
+
+def _body(kind: str, text: str, showing: Showing) -> Iterator[Html]:
+    """A text, of which no more is shown than is wanted."""
+    kept, left = cut(text, showing.text)
+    yield showing.body(kind, kept)
+    if left:
+        where = f" ({showing.place})" if showing.place else ""
+        yield tag("p", f"… {size(left)} more{where}", class_="cut")
+
+
+def cut(text: str, most: int | None) -> tuple[str, int]:
+    """The beginning of a text that has so many bytes, and the bytes of the rest."""
+    if most is None:
+        return text, 0
+    kept = text[:most]
+    if _bytes(kept) > most:
+        kept = _within(kept, most)
+    return kept, _bytes(text[len(kept) :])
+
+
+def _within(text: str, most: int) -> str:
+    """As many characters as so many bytes hold."""
+    for at, character in enumerate(text):
+        most -= _bytes(character)
+        if most < 0:
+            return text[:at]
+    return text
+
+
+def _folded(summary: Child, *inside: Child, **attributes: Any) -> Html:
+    return tag("details", tag("summary", summary), *inside, **attributes)
+
+
+def _arguments(call: dict[str, Any]) -> str:
+    function = call.get("function")
+    given = function.get("arguments") if isinstance(function, dict) else call.get("custom")
+    return given if isinstance(given, str) else jsonio.dumps(given).decode()
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
