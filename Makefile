@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs docs-site man release compare bench bench-redact scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs docs-site man release compare bench bench-redact scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -97,6 +97,14 @@ $(VENV)/ray: $(VENV)/installed
 
 test-ray: $(VENV)/ray ## Convert on Ray clusters of two nodes that are killed, here on loopback
 	@$(BIN)/python -m pytest -n0 tests/ray
+
+# Chromium itself comes from CHROMIUM, or from PATH; where it or these packages are missing, a line says so.
+$(VENV)/web: $(VENV)/installed
+	@npm install --silent --no-fund --no-audit --prefix $@ playwright-core axe-core > $@.log 2>&1 \
+	  || { rm -rf $@; echo "playwright-core and axe-core cannot be installed here: see $@.log"; }
+
+test-web: $(VENV)/web ## Open pages in the Chromium that CHROMIUM names, or the one on PATH; SCREENSHOTS=docs writes docs/*.png
+	@CHROMIUM="$(CHROMIUM)" SCREENSHOTS="$(SCREENSHOTS)" $(CACHED) $(BIN)/python -m pytest -n0 -rs tests/web
 
 # An environment a trainer over one torch without what GPUs need; TORCH_INDEX, PIP_FIND_LINKS and TORCH say where it is.
 train: $(VENV)/installed ## Run the trainers of docs/training.md, or those of ONLY, on the sample logs, offline

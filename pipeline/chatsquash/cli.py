@@ -214,9 +214,10 @@ def _agents() -> tuple[str, ...]:
 @options(*_DECIDING)
 @_single_file
 @options(*_TAKING, "run")
+@option("--report", is_flag=True, help="Also write report.html into the output folder, as chatsquash report does.")
 @engine_options
 @_telling
-def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None, **given: Any) -> int:
+def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None, report: bool, **given: Any) -> int:
     """Convert session logs (folders, files, globs or URLs) into a dataset, one record per session.
 
     Exits with 0 when it wrote everything, 3 when it left out a session or a line or wrote no record at all, 1 when
@@ -235,10 +236,30 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
         raise click.UsageError("Missing argument 'LOGS...'.")
     where = where_of(given)
     runs = engine(where.engine)
+    if report and not where.merge:
+        raise click.UsageError("--report has no effect with --no-merge: leave one of them out.")
+    if report:
+        from chatsquash.run.page.report import refuse
+
+        refuse(given["output"])
     asked = options_of(given, makes_key=runs.MAKES_KEY)
     with _watch(given) as watch:
         done = runs.convert(logs, given["output"], asked, where, watch)
-    return _told(done, given)
+    code = _told(done, given)
+    if report:
+        _report(given["output"], quiet=given["quiet"])
+    return code
+
+
+def _report(output: str, *, quiet: bool = False) -> None:
+    """Write the page of a result, and say where it is."""
+    from chatsquash.run.page.report import report as run
+    from chatsquash.text import escaped
+
+    page = run(output)
+    if not quiet:
+        with _whoever_listens():
+            click.echo(f"report: {escaped(str(page))}", err=True)
 
 
 def _kept(agents: tuple[str, ...]) -> list[str]:
@@ -515,6 +536,21 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
         click.echo(conversation.as_text(lines))
     else:
         conversation.print_in_colours(lines)
+
+
+@cli.command(
+    cls=Command,
+    short_help="Write a page about a result, for people.",
+    epilog="Example: chatsquash report out",
+)
+@argument("output", metavar="OUT")
+def report(output: str) -> None:
+    """Write OUT/report.html: figures, charts, findings and the sessions most worth a look, in one file.
+
+    The page loads nothing and needs no server. Only its owner can read it, and push does not send it. It also shows
+    what the logs hold that run.json names, where they are still there. Needs the extra report.
+    """
+    _report(output)
 
 
 @cli.command(

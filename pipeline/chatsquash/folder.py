@@ -168,20 +168,20 @@ class Folder:
         os.close(descriptor)
         raise OSError(ESTALE, f"{self.path / name}: another file took its place")
 
-    def replace(self, name: str, data: bytes) -> None:
+    def replace(self, name: str, data: bytes, mode: int = 0o666) -> None:
         """Write a file of ours, so that it is there whole or as it was."""
         try:
-            self.write_new(name, data)
+            self.write_new(name, data, mode)
             self.sync(f"{name}.new")
             self.move(f"{name}.new", self, name)
         except BaseException:
             self.remove(f"{name}.new")
             raise
 
-    def write_new(self, name: str, data: bytes) -> None:
+    def write_new(self, name: str, data: bytes, mode: int = 0o666) -> None:
         """Write what will replace a file, beside that."""
         self.remove(f"{name}.new")
-        with open(self.create(f"{name}.new"), "wb") as file:
+        with open(self.create(f"{name}.new", mode), "wb") as file:
             file.write(data)
 
     def move(self, name: str, folder: Folder, to: str) -> None:

@@ -27,7 +27,7 @@ def test_a_call_has_its_result_beside_it_and_nowhere_else():
     assert page.count("RESULT") == 1
     assert page.count("<article") == 2
     pair = page[page.index('class="pair"') :]
-    assert "{&quot;a&quot;: 1}" in pair
+    assert '{"a": 1}' in pair
     assert 'class="answer" id="m2"' in pair
     assert "RESULT" in pair
 
@@ -96,11 +96,34 @@ def test_a_cut_counts_bytes_and_divides_no_character():
     assert cut("abc", 3) == ("abc", 0)
 
 
-def test_what_fits_is_shown_and_the_rest_is_told():
-    held = StoredRecord([user("x" * 1000) for _ in range(100)], None)
-    kept = fitting(articles(held, Showing()), 10_000, "a.jsonl:1", 100)
-    assert sum(len(each) for each in kept) < 10_200
-    assert "of 100 messages" in kept[-1]
+def test_what_fits_is_shown_of_the_beginning_and_of_the_end():
+    held = StoredRecord([user(f"{n} " + "x" * 1000) for n in range(100)], None)
+    kept = fitting(held, Showing(place="a.jsonl:1"), 10_000)
+    assert 8_000 < sum(len(each) for each in kept) < 10_200
+    (cut,) = [at for at, each in enumerate(kept) if 'class="cut"' in each]
+    assert f"… {100 - len(kept) + 1} of 100 turns are not shown here (a.jsonl:1)" in kept[cut]
+    assert 'id="m0"' in kept[0]
+    assert 'id="m99"' in kept[-1]
+    assert cut > len(kept) / 2
+
+
+LARGE = [
+    ("texts full of special characters", [user("<" * 5000) for _ in range(9)]),
+    (
+        "a message of many calls",
+        [assistant(None, tool_calls=[call(given="<" * 5000, ident=str(n)) for n in range(500)])],
+    ),
+    ("a message of many media", [user([{"type": "image", "image": "<" * 300}] * 5000)]),
+    ("many messages", [user("<" * 100) for _ in range(4000)]),
+    ("many results", [assistant(None, tool_calls=[call()]), *[result("&" * 5000) for _ in range(3000)]]),
+]
+
+
+@pytest.mark.parametrize("what, messages", LARGE, ids=[row[0] for row in LARGE])
+def test_whatever_a_record_holds_it_fits(what, messages):
+    kept = fitting(StoredRecord(messages, None), Showing(place="a.jsonl:1"), 40_000)
+    assert any("<article" in each for each in kept)
+    assert sum(len(each.encode()) for each in kept) <= 40_200
 
 
 def test_a_message_is_called_by_its_place_in_the_file_and_only_once():

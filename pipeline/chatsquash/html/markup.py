@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-_SPECIAL = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
+_SPECIAL = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_QUOTES = str.maketrans({'"': "&quot;", "'": "&#39;"})
 _HIDDEN = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b"
     "\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\uffff\\ud800-\\udfff"
@@ -14,6 +15,8 @@ _HIDDEN = re.compile(
 )
 """What controls, hides or reorders text. Joiners of scripts and emoji, and spaces of any width, stay."""
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
+_ATTRIBUTE = re.compile(r"[a-z][A-Za-z0-9-]*")
+_FORBIDDEN = re.compile("on.*|style|srcdoc", re.IGNORECASE)
 _EMPTY = frozenset(("br", "col", "hr", "img", "input", "link", "meta"))
 _URLS = frozenset(("action", "formaction", "href", "src"))
 _URL = re.compile(r"#[^\s]*|\?[^\s]*|/(?![/\\])[^\s\\]*|data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]*|\.?")
@@ -43,7 +46,7 @@ def _visible(found: re.Match[str]) -> str:
     return ascii(found[0])[1:-1]
 
 
-def tag(name: str, *children: Child, **attributes: Any) -> Html:
+def tag(name: str, /, *children: Child, **attributes: Any) -> Html:
     """An element.
 
     Attributes are words of Python: ``class_``, ``data_code``; ``None`` and ``False`` leave one out, ``True`` gives it
@@ -68,7 +71,7 @@ def together(children: Iterable[Child]) -> Html:
 
 def _attribute(key: str, value: Any) -> str:
     name = key.rstrip("_").replace("_", "-")
-    if not _NAME.fullmatch(name) or name == "style" or name.startswith("on") or name == "srcdoc":
+    if not _ATTRIBUTE.fullmatch(name) or _FORBIDDEN.fullmatch(name):
         raise ValueError(f"{name} is no attribute of a page of ours")
     if value is None or value is False:
         return ""
@@ -76,4 +79,4 @@ def _attribute(key: str, value: Any) -> str:
         return f" {name}"
     if name in _URLS and not _URL.fullmatch(str(value)):
         raise ValueError(f"{name} leads elsewhere")
-    return f' {name}="{text(str(value))}"'
+    return f' {name}="{text(str(value)).translate(_QUOTES)}"'

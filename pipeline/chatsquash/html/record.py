@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from chatsquash import chat, jsonio, reasoning
@@ -20,8 +22,12 @@ _NAME = 120
 """Characters of a role, a name or an id that are shown."""
 _TOOLS = 200
 """Tools whose names are listed."""
-_CALLS = 100
-"""Calls of one message, and parts of one content, that are shown."""
+_PARTS = 20
+"""Parts of one content that are no text, and are shown."""
+_LITTLE = 400
+"""Bytes of a text that are shown where texts are large."""
+_ENDING = 0.35
+"""The share of what fits that is of the end of a conversation."""
 _OPEN = 400
 """Characters of a result that is shown open."""
 _WORDS = {"tool": "tool result", "function": "tool result", "developer": "system"}
@@ -66,6 +72,8 @@ class Showing:
     """What the ids of messages begin with: ``m3`` is the message with index 3 of the file."""
     text: int | None = 2048
     """The bytes of a text that are shown; ``None`` for all."""
+    article: int | None = 12_000
+    """The bytes of a message about which no more of it is shown; ``None`` for all."""
     notes: Mapping[int, Sequence[Child]] = field(default_factory=dict)
     """What is said of a message, such as findings, by its index in the file."""
     medium: Callable[[Json], Html] = medium
@@ -96,16 +104,36 @@ def tools(held: StoredRecord) -> Html | None:
     )
 
 
-def fitting(shown: Iterator[Html], most: int, place: str, count: int) -> list[Html]:
-    """As many articles as so many bytes hold, and a line on how many of all messages follow."""
-    kept: list[Html] = []
-    for number, article in enumerate(shown):
-        most -= len(article.encode())
-        if most < 0:
-            left = f"… more of {count:,} messages, of which {number:,} are shown here ({place})"
-            return [*kept, tag("p", left, class_="cut")]
-        kept.append(article)
-    return kept
+def fitting(held: StoredRecord, showing: Showing, most: int) -> list[Html]:
+    """As many articles as so many bytes hold: those of the beginning, most of them, and those of the end."""
+    found = _fitting(held, showing, most)
+    if len(found) < 4 <= len(held.messages):  # since some are large
+        found = _fitting(held, replace(showing, text=_LITTLE, article=8 * _LITTLE), most)
+    return found
+
+
+def _fitting(held: StoredRecord, showing: Showing, most: int) -> list[Html]:
+    answered = answers(held.messages)
+    beside = set(answered.values())
+    places = [at for at in range(len(held.messages)) if at not in beside]
+    first, last = deque[Html](), deque[Html]()
+    begin, end, left = 0, len(places), most
+    while begin < end:
+        is_first = left > most * _ENDING or not first
+        article = _article(held, places[begin if is_first else end - 1], answered, showing)
+        left -= len(article.encode())
+        if left < 0:
+            break
+        if is_first:
+            first.append(article)
+            begin += 1
+        else:
+            last.appendleft(article)
+            end -= 1
+    if begin == end:
+        return [*first, *last]
+    between = f"… {end - begin:,} of {len(places):,} turns are not shown here{_where(showing)}"
+    return [*first, tag("p", between, class_="cut"), *last]
 
 
 def _defined(tool: Json) -> str:
@@ -117,7 +145,8 @@ def _article(held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int
     message, number = held.messages[at], _number(held, at)
     role = message["role"]
     known = "tool" if role in RESULTS else {"developer": "system"}.get(role, role)
-    parts = [*_said(message, showing), *_calls(held, at, answered, showing), *_notes(number, showing)]
+    said = chain(_said(message, showing), _calls(held, at, answered, showing))
+    parts = [*_bounded(said, showing), *_notes(number, showing)]
     return tag(
         "article",
         _head(message, number, showing),
@@ -125,6 +154,22 @@ def _article(held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int
         class_=f"message {known if known in _KNOWN else 'other'}",
         id=_id(held, at, showing),
     )
+
+
+def _bounded(parts: Iterator[Html], showing: Showing) -> Iterator[Html]:
+    """The parts of a message, as far as it is shown."""
+    seen = 0
+    for part in parts:
+        yield part
+        seen += len(part)
+        if showing.article is not None and seen > showing.article:
+            if rest := sum(1 for _ in parts):
+                yield tag("p", f"… {rest:,} parts more of this message{_where(showing)}", class_="cut")
+            return
+
+
+def _where(showing: Showing) -> str:
+    return f" ({showing.place})" if showing.place else ""
 
 
 def _number(held: StoredRecord, at: int) -> int:
@@ -164,18 +209,16 @@ def _said(message: Message, showing: Showing) -> Iterator[Html]:
     parts = [part for part in chat.other_parts(message) if not reasoning.is_part(part)]
     members = dict(message)
     parts += [{"type": name, name: members[name]} for name in media.MEMBERS if members.get(name)]
-    yield from map(showing.medium, parts[:_CALLS])
-    if len(parts) > _CALLS:
-        yield tag("p", f"… {len(parts) - _CALLS:,} parts more ({showing.place})", class_="cut")
+    most = len(parts) if showing.article is None else _PARTS
+    yield from map(showing.medium, parts[:most])
+    if len(parts) > most:
+        yield tag("p", f"… {len(parts) - most:,} parts more{_where(showing)}", class_="cut")
 
 
 def _calls(held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing) -> Iterator[Html]:
-    calls = made(held.messages[at])
-    for number, call in enumerate(calls[:_CALLS]):
+    for number, call in enumerate(made(held.messages[at])):
         result = answered.get((at, number))
         yield tag("div", _call(call, showing), _beside(held, result, showing), class_="pair")
-    if len(calls) > _CALLS:
-        yield tag("p", f"… {len(calls) - _CALLS:,} calls more ({showing.place})", class_="cut")
 
 
 def _call(call: dict[str, Any], showing: Showing) -> Html:
@@ -211,8 +254,7 @@ def _body(kind: str, text: str, showing: Showing) -> Iterator[Html]:
     kept, left = cut(text, showing.text)
     yield showing.body(kind, kept)
     if left:
-        where = f" ({showing.place})" if showing.place else ""
-        yield tag("p", f"… {size(left)} more{where}", class_="cut")
+        yield tag("p", f"… {size(left)} more{_where(showing)}", class_="cut")
 
 
 def cut(text: str, most: int | None) -> tuple[str, int]:

@@ -79,7 +79,7 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compared:
 
 def _log(path: str, told: list[dict[str, Json]], options: Options, taken: int | None) -> Iterator[str]:
     """How a log differs from what is told of it, as one session or several; of these maybe only the first ones."""
-    log = Log(_spelled(path), path, Path(path).name, 0)
+    log = Log(spelled(path), path, Path(path).name, 0)
     digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
     try:
         with raw(log.path) as file:
@@ -91,7 +91,7 @@ def _log(path: str, told: list[dict[str, Json]], options: Options, taken: int | 
             yield f"{path}: cannot be read ({problem.strerror})"
 
 
-def _spelled(path: str) -> str:
+def spelled(path: str) -> str:
     """A path as the system has it: bytes that are no text stand escaped in ``run.json``."""
     if os.path.lexists(path):
         return path

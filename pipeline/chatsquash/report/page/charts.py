@@ -1,0 +1,143 @@
+"""Charts as SVG, drawn when the page is made: Vega in the page would have to run code that the policy forbids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from chatsquash.html.markup import Html, tag
+from chatsquash.report.page.svg import cleaned
+from chatsquash.text import escaped
+
+_WIDTH = 328
+"""The pixels of a chart: it fits a screen of 360 pixels as it is."""
+_HEIGHT, _ROW = 150, 17
+_LABEL = 28
+"""Characters of a label; tools may have any name."""
+_MEASURED, _DRAWN = 13, 11
+"""The size of letters that room is made for, and their own: a reader's font may be wider than that of the measure."""
+_LETTER = 7
+"""The pixels that a letter takes."""
+
+_AXES: dict[str, Any] = {
+    "labelColor": "var(--ink)",
+    "titleColor": "var(--quiet)",
+    "titleFontWeight": "normal",
+    "domainColor": "var(--line)",
+    "tickColor": "var(--line)",
+    "gridColor": "var(--line)",
+    "labelFontSize": _MEASURED,
+    "titleFontSize": _MEASURED,
+}
+
+
+class Bar(NamedTuple):
+    """How many there are of something; bars of one label are stacked."""
+
+    label: str
+    part: str
+    number: int
+
+
+class Chart(NamedTuple):
+    """A chart, and what it says in words."""
+
+    title: str
+    told: str
+    parts: dict[str, str]
+    """What bars are made of, each with the name of its colour."""
+    bars: Sequence[Bar]
+    what: str
+    """What is counted, for the axis."""
+    lies: bool = False
+    """Whether bars lie, so that their labels can be long."""
+
+
+def figure(chart: Chart) -> Html:
+    """A chart with its numbers as a table; without bars the words alone."""
+    heading = tag("h3", chart.title)
+    if not chart.bars:
+        return tag("figure", tag("figcaption", heading, tag("p", chart.told)))
+    drawn = cleaned(_svg(chart), {f"{_MEASURED}px": f"{_DRAWN}px"}, f"{chart.title}: the table below has its numbers")
+    table = tag("details", tag("summary", "as a table"), _table(chart))
+    return tag("figure", tag("figcaption", heading, tag("p", chart.told), _legend(chart)), drawn, table)
+
+
+def _legend(chart: Chart) -> Html | None:
+    """What the colours mean; nothing where there is one."""
+    if len(chart.parts) < 2:
+        return None
+    keys = (tag("li", tag("span", class_=f"key {colour}"), part) for part, colour in chart.parts.items())
+    return tag("ul", *keys, class_="legend")
+
+
+def _labels(chart: Chart) -> dict[str, str]:
+    """What is written at bars: short, and different where labels are."""
+    found: dict[str, str] = {}
+    for label in dict.fromkeys(bar.label for bar in chart.bars):
+        shown = escaped(label)
+        short = shown if len(shown) <= _LABEL else f"{shown[: _LABEL - 1]}…"
+        taken = set(found.values())
+        number = 2
+        while short in taken:
+            short = f"{short[: _LABEL - 4]} ({number})"
+            number += 1
+        found[label] = short
+    return found
+
+
+def _table(chart: Chart) -> Html:
+    counts = {(bar.label, bar.part): bar.number for bar in chart.bars}
+    head = tag("tr", tag("td"), *(tag("th", part, scope="col") for part in chart.parts))
+    rows = [
+        tag(
+            "tr",
+            tag("th", label, scope="row"),
+            *(tag("td", f"{counts.get((label, part), 0):,}") for part in chart.parts),
+        )
+        for label in dict.fromkeys(bar.label for bar in chart.bars)
+    ]
+    return tag("table", tag("thead", head), tag("tbody", *rows))
+
+
+def _svg(chart: Chart) -> str:
+    import altair as alt
+    import vl_convert
+
+    labels = _labels(chart)
+    parts = list(chart.parts)
+    data = [
+        {"label": labels[bar.label], "part": bar.part, "place": parts.index(bar.part), "count": bar.number}
+        for bar in chart.bars
+    ]
+    drawn = (
+        alt.Chart(alt.InlineData(values=data))
+        .mark_bar(stroke="var(--page)", strokeWidth=0.5)
+        .encode(**_channels(chart, list(labels.values())))
+        .properties(
+            width=_WIDTH,
+            height=_ROW * len(labels) if chart.lies else _HEIGHT,
+            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+        )
+        .configure(font="sans-serif", background="transparent", padding=2)
+        .configure_view(stroke=None)
+        .configure_axis(**_AXES)
+    )
+    return str(vl_convert.vegalite_to_svg(drawn.to_dict()))
+
+
+def _channels(chart: Chart, labels: list[str]) -> dict[str, Any]:
+    """What says where bars are, how long, and in which colour."""
+    import altair as alt
+
+    is_short = len(labels) * (1 + max(map(len, labels))) * _LETTER < _WIDTH - 40
+    angle = 0 if chart.lies or is_short else -90
+    along = alt.Axis(tickCount=4, format="~s", tickMinStep=1)
+    across = alt.Axis(labelOverlap=not chart.lies, labelLimit=180, labelAngle=angle)
+    counts: dict[str, Any] = {"title": chart.what, "axis": along}
+    names: dict[str, Any] = {"sort": labels, "title": None, "axis": across}
+    scale = alt.Scale(domain=list(chart.parts), range=[f"var(--{colour})" for colour in chart.parts.values()])
+    look = {"color": alt.Color("part:N", scale=scale, legend=None), "order": alt.Order("place:Q")}
+    if chart.lies:
+        return {**look, "x": alt.X("count:Q", **counts), "y": alt.Y("label:N", **names)}
+    return {**look, "x": alt.X("label:N", **names), "y": alt.Y("count:Q", **counts)}

@@ -1,0 +1,170 @@
+// Filters the findings, searches and folds the sessions, and lets keys do all of it.
+const by = (id) => document.getElementById(id);
+const later = (act) => {
+  let waiting;
+  return () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(act, 150);
+  };
+};
+const count = (number) => number.toLocaleString("en");
+
+// Findings
+
+const rows = [...document.querySelectorAll("#f-rows tbody tr")].map((row) => ({
+  row,
+  severity: row.cells[0].textContent,
+  code: row.cells[1].textContent,
+  text: row.textContent.toLowerCase(),
+}));
+
+function filter() {
+  const text = by("f-text").value.trim().toLowerCase();
+  const severity = by("f-severity").value;
+  const code = by("f-code").value;
+  let shown = 0;
+  for (const each of rows) {
+    const fits = (!severity || each.severity === severity) && (!code || each.code === code) && each.text.includes(text);
+    each.row.hidden = !fits;
+    shown += fits;
+  }
+  for (const chunk of by("f-rows").tBodies) chunk.hidden = [...chunk.rows].every((row) => row.hidden);
+  by("f-count").textContent = `${count(shown)} of ${count(rows.length)}`;
+}
+
+if (rows.length) {
+  by("filters").hidden = false;
+  by("filters").addEventListener("input", later(filter));
+  by("filters").addEventListener("submit", (event) => event.preventDefault());
+}
+
+// Sessions
+
+const sessions = [...document.querySelectorAll("details.session")];
+const texts = new Map();
+const MOST = 5000;
+let hits = [];
+let here = -1;
+
+function textOf(session) {
+  if (!texts.has(session)) texts.set(session, session.textContent.toLowerCase());
+  return texts.get(session);
+}
+
+function places(session, wanted) {
+  const found = [];
+  const walk = document.createTreeWalker(session, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode() && hits.length + found.length < MOST) {
+    const lower = walk.currentNode.data.toLowerCase();
+    const text = lower.length === walk.currentNode.data.length ? lower : walk.currentNode.data;
+    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+      const range = new Range();
+      range.setStart(walk.currentNode, at);
+      range.setEnd(walk.currentNode, at + wanted.length);
+      found.push(range);
+    }
+  }
+  return found;
+}
+
+function mark(name, ranges) {
+  if (typeof Highlight === "undefined") return;
+  CSS.highlights.set(name, new Highlight(...ranges));
+}
+
+function say() {
+  const shown = sessions.filter((each) => !each.hidden).length;
+  const told = `${count(shown)} of ${count(sessions.length)} sessions`;
+  const place = hits.length ? `, place ${count(here + 1)} of ${count(hits.length)}` : "";
+  by("q-count").textContent = told + place;
+}
+
+function search() {
+  const wanted = by("q").value.trim().toLowerCase();
+  hits = [];
+  here = -1;
+  for (const session of sessions) {
+    session.hidden = wanted !== "" && !textOf(session).includes(wanted);
+    if (wanted && !session.hidden) hits.push(...places(session, wanted));
+  }
+  mark("found", hits);
+  mark("here", []);
+  say();
+}
+
+function go(step) {
+  if (!hits.length) return;
+  here = here < 0 && step < 0 ? hits.length - 1 : (here + step + hits.length) % hits.length;
+  const node = hits[here].startContainer.parentElement;
+  for (let fold = node.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  node.scrollIntoView({ block: "center" });
+  const { top, bottom } = hits[here].getBoundingClientRect();
+  if (top < 0 || bottom > innerHeight) scrollBy(0, (top + bottom - innerHeight) / 2);
+  mark("here", [hits[here]]);
+  say();
+}
+
+function unfold(inside, open) {
+  for (const fold of inside.querySelectorAll("details")) fold.open = open;
+}
+
+let lately;
+function step(by) {
+  const shown = sessions.filter((each) => !each.hidden);
+  const focused = document.activeElement?.closest("details.session") ?? lately;
+  const at = shown.indexOf(focused);
+  const next = shown[at < 0 ? 0 : Math.min(Math.max(at + by, 0), shown.length - 1)];
+  if (!next) return;
+  lately = next;
+  next.querySelector("summary").focus();
+  next.scrollIntoView({ block: "start" });
+}
+
+// A link to a place opens what it is folded in.
+function arrive() {
+  const target = location.hash.length > 1 && by(location.hash.slice(1));
+  if (!target) return;
+  for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  target.scrollIntoView();
+}
+
+by("search").hidden = false;
+by("keys-told").hidden = false;
+by("q").addEventListener("input", later(search));
+by("search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  go(1);
+});
+by("q-next").addEventListener("click", () => go(1));
+by("q-previous").addEventListener("click", () => go(-1));
+by("unfold").addEventListener("click", () => {
+  for (const each of sessions) if (!each.hidden) each.open = true;
+  unfold(by("all"), true);
+});
+by("fold").addEventListener("click", () => unfold(by("all"), false));
+addEventListener("hashchange", arrive);
+arrive();
+
+const acts = {
+  "/": () => by("q").focus(),
+  f: () => by("f-text")?.focus(),
+  n: () => go(1),
+  p: () => go(-1),
+  j: () => step(1),
+  k: () => step(-1),
+  u: () => {
+    const session = document.activeElement?.closest("details.session") ?? lately;
+    if (!session) return;
+    const open = [...session.querySelectorAll("details")].some((fold) => !fold.open) || !session.open;
+    session.open = true;
+    unfold(session, open);
+  },
+};
+
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && event.target.matches("input")) event.target.blur();
+  if (event.ctrlKey || event.metaKey || event.altKey || !by("keys").checked) return;
+  if (event.target.matches("input[type=search], select, textarea") || !Object.hasOwn(acts, event.key)) return;
+  event.preventDefault();
+  acts[event.key]();
+});

@@ -1,0 +1,62 @@
+"""The page of a result: read from its folder, and written beside it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from os import PathLike, fspath
+from pathlib import Path
+
+from chatsquash.errors import UsageError
+from chatsquash.report.page.data import Content
+from chatsquash.report.page.page import page
+from chatsquash.run.page import figures
+from chatsquash.run.page.choose import chosen
+from chatsquash.run.page.findings import Findings
+from chatsquash.run.page.lengths import lengths
+from chatsquash.run.page.result import Result
+from chatsquash.run.page.sessions import sessions
+from chatsquash.urls import refuse_remote
+from chatsquash.write.beside import beside, refuse_foreign
+
+PAGE = "report.html"
+_NEEDED = ("altair", "vl_convert")
+
+
+def refuse(output: str | PathLike[str]) -> None:
+    """Raise ``UsageError`` where no report can be written: what draws charts is missing, or its place is taken."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"a report needs {' and '.join(missing)}: pip install 'chatsquash[report]'")
+    refuse_remote(fspath(output))
+    refuse_foreign(Path(fspath(output)), PAGE)
+
+
+def report(output: str | PathLike[str]) -> Path:
+    """Write ``report.html`` into an output folder, for its owner alone; gives its path.
+
+    It follows from the folder and from the logs that ``run.json`` names.  Raises ``UsageError`` for a folder without a
+    result, for one that a run is writing to, and where the packages of the extra ``report`` are missing.
+    """
+    refuse(output)
+    out = Path(fspath(output))
+    with beside(out) as place:
+        result = Result(place.folder, out)
+        place.put(PAGE, page(content(result)))
+    return out / PAGE
+
+
+def content(result: Result) -> Content:
+    """What the page of a result shows."""
+    table = result.table()
+    measured = table.join(lengths(result), on=["file", "row"], how="left", maintain_order="left")
+    found = Findings(result)
+    picked = chosen(measured, found.secrets)
+    return Content(
+        title=figures.title(result, table),
+        figures=[*figures.figures(result, table)],
+        charts=[*figures.charts(result, measured)],
+        findings=found.shown,
+        found=found.count,
+        sessions=[*sessions(result, picked, found)],
+        total=result.run["counts"]["sessions"]["seen"],
+    )

@@ -1,0 +1,110 @@
+"""What the page shows of a result: which sessions, which findings, and how days and sizes become bars."""
+
+from collections import Counter
+
+import polars as pl
+import pytest
+
+from chatsquash.run.page import bins
+from chatsquash.run.page.choose import BY_CHANCE, MOST, chosen
+from chatsquash.run.page.findings import _most_of_each
+
+
+def table(*rows):
+    usual = {"replies_lost": 0, "findings_error": 0, "characters": 10, "left_out": None, "filtered": None}
+    made = [{"log": f"{n}.jsonl", "session": f"s{n}", **usual, **row} for n, row in enumerate(rows)]
+    schema = {"log": pl.String, "session": pl.String, "replies_lost": pl.Int64, "findings_error": pl.Int64}
+    return pl.DataFrame(made, schema={**schema, "characters": pl.Int64, "left_out": pl.String, "filtered": pl.String})
+
+
+def reasons(picked, session):
+    return next((each.why for each in picked if each.facts["session"] == session), None)
+
+
+def test_each_reason_has_its_turn_and_ten_come_by_chance():
+    rows = [{"replies_lost": n + 1, "characters": 1000 - n} for n in range(100)]
+    rows += [{"findings_error": 3, "characters": 1}, {"characters": 5000}, {}]
+    picked = chosen(table(*rows), Counter({("102.jsonl", "s102"): 2}))
+    assert len(picked) == MOST
+    assert sum(each.why[-1] == "by chance" for each in picked) == BY_CHANCE
+    assert [each.facts["session"] for each in picked[:4]] == ["s99", "s100", "s102", "s101"]
+    assert reasons(picked, "s99")[0] == "100 lost replies"
+    assert reasons(picked, "s100") == ["3 errors", "1 character"]
+    assert reasons(picked, "s101") == ["one of the longest, 5,000 characters"]
+    assert reasons(picked, "s102")[0] == "2 kinds of secrets"
+
+
+def test_the_same_sessions_are_chosen_each_time_and_chance_does_not_follow_the_order():
+    rows = [{} for _ in range(500)]
+    first = [each.facts["session"] for each in chosen(table(*rows), Counter())]
+    assert first == [each.facts["session"] for each in chosen(table(*rows), Counter())]
+    assert len(set(first)) == MOST
+    assert first[-BY_CHANCE:] != sorted(first[-BY_CHANCE:])
+
+
+def test_a_session_is_chosen_once_however_many_records_it_has():
+    rows = [{"log": "a.jsonl", "session": "s"}, {"log": "a.jsonl", "session": "s"}, {"log": "b.jsonl", "session": "s"}]
+    assert len(chosen(table(*rows), Counter())) == 2
+
+
+def test_a_session_without_a_record_is_one_too():
+    picked = chosen(table({"characters": None, "left_out": "empty-session", "findings_error": 1}), Counter())
+    assert picked[0].why == ["1 error", "no record"]
+    assert chosen(table(), Counter()) == []
+
+
+SHARES = [([], 10, 10), ([3, 4], 10, 10), ([1, 100], 10, 9), ([100, 100, 1, 1], 20, 9), ([50, 50, 50], 10, 3)]
+
+
+@pytest.mark.parametrize("counts, most, expected", SHARES)
+def test_no_code_crowds_out_the_others(counts, most, expected):
+    each = _most_of_each(counts, most)
+    assert each == expected
+    assert sum(min(count, each) for count in counts) <= most
+
+
+SIZES = [
+    ([], []),
+    ([0], [("0", 1)]),
+    ([1, 1, 4, 5], [("1", 2), ("2-4", 1), ("5-9", 1)]),
+    ([1, 10], [("1", 1), ("2-4", 0), ("5-9", 0), ("10-19", 1)]),
+    ([1500, 2_500_000], [("1k-2k", 1), *[(name, 0) for name in ("2k-5k", "5k-10k", "10k-20k", "20k-50k", "50k-100k", "100k-200k", "200k-500k", "500k-1M", "1M-2M")], ("2M-5M", 1)]),
+    ([500, 999], [("500-999", 2)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values, expected", SIZES)
+def test_sizes_become_bars(values, expected):
+    assert bins.sizes(values) == expected
+
+
+def test_lengths_are_told_by_tenths_of_what_may_be():
+    found = dict(bins.shares([0, 1, 10, 11, 99, 100, 101], 100))
+    assert {name: count for name, count in found.items() if count} == {
+        "0-10 %": 3,
+        "10-20 %": 1,
+        "90-100 %": 2,
+        "over": 1,
+    }
+
+
+PERIODS = [
+    (["2026-01-01", "2026-01-02"], "day", "2026-01-02"),
+    ([f"2026-{m:02}-{d:02}" for m in (1, 2, 3) for d in range(1, 29)], "week", "2026-03-23"),
+    ([f"{y}-{m:02}-{d:02}" for y in (2025, 2026) for m in range(1, 13) for d in (1, 9, 17)], "month", "2026-12"),
+    ([f"{y}-{m:02}-01" for y in range(2000, 2026) for m in range(1, 13)], "year", "2025"),
+    ([f"{y}-01-01" for y in range(1000, 2026)], "decade", "2020s"),
+    (["0001-01-01"], "day", "0001-01-01"),
+]
+
+
+@pytest.mark.parametrize("days, name, last", PERIODS)
+def test_days_become_as_few_bars_as_there_is_room_for(days, name, last):
+    period, called = bins.periods(days)
+    assert (called, period(days[-1])) == (name, last)
+
+
+def test_what_is_no_day_is_known():
+    assert [each for each in ("2026-01-01", "2026-13-01", "yesterday", "20260101", "") if bins.is_day(each)] == [
+        "2026-01-01"
+    ]

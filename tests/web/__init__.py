@@ -1,0 +1,1 @@
+"""Pages in a browser: ``make test-web`` opens them in a Chromium, where one is."""
