@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs docs-site man release compare bench bench-redact scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -187,6 +187,9 @@ compare: $(VENV)/installed ## Compare with other converters on the same logs; wr
 
 bench-redact: $(VENV)/installed ## What the redaction finds, hits by mistake and costs; writes to docs/redaction.md; REDACT for options
 	@$(BIN)/python -m bench.redact.run $(REDACT)
+
+bench-view: $(VENV)/installed ## What chatsquash view takes on 100,000 sessions; writes to docs/view.md; VIEW for options
+	@$(CACHED) $(BIN)/python -m bench.view $(VIEW)
 
 scale: $(VENV)/installed ## What runs over terabytes cost, by a model; writes docs/scaling.md; SCALE for options
 	@$(BIN)/python -m bench.scale $(SCALE)

@@ -555,6 +555,28 @@ def report(output: str) -> None:
 
 @cli.command(
     cls=Command,
+    short_help="Show a result, or session logs, in the browser.",
+    epilog="Example: chatsquash view out --open",
+)
+@argument("given", nargs=-1, required=True, metavar="OUT|LOGS...")
+@option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port.  [default: a free one]")
+@option("--open", "opens", is_flag=True, help="Open it in the browser.")
+@option("--template", metavar="MODEL", help="Also show records as this chat template renders them.")
+def view(given: tuple[str, ...], *, port: int, opens: bool, template: str | None) -> None:
+    """Show a result, or session logs, in the browser: sessions, conversations, their logs, and a search.
+
+    Serves pages on loopback to whoever has the token in the URL that it prints, until Ctrl-C. It converts LOGS to a
+    private folder, which goes at the end. It needs the extra view.
+    """
+    from chatsquash.report.progress import Watch
+    from chatsquash.view.serve import view as run
+
+    watch = Watch(quiet=False, verbose=False)
+    run(given, port=port, template=template, opens=opens, say=click.echo, watch=watch)
+
+
+@cli.command(
+    cls=Command,
     short_help="Compare an output folder with its run.json.",
     epilog="Example: chatsquash verify out --logs",
 )

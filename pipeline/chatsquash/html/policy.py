@@ -20,6 +20,11 @@ def script(content: str) -> Html:
     return Html(f'<script type="module">{_ours(content, "script")}</script>')
 
 
+def module(url: str) -> Html:
+    """A module that the server of the page sends; for its other places this raises as ``tag``."""
+    return Html(f'<script type="module" src="{tag("a", href=url)[9:-6]}"></script>')
+
+
 def style(content: str) -> Html:
     """A style sheet that stands in the page."""
     return Html(f"<style>{_ours(content, 'style')}</style>")

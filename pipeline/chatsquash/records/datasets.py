@@ -117,7 +117,7 @@ def _parquet(path: Path, columns: tuple[str, ...] | None) -> Iterator[Row]:
         at, step = 0, 64
         while at < total:
             batch = frame.slice(at, step).collect()
-            texts = list(map(_text, batch.iter_rows(named=True)))
+            texts = list(map(row_text, batch.iter_rows(named=True)))
             for number, text in enumerate(texts, start=at + 1):
                 yield Row(path, number, text)
             at += step
@@ -126,7 +126,7 @@ def _parquet(path: Path, columns: tuple[str, ...] | None) -> Iterator[Row]:
         raise UsageError(f"{path}: cannot be read ({str(problem).splitlines()[0]})") from None
 
 
-def _text(row: dict[str, Any]) -> bytes:
+def row_text(row: dict[str, Any]) -> bytes:
     """A row as one JSON object, without what is null."""
     members = (jsonio.dumps(name) + b":" + _value(value) for name, value in row.items() if value is not None)
     return b"{" + b",".join(members) + b"}"

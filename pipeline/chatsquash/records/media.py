@@ -18,7 +18,8 @@ NO_IMAGES: Mapping[str, bytes] = MappingProxyType({})
 _IMAGES = ("image_url", "input_image", "image")
 MEMBERS = ("audio", "images")
 """Members of a message that hold media."""
-_SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+TYPES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+"""The types of images that are kept, with the suffixes of their files."""
 _LARGEST = 64 << 20
 """Bytes of an image."""
 
@@ -94,7 +95,7 @@ def _decoded(data: str) -> Picture:
     image = parts.decoded(parts.standard("".join(data.split())))
     if image is None:
         raise NoPictureError("the data of an image is no base64")
-    suffix = _SUFFIXES.get(parts.image_type(image[:12]) or "")
+    suffix = TYPES.get(parts.image_type(image[:12]) or "")
     if suffix is None:
         raise NoPictureError("the data of an image is neither PNG, JPEG, GIF nor WebP")
     return Picture(image, suffix)

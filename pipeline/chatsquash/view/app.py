@@ -1,0 +1,323 @@
+"""The pages by their URLs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from functools import wraps
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from anyio.to_thread import current_default_thread_limiter
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from chatsquash.errors import ChatsquashError
+from chatsquash.html.markup import Html, tag
+from chatsquash.records.reading import parsed
+from chatsquash.text import escaped, shown
+from chatsquash.view.choose import choose, wanted
+from chatsquash.view.conversation import Conversation
+from chatsquash.view.guard import Guard, Keys
+from chatsquash.view.logs import Logs, Looked, NoLogError
+from chatsquash.view.markdown import markdown
+from chatsquash.view.needle import Needle
+from chatsquash.view.pages import conversation as conversations
+from chatsquash.view.pages import logs as log_pages
+from chatsquash.view.pages import pairs as pair_pages
+from chatsquash.view.pages import search as searches
+from chatsquash.view.pages import sessions, tree
+from chatsquash.view.pages import template as templates
+from chatsquash.view.pages.layout import page
+from chatsquash.view.pairs import pair
+from chatsquash.view.rendering import Model, trained_on
+from chatsquash.view.result import ReplacedError, Result
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+_STATIC = {
+    "base.css": "chatsquash.html",
+    "view.css": "chatsquash.view.static",
+    "page.js": "chatsquash.view.static",
+    "sessions.js": "chatsquash.view.static",
+    "search.js": "chatsquash.view.static",
+    "conversation.js": "chatsquash.view.static",
+}
+_TYPES = {"css": "text/css", "js": "text/javascript"}
+_PLAIN = "text/plain; charset=utf-8"
+_DIGITS = 12
+Page = Callable[["Viewer", Request], Response]
+
+
+class Viewer:
+    """Has the result that is shown, and opens it anew where it was replaced and somebody asks for the list."""
+
+    def __init__(self, path: Path, model: Model | None = None, title: str = "") -> None:
+        """``title`` is what is shown, in words.  Raises ``UsageError`` for a folder without a result."""
+        self.path = path
+        self.title = title or escaped(str(path))
+        self.model = model
+        self._lock = Lock()
+        self._result = Result(path, self.title)
+        self._logs = Logs(self._result)
+
+    def prepare(self) -> None:
+        """Read what the list needs, so that it is there when somebody asks; what is wrong is told then."""
+        with suppress(ChatsquashError):
+            _ = self._result.facets
+
+    @property
+    def result(self) -> Result:
+        """The result as it was opened; raises ``ReplacedError`` where another run wrote to the folder since."""
+        if self._result.is_replaced():
+            raise ReplacedError(f"{self.title} was replaced since it was opened")
+        return self._result
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another run wrote there since."""
+        return self._result.is_replaced()
+
+    @property
+    def tag(self) -> str:
+        """That of the result which is shown."""
+        return self._result.tag
+
+    def newest(self) -> tuple[Result, bool]:
+        """The result as it is now, and whether it is another one than before."""
+        with self._lock:
+            is_new = self._result.is_replaced()
+            if is_new:
+                result = Result(self.path, self.title)
+                self._result, self._logs = result, Logs(result)
+            return self._result, is_new
+
+    def named(self, request: Request) -> Result:
+        """The result that a URL is about; raises as ``result``, also for one that is shown no longer."""
+        result = self.result
+        if request.path_params["tag"] != result.tag:
+            raise ReplacedError(f"{self.title} was replaced since this page was made")
+        return result
+
+    def conversation(self, request: Request) -> Conversation:
+        """The session that a URL is about."""
+        result = self.named(request)
+        at = _number(request.path_params["at"])
+        if at is None or at >= result.sessions.height:
+            raise HTTPException(404)
+        return Conversation(result, at)
+
+    def looked(self, at: int) -> Looked:
+        """What the log of a session says; raises ``NoLogError``."""
+        return self._logs.look(at)
+
+    @property
+    def logs(self) -> Logs:
+        """The logs of the result."""
+        return self._logs
+
+
+def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
+    """The server: its pages behind the guard; so many are made at once."""
+    session = "/r/{tag}/s/{at}"
+    pages: dict[str, Page] = {
+        "/": _sessions,
+        "/state": _state,
+        "/static/{name}": _static,
+        "/r/{tag}/search": _search,
+        "/r/{tag}/search/stream": _stream,
+        "/r/{tag}/pairs/{number}": _pair,
+        session: _conversation,
+        f"{session}/find": _find,
+        f"{session}/text/{{number}}": _text,
+        f"{session}/image/{{name}}": _image,
+        f"{session}/copy.md": _markdown,
+        f"{session}/copy.json": _json,
+        f"{session}/tree": _tree,
+        f"{session}/template": _template,
+        f"{session}/log": _log,
+        f"{session}/log/{{line}}": _request,
+        f"{session}/log/{{line}}/difference": _difference,
+        f"{session}/log/{{line}}/raw": _raw,
+    }
+    routes = [Route(path, _answered(viewer, page), methods=["GET"]) for path, page in pages.items()]
+
+    @asynccontextmanager
+    async def started(_: Starlette) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = threads
+        yield
+
+    made = Starlette(routes=routes, exception_handlers={404: _nowhere, 500: _failed}, lifespan=started)
+    made.router.redirect_slashes = False
+    return Guard(made, keys)
+
+
+def _answered(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
+    """A page, or what is wrong with what it was asked for; runs in a thread, since reading takes time."""
+
+    @wraps(page)
+    def answer(request: Request) -> Response:
+        try:
+            return page(viewer, request)
+        except ReplacedError as problem:
+            return _problem(409, "The result was replaced", f"{problem}: the list shows what is there now.")
+        except ChatsquashError as problem:
+            return _problem(404, "This cannot be shown", str(problem))
+
+    return answer
+
+
+def _problem(status: int, title: str, why: str) -> Response:
+    body = [tag("h1", title), tag("p", escaped(why)), tag("p", tag("a", "Sessions", href="/"))]
+    return HTMLResponse(page(title, None, *body), status)
+
+
+def _nowhere(_: Request, __: Exception) -> Response:
+    return _problem(404, "There is no such page", "Nothing is at this URL.")
+
+
+def _failed(_: Request, __: Exception) -> Response:
+    return _problem(500, "This went wrong", "The terminal that chatsquash view runs in says more.")
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
+
+
+def _asked(request: Request, name: str) -> int:
+    return _number(request.query_params.get(name)) or 0
+
+
+def _html(page: Html) -> Response:
+    return HTMLResponse(page)
+
+
+# The list and the search
+
+
+def _sessions(viewer: Viewer, request: Request) -> Response:
+    result, is_new = viewer.newest()
+    asked = wanted(request.query_params)
+    return _html(sessions.sessions(result, asked, choose(result, asked), is_new=is_new))
+
+
+def _state(viewer: Viewer, _: Request) -> Response:
+    return JSONResponse({"result": viewer.tag, "replaced": viewer.is_replaced})
+
+
+def _static(_: Viewer, request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _STATIC:
+        raise HTTPException(404)
+    content = (files(_STATIC[name]) / name).read_bytes()
+    return Response(content, media_type=f"{_TYPES[name.rpartition('.')[2]]}; charset=utf-8")
+
+
+def _search(viewer: Viewer, request: Request) -> Response:
+    return _html(searches.search(viewer.named(request), request.query_params.get("q", "")[:200]))
+
+
+def _stream(viewer: Viewer, request: Request) -> Response:
+    found: Iterator[bytes] = searches.lines(viewer.named(request), request.query_params.get("q", ""))
+    return StreamingResponse(found, media_type="application/x-ndjson")
+
+
+def _pair(viewer: Viewer, request: Request) -> Response:
+    result = viewer.named(request)
+    found = pair(result, _number(request.path_params["number"]) or 0)
+    return _html(pair_pages.pair(result, found) if found else pair_pages.nothing(result))
+
+
+# A session
+
+
+def _conversation(viewer: Viewer, request: Request) -> Response:
+    found = viewer.conversation(request)
+    page = conversations.conversation(found, _asked(request, "m"), has_template=viewer.model is not None)
+    return _html(page)
+
+
+def _find(viewer: Viewer, request: Request) -> Response:
+    needle = Needle(request.query_params.get("q", ""))
+    hits, total = viewer.conversation(request).find(needle) if needle else ([], 0)
+    return JSONResponse({"hits": hits, "total": total, "spellings": needle.spellings})
+
+
+def _text(viewer: Viewer, request: Request) -> Response:
+    text = viewer.conversation(request).whole(_number(request.path_params["number"]) or 0)
+    return Response(text.encode("utf-8", "backslashreplace"), media_type=_PLAIN)
+
+
+def _image(viewer: Viewer, request: Request) -> Response:
+    found = viewer.conversation(request).picture(request.path_params["name"])
+    if found is None:
+        raise HTTPException(404)
+    return Response(found.data, media_type=found.type)
+
+
+def _markdown(viewer: Viewer, request: Request) -> Response:
+    found = viewer.conversation(request)
+    text = markdown(found.held.messages, str(found.row["session"] or "conversation"))
+    return Response(text.encode("utf-8", "backslashreplace"), media_type=_PLAIN)
+
+
+def _json(viewer: Viewer, request: Request) -> Response:
+    found = viewer.conversation(request)
+    return Response(shown(parsed(found.data), indent=True) if found.data else b"null", media_type="application/json")
+
+
+def _template(viewer: Viewer, request: Request) -> Response:
+    found = viewer.conversation(request)
+    if viewer.model is None or found.place is None:
+        raise HTTPException(404)
+    trained = trained_on(parsed(found.data), found.held.messages)
+    return _html(templates.template(found, viewer.model.render(found.held, trained), viewer.model.path))
+
+
+# Its log
+
+
+def _tree(viewer: Viewer, request: Request) -> Response:
+    found = viewer.conversation(request)
+    return _html(tree.tree(found, _looked(viewer, found), has_template=viewer.model is not None))
+
+
+def _log(viewer: Viewer, request: Request) -> Response:
+    found = viewer.conversation(request)
+    message, entry = _asked(request, "m"), _asked(request, "entry")
+    looked = _looked(viewer, found)
+    return _html(log_pages.beside(found, message, looked, entry, has_template=viewer.model is not None))
+
+
+def _looked(viewer: Viewer, found: Conversation) -> Looked | NoLogError:
+    try:
+        return viewer.looked(found.at)
+    except NoLogError as problem:
+        return problem
+
+
+def _request(viewer: Viewer, request: Request) -> Response:
+    return _of_line(viewer, request, log_pages.request)
+
+
+def _difference(viewer: Viewer, request: Request) -> Response:
+    return _of_line(viewer, request, log_pages.difference)
+
+
+def _of_line(viewer: Viewer, request: Request, page: Callable[..., Html]) -> Response:
+    found = viewer.conversation(request)
+    looked = viewer.looked(found.at)
+    asked = viewer.logs.request(looked, _number(request.path_params["line"]) or 0)
+    return _html(page(found, looked, asked, has_template=viewer.model is not None))
+
+
+def _raw(viewer: Viewer, request: Request) -> Response:
+    found = viewer.conversation(request)
+    data = viewer.logs.raw(viewer.looked(found.at), _number(request.path_params["line"]) or 0)
+    return PlainTextResponse(data.decode("utf-8", "backslashreplace"))

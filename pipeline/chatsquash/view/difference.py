@@ -1,0 +1,67 @@
+"""What differs between the messages of two requests."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
+
+from xxhash import xxh3_64_intdigest
+
+from chatsquash import jsonio
+from chatsquash.model import Message
+
+_COMPARED = 4_000
+"""Messages that are compared one by one; of more, those that both begin and end with are left aside first."""
+
+
+class Step(NamedTuple):
+    """Messages that follow each other and of which the same is true."""
+
+    kind: Literal["kept", "added", "removed", "changed"]
+    begin: int
+    """The index of the first one in the later request, or, where they are removed, in the earlier one."""
+    before: list[Message]
+    now: list[Message]
+
+
+def steps(before: list[Message], now: list[Message]) -> list[Step]:
+    """The steps that lead from one request to the other; a message is changed where one of its role takes its place."""
+    keys = [[xxh3_64_intdigest(jsonio.dumps(message)) for message in messages] for messages in (before, now)]
+    head = _common(keys[0], keys[1])
+    tail = _common(keys[0][head:][::-1], keys[1][head:][::-1])
+    stops = len(before) - tail, len(now) - tail
+    found = [Step("kept", 0, before[:head], now[:head])] if head else []
+    found += _between(keys, before, now, head, stops)
+    found += [Step("kept", stops[1], before[stops[0] :], now[stops[1] :])] if tail else []
+    return found
+
+
+def _common(first: list[int], other: list[int]) -> int:
+    """With how many of the same both begin."""
+    return next(
+        (at for at, (one, two) in enumerate(zip(first, other, strict=False)) if one != two), min(len(first), len(other))
+    )
+
+
+def _between(
+    keys: list[list[int]], before: list[Message], now: list[Message], head: int, stops: tuple[int, int]
+) -> list[Step]:
+    first, other = keys[0][head : stops[0]], keys[1][head : stops[1]]
+    if max(len(first), len(other)) > _COMPARED:
+        return _replaced(before[head : stops[0]], now[head : stops[1]], head, head)
+    found: list[Step] = []
+    for kind, i, j, k, m in SequenceMatcher(None, first, other, autojunk=False).get_opcodes():
+        was, is_now = before[head + i : head + j], now[head + k : head + m]
+        if kind == "equal":
+            found.append(Step("kept", head + k, was, is_now))
+        else:
+            found += _replaced(was, is_now, head + i, head + k)
+    return found
+
+
+def _replaced(was: list[Message], now: list[Message], begin: int, place: int) -> list[Step]:
+    if len(was) == len(now) and all(old["role"] == new["role"] for old, new in zip(was, now, strict=True)):
+        return [Step("changed", place + at, [was[at]], [now[at]]) for at in range(len(was))]
+    removed = [Step("removed", begin, was, [])] if was else []
+    added = [Step("added", place, [], now)] if now else []
+    return [*removed, *added]

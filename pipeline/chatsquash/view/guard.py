@@ -1,0 +1,170 @@
+"""Lets in one person: who opened the first URL, over loopback, from pages of this server, and to read alone."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+from chatsquash.html.markup import Html, tag, together
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+TOKEN = "token"  # noqa: S105 - the name of a parameter
+_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+_OWN = ("same-origin", "none")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""What pages may load and run: files that came with chatsquash, and images that this server decoded."""
+DATA_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
+"""The same for what is no page."""
+_HEADERS = {
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "clipboard-write=(self), camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+class Keys:
+    """What the first URL and the cookie hold; each is random, and neither tells the other."""
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self.once = secrets.token_urlsafe(32)
+        """A token that lets in once: that of the URL which a browser is started with, which others may see there."""
+        self.cookie = secrets.token_urlsafe(32)
+        self.name = f"chatsquash-{secrets.token_hex(4)}"
+        """The name of the cookie: browsers send it to every port of a host, and several viewers may run."""
+
+    def is_token(self, given: str) -> bool:
+        """Whether this is a token of the first URL."""
+        if _same(given, self.once):
+            self.once = secrets.token_urlsafe(32)
+            return True
+        return _same(given, self.token)
+
+    def is_cookie(self, header: str) -> bool:
+        """Whether a header holds the cookie."""
+        try:
+            held = SimpleCookie(header).get(self.name)
+        except CookieError:
+            return False
+        return held is not None and _same(held.value, self.cookie)
+
+    @property
+    def set_cookie(self) -> str:
+        """The header that gives the cookie to a browser, for as long as that runs."""
+        return f"{self.name}={self.cookie}; Path=/; HttpOnly; SameSite=Strict"
+
+
+def _same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())
+
+
+class Guard:
+    """Stands before the pages, and puts the headers on all answers, those to errors and refusals too."""
+
+    def __init__(self, app: ASGIApp, keys: Keys) -> None:
+        self._app, self._keys = app, keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or have the pages answer it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # no page opens a web socket
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        refused = self._refused(scope)
+        if refused:
+            await _answer(send, *refused)
+        elif token := _token(scope):
+            await self._begin(send, token)
+        else:
+            await self._app(scope, receive, _with_headers(send))
+
+    def _refused(self, scope: Scope) -> tuple[int, Html] | None:
+        headers = _headers(scope)
+        if not _is_loopback(headers.get("host", "")):
+            return 403, tag("p", "403: this server answers to the names of this machine's loopback alone.")
+        if scope["method"] not in ("GET", "HEAD"):
+            return 405, tag("p", "405: this server is only read.")
+        if _token(scope):  # which may come from a link elsewhere, such as a terminal in a browser
+            return None
+        is_foreign = headers.get("sec-fetch-site", "none") not in _OWN
+        if is_foreign or not self._keys.is_cookie(headers.get("cookie", "")):
+            return 403, tag("p", "403: open the URL that chatsquash view printed, with its token.")
+        return None
+
+    async def _begin(self, send: Send, token: str) -> None:
+        """Give the cookie to whoever has the token.
+
+        The page goes on by itself: after a redirect browsers would not send the cookie where a link of another site led
+        here.
+        """
+        if not self._keys.is_token(token):
+            await _answer(send, 403, tag("p", "403: this is no token of this run; use the URL that it printed."))
+            return
+        goes_on = tag("meta", http_equiv="refresh", content="0;url=/")
+        page = together((goes_on, tag("p", tag("a", "Go on", href="/"))))
+        await _answer(send, 200, page, [(b"set-cookie", self._keys.set_cookie.encode())])
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """The headers of a request; of several with a name all, so that none hides behind another."""
+    found: dict[str, str] = {}
+    for key, value in scope["headers"]:
+        name = key.decode("latin-1").lower()
+        joint = "; " if name == "cookie" else ", "
+        found[name] = f"{found[name]}{joint}{value.decode('latin-1')}" if name in found else value.decode("latin-1")
+    return found
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a request was made to this machine by name, and not to a name that leads here (DNS rebinding)."""
+    name, colon, port = host.rpartition(":")
+    if not colon or host.endswith("]"):
+        name, port = host, "80"
+    return name.lower() in _HOSTS and port.isascii() and port.isdigit()
+
+
+def _token(scope: Scope) -> str:
+    """The token in the first URL; empty where there is none."""
+    if scope["path"] != "/":
+        return ""
+    given: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])
+    return given[0]
+
+
+def _with_headers(send: Send) -> Send:
+    async def sends(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = {key.lower(): value for key, value in message["headers"]}
+            is_page = given.get(b"content-type", b"").startswith(b"text/html")
+            added = {**_HEADERS, "content-security-policy": POLICY if is_page else DATA_POLICY}
+            kept = [(key, value) for key, value in given.items() if key.decode() not in added]
+            message = {
+                **message,
+                "headers": [*kept, *((name.encode(), value.encode()) for name, value in added.items())],
+            }
+        await send(message)
+
+    return sends
+
+
+async def _answer(send: Send, status: int, body: Html, more: list[tuple[bytes, bytes]] | None = None) -> None:
+    head = tag("head", tag("meta", charset="utf-8"), tag("title", "chatsquash"))
+    page = f"<!doctype html>{tag('html', head, tag('body', body), lang='en')}".encode()
+    headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", b"%d" % len(page)), *(more or [])]
+    sends = _with_headers(send)
+    await sends({"type": "http.response.start", "status": status, "headers": headers})
+    await sends({"type": "http.response.body", "body": page})

@@ -1,0 +1,178 @@
+"""What the log of a session says: its entries, what became of each reply, and single requests, read from it anew."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from chatsquash.entries.lines import lines
+from chatsquash.errors import ChatsquashError
+from chatsquash.log import Log
+from chatsquash.logged import LoggedReply
+from chatsquash.options import Options, declared
+from chatsquash.outcome import Outcome
+from chatsquash.sources.compression import uncompressed
+from chatsquash.sources.joined import opened_log
+from chatsquash.sources.suffixes import LOGS
+from chatsquash.urls import is_remote
+from chatsquash.view.result import Result
+from chatsquash.view.watching import EntryRow, FoundError, MessageRow, Request, Seeker, Watch
+
+if TYPE_CHECKING:
+    from chatsquash.run.session import Converter
+
+_GROUPS = ("cleaning", "sessions", "shape", "reading", "bounds")
+"""The options of a run that say what its logs hold; the others need files, or choose among records."""
+_KEPT = 4
+"""Sessions whose entries stay in memory."""
+_NAMESAKES = 10_000
+"""Rows of sessions with one name in one log that are looked through."""
+RAW = 64 << 20
+"""Bytes of a line of a log that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A session as its log tells of it."""
+
+    log: Log
+    outcome: Outcome
+    rows: tuple[EntryRow, ...]
+    messages: tuple[MessageRow, ...]
+    """Of an agent's or a client's file, which holds no requests."""
+    format: str
+    """The evidence for its format, in words."""
+    changed: bool
+    """Whether the log is not what it was when it was converted."""
+
+    @property
+    def replies(self) -> list[LoggedReply]:
+        """What became of each reply."""
+        return self.outcome.replies
+
+    @property
+    def is_in_lines(self) -> bool:
+        """Whether a line of the file can be shown by its number."""
+        return not self.log.is_copy and PurePosixPath(uncompressed(self.log.name)).suffix.lower() in LOGS
+
+
+class NoLogError(ChatsquashError):
+    """Why a log cannot be read, in words."""
+
+
+class Logs:
+    """Reads the logs of a result; what was read last stays in memory."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+        self._options = options_of(result.options)
+        self._lock = Lock()
+        self._last: OrderedDict[int, Looked] = OrderedDict()
+
+    def look(self, at: int) -> Looked:
+        """The session of a row of the session table; raises ``NoLogError``."""
+        with self._lock:  # one at a time: each may take all of a core and much memory
+            if at not in self._last:
+                self._last[at] = self._look(at)
+                if len(self._last) > _KEPT:
+                    self._last.popitem(last=False)
+            self._last.move_to_end(at)
+            return self._last[at]
+
+    def request(self, looked: Looked, line: int) -> Request:
+        """A request and the one before it; raises ``NoLogError``."""
+        from chatsquash.run.session import Converter
+
+        seeker = Seeker(line)
+        try:
+            Converter(self._options).convert(looked.log, seeker)
+        except FoundError:
+            pass
+        except OSError as problem:
+            raise NoLogError(f"the log cannot be read ({problem.strerror})") from None
+        if seeker.found is None:
+            raise NoLogError(f"the log has no entry on line {line:,}")
+        return seeker.found
+
+    def raw(self, looked: Looked, line: int) -> bytes:
+        """A line of the log as it stands there; raises ``NoLogError``."""
+        if not looked.is_in_lines:
+            raise NoLogError("the log is no file of lines")
+        try:
+            with opened_log(looked.log, self._options) as file:
+                for each in lines(file, RAW):
+                    if each.number == line:
+                        return bytes(each.buffer[each.start : each.stop])
+        except OSError as problem:
+            raise NoLogError(f"the log cannot be read ({problem.strerror})") from None
+        raise NoLogError(f"the log has no line {line:,}")
+
+    def _look(self, at: int) -> Looked:
+        from chatsquash.run.inspect import each_session  # which takes time to import
+        from chatsquash.run.session import Converter
+
+        row = self._result.sessions.row(at, named=True)
+        found = _named(row["log"])
+        told = {each.xxh3_128 for each in self._result.inputs(found)}
+        work = partial(_looked, Converter(self._options), told)
+        same = (
+            looked for looked in each_session([found], self._options, work) if looked.outcome.session == row["session"]
+        )
+        try:
+            looked = next(islice(same, self._before(at, row["key"]), None), None)
+        except (ChatsquashError, OSError) as problem:
+            raise NoLogError(f"the log cannot be read: {problem}") from None
+        if looked is None:
+            raise NoLogError("the log does not hold this session any more")
+        return looked
+
+    def _before(self, at: int, key: int) -> int:
+        """How many sessions of a log stand before a row that are called as its own, each with one row or several."""
+        frame = self._result.sessions
+        rows = frame.filter((frame["key"] == key) & (frame["at"] < at))["at"].head(_NAMESAKES).to_list()
+        begins = [self._result.session_lines[each].get("record") in (None, 1) for each in [*rows, at]]
+        return max(0, sum(begins) - 1)
+
+
+def options_of(told: dict[str, Any]) -> Options:
+    """The options with which a run read its logs, as ``run.json`` has them, so that they are read as then."""
+    usual = Options()
+    names = [each.name for each in declared() if each.group in _GROUPS and not each.content and not each.secret]
+    given = {name: told[name] for name in names if name in told and name not in ("join", "max_tokens")}
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    fitting = {name: value for name, value in given.items() if value is None or _fits(value, getattr(usual, name))}
+    return Options(**fitting, anonymize=False, integrity_analysis=False, trace_replies=True)
+
+
+def _fits(value: object, usual: object) -> bool:
+    return usual is None or type(value) is type(usual)
+
+
+def _named(log: str | None) -> str:
+    """The path of a log; raises ``NoLogError`` for one that cannot be read here."""
+    if not log:
+        raise NoLogError("the session table names no log")
+    if is_remote(log):
+        raise NoLogError(f"the log lies in a store, from which the viewer fetches nothing: {log}")
+    if not Path(log).is_file():
+        hint = "run chatsquash view where the conversion ran, if its path is a relative one"
+        raise NoLogError(f"the log is not there: {log} ({hint})")
+    return log
+
+
+def _looked(converter: Converter, told: set[str], log: Log) -> Looked:
+    watch = Watch()
+    outcome = converter.convert(log, watch)
+    rejected = [
+        EntryRow(each.line, None, each.length, 0, 0, 0, "", None, None, each.reason, each.code)
+        for each in outcome.rejected
+    ]
+    rows = sorted([*watch.settled(), *rejected])
+    why = watch.seen.why if watch.seen else ""
+    is_changed = bool(told) and outcome.digest not in told
+    return Looked(log, outcome, tuple(rows), tuple(watch.messages), why, is_changed)

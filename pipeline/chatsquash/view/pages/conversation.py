@@ -1,0 +1,251 @@
+"""One record as a conversation, a window of its messages at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from chatsquash.html.markup import Child, Html, tag, together
+from chatsquash.html.record import Showing, articles, medium, tools
+from chatsquash.model import Json
+from chatsquash.text import counted, escaped
+from chatsquash.view.conversation import WINDOW, Conversation, Window
+from chatsquash.view.pages import code
+from chatsquash.view.pages.layout import facts, joined, page, short, url
+
+TEXT = 16_000
+"""Bytes of a text that a page shows; the rest has a place of its own."""
+_LEAST = 500
+"""The same in a message that is too large for a page otherwise."""
+_ARTICLE = 1_000_000
+"""Bytes of HTML of a message."""
+_FINDINGS = 200
+_TABS = ("conversation", "log", "tree", "template")
+
+
+def conversation(shown: Conversation, message: int, *, has_template: bool) -> Html:
+    """The page of a record, at one of its messages."""
+    window = shown.window(message)
+    body = [
+        *head(shown, "conversation", has_template=has_template),
+        _about(shown),
+        toolbar(shown),
+        section(shown, window),
+        pages(shown, window),
+    ]
+    return page(_title(shown), shown.result, *body, modules=("conversation.js",), **attributes(shown, window))
+
+
+def head(shown: Conversation, now: str, *, has_template: bool) -> list[Html]:
+    """The title of a session, and its other pages."""
+    base = shown.result, "s", shown.at
+    names = [name for name in _TABS if (name != "template" or (has_template and shown.place))]
+    titles = {"log": "beside its log", "template": "as the template renders it"}
+    links = []
+    for name in names:
+        to = url(*base) if name == "conversation" else url(*base, name)
+        links.append(tag("a", titles.get(name, name), href=to, aria_current="page" if name == now else None))
+    title = tag("h1", escaped(str(shown.row["session"] or "a session without an id")), dir="auto")
+    return [title, tag("nav", *links, class_="tabs", aria_label="Pages of this session")]
+
+
+def attributes(shown: Conversation, window: Window) -> dict[str, Any]:
+    """What the keys need to know: where the user says something, where errors and findings are."""
+    numbers = [shown.number(at) for at in range(window.start, window.stop)]
+    return {
+        "data_base": url(shown.result, "s", shown.at),
+        "data_from": min(numbers, default=0),
+        "data_to": max(numbers, default=-1),
+        "data_prompts": _spaced(shown.prompts),
+        "data_errors": _spaced(shown.found_at(errors=True)),
+        "data_findings": _spaced(shown.found_at(errors=False)),
+    }
+
+
+def _spaced(numbers: list[int]) -> str:
+    return " ".join(map(str, numbers))
+
+
+def _title(shown: Conversation) -> str:
+    return short(shown.row["session"] or "session", 40)
+
+
+def _about(shown: Conversation) -> Html:
+    """What is known of a session, folded below its first line."""
+    told: dict[str, Child] = {"record": f"{shown.place.file}:{shown.place.row}" if shown.place else "none"}
+    told |= {"log": _place(shown), **{name: _value(value) for name, value in _known(shown.facts)}}
+    opening = _opening(shown)
+    about = tag("details", tag("summary", opening), facts(told), class_="about")
+    return together((about, _findings(shown)))
+
+
+def _opening(shown: Conversation) -> Html:
+    row = shown.row
+    tokens = f"{counted(row['tokens'], 'token')}" if row["tokens"] is not None else None
+    turns = f"{counted(row['turns'], 'turn')}" if row["turns"] is not None else None
+    told = (row["format"], row["model"], (row["start"] or "")[:16].replace("T", " "), turns, tokens, row["outcome"])
+    return tag("span", ", ".join(escaped(str(each)) for each in told if each), dir="auto")
+
+
+def _place(shown: Conversation) -> str:
+    row = shown.row
+    return escaped(f"{row['log']}:{row['line']}" if row["line"] is not None else str(row["log"]))
+
+
+def _known(told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in told.items():
+        if isinstance(value, dict):
+            yield from ((f"{name} {inner}", each) for inner, each in value.items())
+        elif name not in ("log", "file", "row", "offset"):
+            yield name, value
+
+
+def _value(value: Any) -> Child:
+    if value is None or value == {}:
+        return None
+    return escaped(f"{value:,}" if type(value) is int else str(value))[:300]
+
+
+def _findings(shown: Conversation) -> Html | None:
+    """The findings of a session, each with the message that it is about."""
+    if not shown.findings:
+        return None
+    items = [tag("li", *_finding(shown, each)) for each in shown.findings[:_FINDINGS]]
+    if len(shown.findings) > _FINDINGS:
+        items.append(tag("li", f"{len(shown.findings) - _FINDINGS:,} more"))
+    errors = any(each["severity"] == "error" for each in shown.findings)
+    told = counted(len(shown.findings), "finding")
+    return tag("details", tag("summary", told), tag("ul", *items, class_="findings"), class_="about", open=errors)
+
+
+def _finding(shown: Conversation, told: Mapping[str, Any]) -> Iterator[Child]:
+    yield severity(told)
+    yield f" {escaped(str(told.get('text')))}"
+    if isinstance(number := told.get("message"), int):
+        yield " "
+        yield tag("a", f"message {number:,}", href=message_url(shown, number))
+    if isinstance(line := told.get("line"), int):
+        yield f" (line {line:,})"
+
+
+def severity(told: Mapping[str, Any]) -> Html:
+    """The code of a finding in the colour of its severity, which is also said."""
+    kind = told.get("severity")
+    known = kind if kind in ("error", "warning", "info") else "info"
+    return tag("span", f"{known} ", tag("code", escaped(str(told.get("code")))), class_=f"severity-{known}")
+
+
+def message_url(shown: Conversation, number: int) -> str:
+    """The page of a conversation at a message."""
+    return url(shown.result, "s", shown.at, m=number, fragment=f"m{number}")
+
+
+def toolbar(shown: Conversation) -> Html:
+    """What can be done with a conversation."""
+    base = shown.result, "s", shown.at
+    finding = tag(
+        "form",
+        tag("label", "Find ", tag("input", type="search", name_="find", id="find", autocomplete="off")),
+        tag("button", "Previous", type="button", id="find-previous", disabled=True),
+        tag("button", "Next", id="find-next"),
+        tag("output", id="find-told", role="status"),
+        class_="find",
+        role="search",
+    )
+    buttons = [
+        tag("button", "Fold all", type="button", id="fold"),
+        tag("button", "Unfold all", type="button", id="unfold"),
+        tag("button", "Copy as Markdown", type="button", data_copy=url(*base, "copy.md")),
+        tag("button", "Copy as JSON", type="button", data_copy=url(*base, "copy.json")),
+        tag("a", "Markdown", href=url(*base, "copy.md")),
+        tag("a", "JSON", href=url(*base, "copy.json")),
+    ]
+    keys = "Keys: J next prompt, K previous prompt, N next error, F next finding, U unfold all, Z fold all, / find."
+    return tag(
+        "div", finding, tag("div", *buttons, class_="buttons"), tag("p", keys, class_="quiet keys"), class_="toolbar"
+    )
+
+
+def section(shown: Conversation, window: Window) -> Html:
+    """The messages of a window."""
+    if shown.place is None:
+        why = f"There is no record of this session: {escaped(str(shown.row['outcome']))}."
+        return tag("section", tag("p", why), class_="conversation")
+    if shown.problem:
+        told = tag("p", f"The record is shown as it stands, since {escaped(shown.problem)}.")
+        text = shown.data[:TEXT].decode("utf-8", "replace")
+        return tag("section", told, code.json(text), class_="conversation")
+    whole = (
+        [
+            _whole(shown, window.held.places[at]) if shown.length(window.start + at) > TEXT // 4 else None
+            for at in range(len(window.held.messages))
+        ]
+        if window.held.places
+        else []
+    )
+    notes = _notes(shown, window, whole)
+    body = [tools(window.held) if window.start == 0 else None, *bounded(shown, window, notes)]
+    return tag(
+        "section",
+        *(body if window.held.messages else [tag("p", "The record has no messages.")]),
+        class_="conversation",
+        aria_label="Messages",
+    )
+
+
+def _whole(shown: Conversation, number: int) -> Html:
+    return tag("a", "all texts of this message", href=url(shown.result, "s", shown.at, "text", number))
+
+
+def _notes(shown: Conversation, window: Window, whole: list[Html | None]) -> dict[int, list[Child]]:
+    notes: dict[int, list[Child]] = {}
+    for told in shown.findings:
+        if isinstance(number := told.get("message"), int):
+            notes.setdefault(number, []).append(joined(severity(told), escaped(str(told.get("text")))))
+    for number, link in zip(window.held.places or [], whole, strict=True):
+        if link is not None:
+            notes.setdefault(number, []).append(link)
+    return {number: told[:_FINDINGS] for number, told in notes.items()}
+
+
+def bounded(shown: Conversation, window: Window, notes: dict[int, list[Child]]) -> Iterator[Html]:
+    """The messages of a window, each of them no larger than a page can hold."""
+
+    def picture(part: Json) -> Html:
+        name = shown.images.get(id(part))
+        if not name:
+            return medium(part)
+        return tag(
+            "img",
+            src=url(shown.result, "s", shown.at, "image", name),
+            alt="an image of the record",
+            loading="lazy",
+            class_="picture",
+        )
+
+    place = f"{shown.place.file}:{shown.place.row}" if shown.place else ""
+    full = Showing(place=place, text=TEXT, notes=notes, medium=picture, body=code.body)
+    less = Showing(place=place, text=_LEAST, notes=notes, medium=picture)
+    for at, article in enumerate(articles(window.held, full)):
+        yield article if len(article) <= _ARTICLE else next(islice(articles(window.held, less), at, None))
+
+
+def pages(shown: Conversation, window: Window) -> Html | None:
+    """Links to the messages before and behind a window."""
+    total = len(shown.held.messages)
+    if window.start == 0 and window.stop >= total:
+        return None
+    before = shown.number(max(0, window.start - WINDOW)) if window.start else None
+    behind = shown.number(window.stop) if window.stop < total else None
+    told = f"messages {window.start + 1:,} to {window.stop:,} of {total:,}"
+    links = [
+        tag("a", "Earlier messages", href=url(shown.result, "s", shown.at, m=before), rel="prev")
+        if before is not None
+        else None,
+        told,
+        tag("a", "Later messages", href=url(shown.result, "s", shown.at, m=behind), rel="next")
+        if behind is not None
+        else None,
+    ]
+    return tag("nav", joined(*links), class_="pages", aria_label="Messages before and behind")

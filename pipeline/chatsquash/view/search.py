@@ -1,0 +1,145 @@
+"""Looks through the texts of all records of a result: first at bytes, then at what the lines say that have them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from chatsquash.errors import UsageError
+from chatsquash.records.datasets import PARQUET, is_dataset, rows
+from chatsquash.records.reading import NotARecordError, native, parsed, record
+from chatsquash.view.needle import Needle
+from chatsquash.view.records import LONGEST, opened
+from chatsquash.view.result import Result
+from chatsquash.view.texts import parts
+from chatsquash.write.shards import PAIRS
+
+_CHUNK = 1 << 20
+"""Bytes that are looked through at once: as many as stay in a cache."""
+_OTHERS = ("reports/", f"{PAIRS}/")
+"""Folders whose files hold no records."""
+_TOLD = 32 << 20
+"""Bytes after which progress is told."""
+AROUND = 80
+"""Characters that are shown on each side of what was found."""
+
+
+class Hit(NamedTuple):
+    """A record that says what is looked for."""
+
+    file: str
+    row: int | None
+    """From 1; ``None`` where it is not counted."""
+    offset: int | None
+    message: int
+    """The index of the first message that says it."""
+    times: int
+    """How often it stands in the record."""
+    before: str
+    found: str
+    after: str
+
+
+class Progress(NamedTuple):
+    """How far the search is."""
+
+    done: int
+    total: int
+    """Bytes, of compressed files those that they have on the disk."""
+
+
+def search(result: Result, needle: Needle) -> Iterator[Hit | Progress]:
+    """Every record of a result that says something, in the order of the files, and how far the search is."""
+    names = [name for name in result.outputs if is_dataset(result.path / name) and not name.startswith(_OTHERS)]
+    total = sum(result.outputs[name] for name in names)
+    done = 0
+    yield Progress(0, total)
+    for name in names:
+        if name.lower().endswith(PARQUET):
+            yield from _parquet(result, name, needle)
+        else:
+            yield from _lines(result, name, needle, done, total)
+        done += result.outputs[name]
+        yield Progress(done, total)
+
+
+def _lines(result: Result, name: str, needle: Needle, done: int, total: int) -> Iterator[Hit | Progress]:
+    size = result.outputs[name]
+    with opened(result.folder, name) as file:
+        told = 0
+        for offset, line in _candidates(file, needle.raw):
+            if line is None:
+                if offset - told >= _TOLD:
+                    told = offset
+                    yield Progress(done + min(offset, size), total)
+            elif hit := _looked_at(line, needle):
+                yield Hit(name, None, offset, *hit)
+
+
+def _candidates(file: BinaryIO, wanted: list[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """The lines that hold one of some bytes, each with its offset; between them how far it is, without a line."""
+    buffer = bytearray(_CHUNK)
+    origin = filled = 0
+    while True:
+        if filled == len(buffer):  # a line is longer
+            buffer += bytes(min(len(buffer), LONGEST))
+        with memoryview(buffer) as view:
+            count = file.readinto(view[filled:]) if isinstance(file, io.FileIO) else _fill(file, view[filled:])
+        filled += count or 0
+        stop = buffer.rfind(b"\n", 0, filled) + 1 if count else filled
+        if stop:
+            yield from _in_lines(buffer, stop, origin, wanted)
+            buffer[: filled - stop] = buffer[stop:filled]
+            origin, filled = origin + stop, filled - stop
+        if not count:
+            return
+        if filled > LONGEST:
+            raise UsageError(f"a line is longer than {LONGEST >> 20} MiB")
+        yield origin, None
+
+
+def _fill(file: BinaryIO, view: memoryview) -> int:
+    count: int = file.readinto(view)  # type: ignore[attr-defined]
+    return count
+
+
+def _in_lines(buffer: bytearray, stop: int, origin: int, wanted: list[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines before a place that hold one of some bytes."""
+    at = 0
+    places = {each: buffer.find(each, 0, stop) for each in wanted}
+    while found := [place for place in places.values() if place >= 0]:
+        first = min(found)
+        begin = buffer.rfind(b"\n", at, first) + 1 or at
+        end = buffer.find(b"\n", first, stop)
+        end = stop if end < 0 else end
+        yield origin + begin, bytes(buffer[begin:end])
+        at = end
+        for each, place in places.items():
+            if 0 <= place < end:
+                places[each] = buffer.find(each, end, stop)
+
+
+def _parquet(result: Result, name: str, needle: Needle) -> Iterator[Hit]:
+    result.folder.reading(name).close()  # no link leads elsewhere
+    for row in rows(str(result.path / name)):
+        if any(each in row.data for each in needle.raw) and (hit := _looked_at(row.data, needle)):
+            yield Hit(name, row.number, None, *hit)
+
+
+def _looked_at(line: bytes, needle: Needle) -> tuple[int, int, str, str, str] | None:
+    """Where a record says it first, how often, and what stands around it; ``None`` where only its JSON has it."""
+    try:
+        held = native(record(parsed(line)))
+    except NotARecordError:
+        return None
+    first: tuple[int, str, str, str] | None = None
+    count = 0
+    for number, message in enumerate(held.messages):
+        for part in parts(message):
+            for begin, end in needle.places(part.text):
+                count += 1
+                if first is None:
+                    around = part.text[max(0, begin - AROUND) : begin], part.text[end : end + AROUND]
+                    first = number, around[0], part.text[begin:end], around[1]
+    return (first[0], count, *first[1:]) if first else None

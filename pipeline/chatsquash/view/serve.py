@@ -1,0 +1,216 @@
+"""``chatsquash view``: serves a result on loopback until it is stopped."""
+
+from __future__ import annotations
+
+import getpass
+import logging
+import os
+import signal
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Thread
+from types import FrameType
+from typing import TYPE_CHECKING, Self
+
+from chatsquash.errors import UsageError
+from chatsquash.text import escaped
+from chatsquash.urls import refuse_remote
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from chatsquash.report.progress import Watch
+    from chatsquash.view.app import Viewer
+
+HOST = "127.0.0.1"
+_NEEDED = ("starlette", "uvicorn")
+_GRACE = 1
+"""Seconds that answers have to end in once it is stopped."""
+_THREADS = 8
+"""Pages that are made at once."""
+_MEMORY = "dirty_decay_ms:0,muzzy_decay_ms:0"
+"""Has the allocator of polars give back what it frees, which is a fifth of all; it reads this when it is loaded."""
+Say = Callable[[str], None]
+
+
+def refuse_without_packages() -> None:
+    """Raise the ``UsageError`` that names the install where the packages are missing."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"view needs the package {missing[0]}: pip install 'chatsquash[view]'")
+
+
+def view(  # noqa: PLR0913 - each is one of the command
+    given: tuple[str, ...], *, port: int, template: str | None, opens: bool, say: Say, watch: Watch | None = None
+) -> None:
+    """Serve an output folder, or what session logs come to, until Ctrl-C; ``port`` 0 is any that is free.
+
+    Raises ``UsageError`` for what cannot be shown, and for a port that is not free.
+    """
+    refuse_without_packages()
+    os.environ.setdefault("_RJEM_MALLOC_CONF", _MEMORY)
+    for each in given:
+        refuse_remote(each)
+    with _HangUp() as hang_up, _listening(port) as bound, _result(given, watch) as path:
+        from chatsquash.view.app import Viewer
+        from chatsquash.view.rendering import Model
+
+        model = Model(template) if template else None
+        try:
+            _serve(Viewer(path, model, _title(given, path)), bound, hang_up, opens=opens, say=say)
+        finally:
+            if model:
+                model.close()
+
+
+def _title(given: tuple[str, ...], path: Path) -> str:
+    """What is shown, as people know it: the folder, or the logs that it was made of."""
+    is_given = len(given) == 1 and Path(given[0]).absolute() == path
+    return escaped(str(path) if is_given else ", ".join(given))
+
+
+@contextmanager
+def _result(given: tuple[str, ...], watch: Watch | None) -> Iterator[Path]:
+    """The folder to show: the one that is given, or a private one with what logs come to, which goes at the end."""
+    from chatsquash.view.result import is_result
+
+    path = Path(given[0])
+    if len(given) == 1 and is_result(path):
+        yield path.absolute()
+        return
+    from chatsquash.view.scratch import scratch
+
+    with scratch() as folder:
+        yield _converted(given, folder / "out", watch)
+
+
+def _converted(logs: tuple[str, ...], out: Path, watch: Watch | None) -> Path:
+    from chatsquash.options import Options
+    from chatsquash.run.convert import convert
+
+    absolute = [str(Path(each).absolute()) for each in logs]
+    options = Options(anonymize=False, trace_replies=True)
+    with watch or nullcontext():
+        convert(absolute, out, options, watch.observer if watch else None)
+    return out
+
+
+@contextmanager
+def _listening(port: int) -> Iterator[socket.socket]:
+    """A socket on loopback, which nobody else on the network reaches."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind((HOST, port))
+        except OSError as problem:
+            raise UsageError(f"--port {port}: {problem.strerror}; leave it out for one that is free") from None
+        yield bound
+
+
+class _HangUp:
+    """The end of a terminal or of an ssh connection, which ends the server as Ctrl-C does, so that nothing is left."""
+
+    def __init__(self) -> None:
+        self.server: uvicorn.Server | None = None
+        """The one that runs."""
+        self._code = 0
+
+    def __enter__(self) -> Self:
+        self._before = signal.signal(signal.SIGHUP, self._stop) if hasattr(signal, "SIGHUP") else None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, self._before)
+
+    def _stop(self, number: int, _: FrameType | None) -> None:
+        self._code = 128 + number
+        if self.server is None:
+            sys.exit(self._code)
+        self.server.should_exit = True
+
+    def run(self, server: uvicorn.Server, bound: socket.socket) -> None:
+        """Serve until somebody stops it."""
+        self.server = server
+        server.run(sockets=[bound])
+        if self._code:
+            sys.exit(self._code)
+
+
+def _serve(viewer: Viewer, bound: socket.socket, hang_up: _HangUp, *, opens: bool, say: Say) -> None:
+    import uvicorn
+
+    from chatsquash.view.app import app
+    from chatsquash.view.guard import Keys
+
+    keys = Keys()
+    port: int = bound.getsockname()[1]
+    _log_escaped()
+    config = uvicorn.Config(
+        app(viewer, keys, threads=_THREADS),
+        access_log=False,  # which would hold the token
+        http="h11",
+        limit_concurrency=100,
+        log_config=None,
+        loop="asyncio",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+        ws="none",
+    )
+    for line in _told(viewer, port, keys.token):
+        say(line)
+    Thread(target=viewer.prepare, daemon=True).start()
+    if opens:
+        Thread(target=_open, args=(_url(port, keys.once), say), daemon=True).start()
+    try:
+        hang_up.run(uvicorn.Server(config), bound)
+    except KeyboardInterrupt:
+        say("stopped")
+
+
+def _told(viewer: Viewer, port: int, token: str) -> Iterator[str]:
+    yield f"Showing {viewer.title} at"
+    yield f"  {_url(port, token)}"
+    if connection := os.environ.get("SSH_CONNECTION"):
+        yield "From the machine that you sit at, forward the port first:"
+        yield f"  {escaped(_forward(connection, port))}"
+    yield "Ctrl-C stops it."
+
+
+def _url(port: int, token: str) -> str:
+    return f"http://{HOST}:{port}/?token={token}"
+
+
+def _forward(connection: str, port: int) -> str:
+    """The command that leads a port of the machine that somebody sits at here; ``connection`` is what ssh tells."""
+    parts = connection.split()
+    host, ssh_port = (parts[2], parts[3]) if len(parts) == 4 else ("HOST", "22")
+    at_port = f" -p {ssh_port}" if ssh_port != "22" else ""
+    return f"ssh -N -L {port}:{HOST}:{port}{at_port} {getpass.getuser()}@{host}"
+
+
+def _open(url: str, say: Say) -> None:
+    if not webbrowser.open(url):
+        say("No browser was found: open the URL above.")
+
+
+class _Escaped(logging.Formatter):
+    """Errors of the server, in which text of a log may stand."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(escaped, super().format(record).split("\n")))
+
+
+def _log_escaped() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Escaped("%(message)s"))
+    logger = logging.getLogger("uvicorn.error")
+    logger.handlers = [handler]
+    logger.propagate = False
+    logger.setLevel(logging.ERROR)

@@ -1,0 +1,1 @@
+"""Style sheets and modules that the pages of the viewer load."""

@@ -1,0 +1,190 @@
+"""A record beside its log: entries, raw lines, requests, differences, the tree."""
+
+import json
+
+import pytest
+
+from chatsquash import Options, convert
+from chatsquash.view.difference import steps
+from tests.conftest import assistant, log_line, user, write_log
+from tests.view import markup
+from tests.view.conftest import Reader
+
+QUIET = Options(anonymize=False)
+
+
+@pytest.fixture
+def branched(here):
+    """A session whose second prompt was asked otherwise once more, and a line that is no JSON."""
+    write_log(
+        here / "logs/a.jsonl",
+        log_line("one", reply="first answer", at="2026-01-13T10:00:00Z"),
+        log_line("one", assistant("first answer"), "left behind", reply="lost answer", at="2026-01-13T10:01:00Z"),
+        "{ this is no JSON",
+        log_line("one", assistant("first answer"), "gone on", reply="kept answer", at="2026-01-13T10:02:00Z"),
+        log_line(
+            "one", assistant("first answer"), "gone on", assistant("kept answer"), "more", at="2026-01-13T10:03:00Z"
+        ),
+    )
+    convert("logs", "out", QUIET)
+    return Reader(here / "out")
+
+
+def said(answer):
+    assert answer.status_code == 200
+    markup.hold(answer.text)
+    return markup.said(answer.text)
+
+
+def test_entries_say_when_how_large_and_what_became_of_them(branched):
+    page = said(branched.of(0, "/log"))
+    for text in (
+        "line 1, 2026-01-13 10:00:00, ",
+        "superseded, 0 kept, 1 added (user), reply Ac ",
+        "line 3, 17 B, bad-line, no JSON object",
+        "selected, ",
+        "lost (branch)",
+        "message 1",
+    ):
+        assert text in page, text
+
+
+def test_a_line_is_shown_as_it_stands_in_the_log(branched, here):
+    lines = (here / "logs/a.jsonl").read_bytes().split(b"\n")
+    for number, line in enumerate(lines[:-1], 1):
+        answer = branched.of(0, f"/log/{number}/raw")
+        assert answer.content == line
+        assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert branched.of(0, "/log/99/raw").status_code == 404
+
+
+def test_a_request_is_a_conversation_with_its_reply(branched):
+    page = said(branched.of(0, "/log/2"))
+    assert "left behind" in page
+    assert "lost answer" in page
+    assert "kept answer" not in page
+    assert branched.of(0, "/log/99").status_code == 404
+
+
+def test_a_difference_tells_what_a_request_has_and_the_one_before_had(branched):
+    page = said(branched.of(0, "/log/4/difference"))
+    assert "From line 2 to line 4:" in page
+    assert "2 messages as before (0 to 1)" in page
+    assert "message 2 is another" in page
+    assert '-  "content": "left behind"' in page
+    assert '+  "content": "gone on"' in page
+    assert "the first request" in said(branched.of(0, "/log/1/difference"))
+
+
+A, B, C, D = (user(text) for text in "abcd")
+X = assistant("x")
+STEPS = {
+    "nothing": ([A, X], [A, X], [("kept", 0, 2, 2)]),
+    "one more": ([A], [A, X, B], [("kept", 0, 1, 1), ("added", 1, 0, 2)]),
+    "one less": ([A, X, B], [A], [("kept", 0, 1, 1), ("removed", 1, 2, 0)]),
+    "another": ([A, B, C], [A, D, C], [("kept", 0, 1, 1), ("changed", 1, 1, 1), ("kept", 2, 1, 1)]),
+    "of another role": ([A], [X], [("removed", 0, 1, 0), ("added", 0, 0, 1)]),
+    "all": ([], [A], [("added", 0, 0, 1)]),
+    "twice the same": ([A, A], [A, A, A], [("kept", 0, 2, 2), ("added", 2, 0, 1)]),
+    "moved": ([A, B, C, D], [A, C, B, D], None),
+}
+
+
+@pytest.mark.parametrize(("before", "now", "expected"), STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("compared", [0, 4000])
+def test_steps_lead_from_one_request_to_the_other(before, now, expected, compared, monkeypatch):
+    monkeypatch.setattr("chatsquash.view.difference._COMPARED", compared)
+    told = steps(before, now)
+    assert [message for step in told for message in step.before] == before
+    assert [message for step in told for message in step.now] == now
+    if expected is not None:
+        assert [(step.kind, step.begin, len(step.before), len(step.now)) for step in told] == expected
+
+
+def test_the_tree_says_which_path_is_the_record_and_what_the_other_one_is(branched):
+    page = said(branched.of(0, "/tree"))
+    assert "2 conversations, 4 logged replies." in page
+    assert "main: 3 replies, lines 1, 4-5, " in page
+    assert "branch: 1 reply, line 2, 2026-01-13 10:01:00. Not in the record: branch." in page
+    html = branched.of(0, "/tree").text
+    assert '/s/0/log/2">read it</a>' in html
+    assert '<strong class="record">main</strong>' in html
+    assert "<strong>branch</strong>" in html
+
+
+def test_a_conversation_that_names_itself_as_parent_is_drawn_all_the_same():
+    from chatsquash.logged import LoggedReply
+    from chatsquash.view.pages.tree import nodes
+
+    replies = [LoggedReply(1, "main", "lost", "branch", "a", "b"), LoggedReply(2, "branch", "lost", "branch", "b", "a")]
+    assert [node.id for node in nodes(replies)] == ["a", "b"]
+
+
+def test_every_session_of_the_samples_has_its_log_and_its_tree(sample_reader):
+    for at in range(sample_reader.result.sessions.height):
+        looked = sample_reader.viewer.looked(at)
+        row = sample_reader.result.sessions.row(at, named=True)
+        assert looked.outcome.session == row["session"]
+        assert not looked.changed
+        lost = sum(reply.status == "lost" for reply in looked.replies)
+        assert lost == row["lost"]
+        assert looked.rows
+
+
+def test_replies_lead_to_the_messages_that_hold_them(sample_reader):
+    led = 0
+    for at in range(sample_reader.result.sessions.height):
+        shown = sample_reader.of(at, "/copy.json").json()
+        for reply in sample_reader.viewer.looked(at).replies:
+            if reply.message is not None and "messages" in shown:
+                assert shown["messages"][reply.message]["role"] == "assistant"
+                led += 1
+    assert led > 200
+
+
+def test_a_log_that_changed_is_said(branched, here):
+    with (here / "logs/a.jsonl").open("a") as log:
+        log.write("\n")
+    assert "The log is not what it was when it was converted." in said(branched.of(0, "/log"))
+
+
+GONE = {
+    "removed": (lambda here: (here / "logs/a.jsonl").unlink(), "the log is not there"),
+    "a folder": (lambda here: ((here / "logs/a.jsonl").unlink(), (here / "logs/a.jsonl").mkdir()), "the log is not there"),
+    "another session": (
+        lambda here: write_log(here / "logs/a.jsonl", log_line("x", session_id="other")),
+        "does not hold this session any more",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "why"), GONE.values(), ids=GONE)
+def test_a_log_that_cannot_be_read_is_said_beside_the_record(branched, here, change, why):
+    change(here)
+    page = said(branched.of(0, "/log"))
+    assert why in page
+    assert "kept answer" in page
+    assert why in said(branched.of(0, "/tree"))
+    answer = branched.of(0, "/log/1")
+    assert answer.status_code == 404
+    markup.hold(answer.text)
+
+
+def test_nothing_is_fetched_for_a_log_in_a_store(branched, here):
+    table = here / "out/reports/sessions.jsonl"
+    told = json.loads(table.read_bytes())
+    table.write_text(json.dumps({**told, "log": "https://evil.example/a.jsonl"}) + "\n")
+    page = said(Reader(here / "out").of(0, "/log"))
+    assert "the viewer fetches nothing" in page
+
+
+def test_a_session_among_others_of_its_file_is_found(here):
+    write_log(
+        here / "logs/a.jsonl",
+        *(log_line(f"{name} says", session_id=name, at=f"2026-01-13T10:0{at}:00Z") for at, name in enumerate("abc")),
+    )
+    convert("logs", "out", Options(anonymize=False, sessions_by="id"))
+    reader = Reader(here / "out")
+    for name in "abc":
+        assert reader.viewer.looked(reader.at(name)).outcome.session == name
+        assert f"{name} says" in said(reader.of(reader.at(name), "/log"))

@@ -1,0 +1,118 @@
+"""Each record is read from where it stands, in every format; what does not stand there is said."""
+
+import json
+
+import pytest
+
+from chatsquash import Options, convert
+from chatsquash.errors import UsageError
+from chatsquash.records.datasets import rows
+from chatsquash.view.records import Place, Records
+from chatsquash.view.result import Result
+from tests.conftest import log_line, user, write_log
+
+FORMATS = {
+    "lines": {},
+    "one file": {"group_by": "none"},
+    "jsonl": {"format": "jsonl", "preset": "hf"},
+    "jsonl.gz": {"format": "jsonl.gz", "preset": "hf"},
+    "jsonl.zst": {"format": "jsonl.zst", "preset": "hf"},
+    "parquet": {"format": "parquet", "preset": "hf"},
+    "split": {"format": "parquet", "preset": "hf", "split": {"train": 0.5, "test": 0.5}},
+    "sharegpt": {"preset": "sharegpt"},
+    "all conversations": {"conversations": "all"},
+}
+
+
+@pytest.fixture
+def logs(here):
+    for at in range(30):
+        text = f"é {at} " + "x" * (at * 1000)
+        write_log(here / f"logs/2026-01-{at % 3 + 10}/{at}.jsonl", log_line(user(text), session_id=f"s{at}"))
+    return here / "logs"
+
+
+def options(given):
+    told = dict(given)
+    if "split" in told:
+        told["split"] = "train=0.5,test=0.5"
+    return Options(anonymize=False, **told)
+
+
+@pytest.mark.parametrize("given", FORMATS.values(), ids=FORMATS)
+def test_each_record_is_the_one_that_the_session_table_names(logs, here, given):
+    convert(logs, here / "out", options(given))
+    result = Result(here / "out")
+    expected = {}
+    for name in result.outputs:
+        if name.endswith((".jsonl", ".gz", ".zst", ".parquet")) and not name.startswith("reports/"):
+            expected |= {(name, row.number): json.loads(row.data) for row in rows(str(here / "out" / name))}
+    found = {}
+    for at in reversed(range(result.sessions.height)):  # backwards, so that no read goes on from the last one
+        place = result.place(at)
+        found[place.file, place.row] = json.loads(result.records.read(place))
+    assert found == expected
+    assert len(found) == 30
+
+
+@pytest.fixture
+def out(logs, here):
+    convert(logs, here / "out", Options(anonymize=False, group_by="none"))
+    return Result(here / "out")
+
+
+WRONG = {
+    "within a line": (Place("conversations.jsonl", 1, 5), "no line begins there"),
+    "behind the end": (Place("conversations.jsonl", 1, 1 << 40), "no line begins there"),
+    "before the beginning": (Place("conversations.jsonl", 1, -1), "nothing says where"),
+    "no offset": (Place("conversations.jsonl", 1, None), "nothing says where"),
+    "a file that is gone": (Place("x.jsonl", 1, 0), "cannot be read"),
+    "above the folder": (Place("../secret.jsonl", 1, 0), "cannot be read"),
+    "an absolute path": (Place("/etc/secret.jsonl", 1, 0), "cannot be read"),
+    "no file of records": (Place("run.json", 1, 0), "is no file of records"),
+    "a number beyond all": (Place("conversations.jsonl", 1, 1 << 70), "cannot be read"),
+    "a row of Parquet that is none": (Place("conversations.parquet", 1, None), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("place", "why"), WRONG.values(), ids=WRONG)
+def test_what_does_not_stand_there_is_an_error(out, here, place, why):
+    (here / "secret.jsonl").write_text('{"messages": []}\n')
+    with pytest.raises(UsageError, match=why):
+        out.records.read(place)
+
+
+def test_no_link_leads_out_of_the_folder(out, here):
+    (here / "secret.jsonl").write_text('{"messages": []}\n')
+    (here / "out/linked.jsonl").symlink_to(here / "secret.jsonl")
+    with pytest.raises(UsageError, match="cannot be read"):
+        out.records.read(Place("linked.jsonl", 1, 0))
+
+
+def test_only_the_last_records_stay_in_memory(out, monkeypatch):
+    monkeypatch.setattr("chatsquash.view.records._KEPT", 40_000)
+    records = Records(out.folder)
+    for at in range(out.sessions.height):
+        records.read(out.place(at))
+    assert 0 < sum(map(len, records._last.values())) <= 40_000
+
+
+def test_a_folder_without_a_result_is_an_error(here):
+    (here / "empty").mkdir()
+    with pytest.raises(UsageError, match=r"run\.json: is not there"):
+        Result(here / "empty")
+
+
+@pytest.mark.parametrize("table", ["{", '{"file": 1}\n', "[]\n", '{"findings": 3}\n'])
+def test_a_table_that_is_none_of_ours_is_an_error_and_no_crash(out, here, table):
+    (here / "out/reports/sessions.jsonl").write_text(table)
+    result = Result(here / "out")
+    try:
+        height = result.sessions.height
+    except UsageError as problem:
+        height = 0
+        why = str(problem)
+    else:
+        why = "is none of this version of chatsquash"
+    assert "is none of this version of chatsquash" in why
+    assert all(result.place(at) is None for at in range(height))

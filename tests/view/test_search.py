@@ -1,0 +1,146 @@
+"""The search over all texts, and the find of one conversation."""
+
+import json
+
+import pytest
+
+from chatsquash import Options, convert
+from chatsquash.view.needle import Needle
+from chatsquash.view.result import Result
+from chatsquash.view.search import Hit, Progress, _candidates, search
+from tests.conftest import assistant, log_line, user, write_log
+from tests.view.conftest import Reader
+
+SPELLINGS = {
+    "small letters find capitals": ("hello", ["hello", "Hello", "HELLO"]),
+    "of several words each": ("hello world", ["hello world", "Hello world", "Hello World", "HELLO WORLD"]),
+    "a capital finds itself alone": ("Hello", ["Hello"]),
+    "what has no case": ("123", ["123"]),
+    "other scripts": ("élan", ["élan", "Élan", "ÉLAN"]),
+}
+
+
+@pytest.mark.parametrize(("asked", "spellings"), SPELLINGS.values(), ids=SPELLINGS)
+def test_what_is_looked_for(asked, spellings):
+    assert Needle(asked).spellings == spellings
+
+
+def test_places_do_not_overlap_and_stand_in_order():
+    assert list(Needle("aa").places("aaa Aa AA")) == [(0, 2), (4, 6), (7, 9)]
+
+
+SAID = {
+    "a word": "timeout",
+    "a quote": 'say "hi"',
+    "a backslash": "C:\\temp",
+    "several lines": "one\ntwo\tthree",
+    "another script": "привет",
+    "emoji": "👩‍👩‍👧",
+    "a control": "\x1b[31m",
+}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "jsonl.gz", "parquet"])
+@pytest.mark.parametrize("asked", SAID.values(), ids=SAID)
+def test_a_text_is_found_wherever_a_message_says_it(here, asked, form):
+    arguments = json.dumps({"x": asked}, ensure_ascii=False)
+    calls = [
+        {"id": "c", "type": "function", "function": {"name": "t", "arguments": text}} for text in ("{}", arguments)
+    ]
+    places = {
+        "text": [user(f"a {asked} b")],
+        "part": [user([{"type": "text", "text": asked}])],
+        "reasoning": [user("q"), assistant("a", reasoning_content=f"x{asked}")],
+        "result": [user("q"), assistant(None, tool_calls=calls[:1]),
+                   {"role": "tool", "tool_call_id": "c", "content": asked}],
+        "call": [user("q"), assistant(None, tool_calls=calls[1:]), {"role": "tool", "tool_call_id": "c", "content": "r"}],
+        "none": [user("nothing of it")],
+    }  # fmt: skip
+    for name, messages in places.items():
+        write_log(here / f"logs/{name}.jsonl", log_line(*messages, session_id=name))
+    convert("logs", "out", Options(anonymize=False, format=form, preset="hf" if form == "parquet" else "chat"))
+    result = Result(here / "out")
+    hits = [each for each in search(result, Needle(asked)) if isinstance(each, Hit)]
+    reader = Reader(here / "out")
+    found = {line["session"] for line in _lines(reader, asked) if "session" in line}
+    expected = set(places) - {"none"} - ({"call"} if asked not in arguments else set())
+    assert found - {"call"} == expected - {"call"}
+    assert form == "parquet" or found == expected  # which keeps arguments as values there
+    assert len(hits) == len(found)
+
+
+def _lines(reader, asked):
+    answer = reader.get(f"/r/{reader.viewer.tag}/search/stream", q=asked)
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    return list(map(json.loads, answer.text.splitlines()))
+
+
+def test_names_of_members_are_no_hit(sample_reader):
+    assert _lines(sample_reader, '"tool_call_id":')[-1] == {"end": "all", "found": 0}
+
+
+def test_every_hit_leads_to_a_message_that_says_it(sample_reader):
+    *told, end = _lines(sample_reader, "timeout")
+    hits = [each for each in told if "href" in each]
+    assert end == {"end": "all", "found": len(hits)}
+    assert len(hits) == 4
+    for hit in hits:
+        assert hit["hit"].lower() == "timeout"
+        page = sample_reader.get(hit["href"].split("#")[0]).text
+        assert f'id="m{hit["message"]}"' in page
+        base = hit["href"].split("?")[0]
+        found = sample_reader.get(f"{base}/find", q="timeout").json()
+        assert found["total"] == hit["count"] == sum(count for _, count in found["hits"])
+        assert found["hits"][0][0] == hit["message"]
+
+
+def test_progress_is_told_up_to_all_bytes(samples):
+    result = Result(samples)
+    told = [each for each in search(result, Needle("zzz")) if isinstance(each, Progress)]
+    total = sum(size for name, size in result.outputs.items() if name.endswith(".jsonl") and "/" not in name)
+    assert told[0] == Progress(0, total)
+    assert told[-1] == Progress(total, total)
+    assert [each.done for each in told] == sorted(each.done for each in told)
+
+
+def test_nothing_is_looked_for_where_nothing_is_asked(sample_reader):
+    assert _lines(sample_reader, "  ") == [{"end": "all", "found": 0}]
+
+
+def test_no_more_is_read_once_nobody_goes_on_asking(here, monkeypatch):
+    write_log(here / "logs/a.jsonl", log_line(user("word"), session_id="a"))
+    write_log(here / "logs/b.jsonl", log_line(user("word"), session_id="b"))
+    convert("logs", "out", Options(anonymize=False, group_by="scenario"))
+    opened = []
+    from chatsquash.view import search as module
+
+    monkeypatch.setattr(
+        module, "opened", lambda folder, name, open=module.opened: opened.append(name) or open(folder, name)
+    )
+    going = search(Result(here / "out"), Needle("word"))
+    while not isinstance(next(going), Hit):
+        pass
+    going.close()
+    assert opened == ["a.jsonl"]
+
+
+@pytest.mark.parametrize("chunk", [7, 16, 64, 1 << 20])
+def test_lines_are_found_wherever_a_chunk_ends(tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr("chatsquash.view.search._CHUNK", chunk)
+    lines = [b"x" * (at * 7 % 40) + (b"needle" if at % 3 == 0 else b"") + b"y" * (at % 5) for at in range(60)]
+    path = tmp_path / "a"
+    path.write_bytes(b"\n".join(lines))
+    with path.open("rb", buffering=0) as file:
+        found = [(offset, line) for offset, line in _candidates(file, [b"needle", b"eedl"]) if line is not None]
+    starts = [sum(len(line) + 1 for line in lines[:at]) for at in range(len(lines))]
+    assert found == [(start, line) for start, line in zip(starts, lines, strict=True) if b"needle" in line]
+
+
+def test_a_search_shows_only_so_many(here, monkeypatch):
+    for at in range(5):
+        write_log(here / f"logs/{at}.jsonl", log_line(user("word"), session_id=f"s{at}"))
+    convert("logs", "out", Options(anonymize=False))
+    monkeypatch.setattr("chatsquash.view.pages.search.MOST", 3)
+    told = _lines(Reader(here / "out"), "word")
+    assert told[-1] == {"end": "first", "found": 3}
+    assert sum("href" in each for each in told) == 3

@@ -1,0 +1,202 @@
+"""The command: what it says, whom it serves, how it ends, and what it leaves."""
+
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from http.cookies import SimpleCookie
+
+import pytest
+
+from chatsquash.view import serve
+from chatsquash.view.scratch import scratch
+from tests.conftest import log_line, user, write_log
+
+URL = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]{43})")
+
+
+@contextmanager
+def running(here, *arguments, **variables):
+    """The command in a process of its own, once it serves."""
+    temporary = here / "temporary"
+    temporary.mkdir(exist_ok=True)
+    environment = {name: value for name, value in os.environ.items() if name != "SSH_CONNECTION"}
+    environment |= {"TMPDIR": str(temporary), **variables}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "chatsquash", "view", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=here,
+    )
+    try:
+        lines = []
+        while not lines or "Ctrl-C" not in lines[-1]:
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            lines.append(line.rstrip("\n"))
+        yield process, lines
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def get(url, cookie=None):
+    request = urllib.request.Request(url, headers={"Cookie": cookie} if cookie else {})
+    for _ in range(200):
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, answer.headers, answer.read().decode()
+        except urllib.error.HTTPError as problem:
+            return problem.code, problem.headers, problem.read().decode()
+        except urllib.error.URLError:
+            time.sleep(0.05)
+    raise AssertionError("nobody answers")
+
+
+def enter(lines):
+    """The base of the URL, and the cookie that its token gives."""
+    found = URL.search("\n".join(lines))
+    status, headers, _ = get(found[0])
+    assert status == 200
+    ((name, held),) = SimpleCookie(headers["set-cookie"]).items()
+    return f"http://127.0.0.1:{found[1]}", f"{name}={held.value}"
+
+
+@pytest.fixture
+def logs(here):
+    write_log(here / "logs/a.jsonl", log_line(user("what the log says"), session_id="a"))
+    return here / "logs"
+
+
+def left(here):
+    return sorted(path.name for path in (here / "temporary").iterdir())
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_logs_are_shown_from_a_private_folder_that_goes_however_it_ends(here, logs, how, code):
+    before = sorted(path.name for path in logs.iterdir())
+    with running(here, "logs") as (process, lines):
+        (folder,) = (here / "temporary").iterdir()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        base, cookie = enter(lines)
+        status, _, page = get(f"{base}/", cookie)
+        assert status == 200
+        assert ">a</a>" in page
+        assert str(folder) not in page
+        assert get(f"{base}/")[0] == 403
+        process.send_signal(how)
+        out, err = process.communicate(timeout=20)
+        assert process.returncode == code
+        assert out == ("stopped\n" if how == signal.SIGINT else "")
+        assert err == ""
+        assert left(here) == []
+    assert sorted(path.name for path in logs.iterdir()) == before
+    assert not (here / "out").exists()
+
+
+def test_several_run_at_once_and_a_killed_one_leaves_what_the_next_one_removes(here, logs):
+    with running(here, "logs") as (first, lines), running(here, "logs") as (_, others):
+        one, other = enter(lines), enter(others)
+        assert one[0] != other[0]
+        assert get(f"{one[0]}/", other[1])[0] == 403
+        assert len(left(here)) == 2
+        first.kill()
+        first.wait()
+        with running(here, "logs"):
+            assert len(left(here)) == 2  # that of the killed one is gone, the others are there
+
+
+def test_an_answer_that_goes_on_does_not_keep_it_from_ending(here, logs):
+    with running(here, "logs") as (process, lines):
+        base, _ = enter(lines)
+        with socket.create_connection(("127.0.0.1", int(base.rpartition(":")[2]))):
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) == 0
+
+
+def test_a_result_is_shown_where_it_lies_and_nothing_is_written(here, logs, command):
+    assert command("convert", "logs", "-q").code == 0
+    before = {path: path.stat().st_mtime_ns for path in here.rglob("*")}
+    with running(here, "out") as (_, lines):
+        base, cookie = enter(lines)
+        assert lines[0] == f"Showing {here / 'out'} at"
+        assert "what the log says" in get(get_session(base, cookie), cookie)[2]
+        assert left(here) == []
+    after = {path: path.stat().st_mtime_ns for path in here.rglob("*") if "temporary" not in path.parts}
+    assert after == before
+
+
+def get_session(base, cookie):
+    return base + re.search(r'href="(/r/[0-9a-f]+/s/0)"', get(f"{base}/", cookie)[2])[1]
+
+
+def test_over_ssh_it_says_how_to_forward_the_port(here, logs):
+    with running(here, "logs", SSH_CONNECTION="192.0.2.1 50000 192.0.2.9 2222") as (_, lines):
+        port = URL.search("\n".join(lines))[1]
+        assert any(
+            re.fullmatch(rf"  ssh -N -L {port}:127\.0\.0\.1:{port} -p 2222 \S+@192\.0\.2\.9", line) for line in lines
+        )
+
+
+def test_it_listens_on_loopback_alone(here):
+    with serve._listening(0) as bound:
+        assert bound.getsockname()[0] == "127.0.0.1"
+
+
+def test_a_port_that_is_taken_is_an_error(here, logs, command):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = command("view", "logs", "--port", taken.getsockname()[1])
+    assert done.code == 2
+    assert "leave it out for one that is free" in done.err
+
+
+def test_without_the_packages_the_error_names_the_install(here, logs, command, monkeypatch):
+    monkeypatch.setattr(serve, "find_spec", lambda name: None)
+    done = command("view", "logs")
+    assert (done.code, done.err) == (
+        2, "error: view needs the package starlette: pip install 'chatsquash[view]'\n",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("given", ["missing", "https://example.org/out", "s3://bucket/out"])
+def test_what_cannot_be_shown_is_an_error_and_leaves_nothing(here, command, monkeypatch, given):
+    monkeypatch.setattr(tempfile, "tempdir", str(here))
+    assert command("view", given).code == 2
+    assert list(here.iterdir()) == []
+
+
+def test_a_private_folder_of_somebody_else_stays(here, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(here))
+    (here / "chatsquash-view-link").symlink_to(here / "elsewhere")
+    (here / "elsewhere").mkdir()
+    (here / "elsewhere/lock").write_text("")
+    (here / "chatsquash-view-new").mkdir()  # of one that has no lock yet
+    with scratch() as folder:
+        assert folder.is_dir()
+    assert sorted(path.name for path in here.iterdir()) == ["chatsquash-view-link", "chatsquash-view-new", "elsewhere"]
+
+
+def test_errors_of_the_server_control_no_terminal():
+    import logging
+
+    record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "a \x1b[2J\nb", None, None)
+    assert serve._Escaped("%(message)s").format(record) == "a \\x1b[2J\nb"
+
+
+def test_a_template_that_is_none_is_an_error(here, logs, command):
+    (here / "x.jinja").write_text("{% if %}")
+    done = command("view", "logs", "--template", "x.jinja")
+    assert done.code == 2
+    assert "is no template" in done.err
