@@ -124,6 +124,40 @@ def test_no_more_is_read_once_nobody_goes_on_asking(here, monkeypatch):
     assert opened == ["a.jsonl"]
 
 
+def test_a_search_ends_when_the_browser_stops_it(sample_reader, monkeypatch):
+    import asyncio
+
+    ended = []
+
+    def endless(*_):
+        try:
+            while True:
+                yield b"{}\n"
+        finally:
+            ended.append(True)
+
+    monkeypatch.setattr("chatsquash.view.pages.search.lines", endless)
+    keys, sent = sample_reader.keys, []
+    headers = [(b"host", b"localhost:1"), (b"cookie", f"{keys.name}={keys.cookie}".encode())]
+    path = f"/r/{sample_reader.viewer.tag}/search/stream"
+    scope = {"type": "http", "asgi": {"version": "3.0"}, "method": "GET", "path": path, "query_string": b"q=a",
+             "headers": headers, "root_path": "", "scheme": "http", "http_version": "1.1"}  # fmt: skip
+
+    async def receive():
+        while len(sent) < 5:
+            await asyncio.sleep(0.01)
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(asyncio.wait_for(sample_reader.client.app(scope, receive, send), 20))
+    import gc
+
+    gc.collect()
+    assert ended == [True]
+
+
 @pytest.mark.parametrize("chunk", [7, 16, 64, 1 << 20])
 def test_lines_are_found_wherever_a_chunk_ends(tmp_path, monkeypatch, chunk):
     monkeypatch.setattr("chatsquash.view.search._CHUNK", chunk)

@@ -44,12 +44,13 @@ if TYPE_CHECKING:
 _STATIC = {
     "base.css": "chatsquash.html",
     "view.css": "chatsquash.view.static",
+    "icon.svg": "chatsquash.view.static",
     "page.js": "chatsquash.view.static",
     "sessions.js": "chatsquash.view.static",
     "search.js": "chatsquash.view.static",
     "conversation.js": "chatsquash.view.static",
 }
-_TYPES = {"css": "text/css", "js": "text/javascript"}
+_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _PLAIN = "text/plain; charset=utf-8"
 _DIGITS = 12
 Page = Callable[["Viewer", Request], Response]

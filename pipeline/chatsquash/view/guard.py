@@ -162,7 +162,12 @@ def _with_headers(send: Send) -> Send:
 
 
 async def _answer(send: Send, status: int, body: Html, more: list[tuple[bytes, bytes]] | None = None) -> None:
-    head = tag("head", tag("meta", charset="utf-8"), tag("title", "chatsquash"))
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("link", rel="icon", href="/static/icon.svg"),
+        tag("title", "chatsquash"),
+    )
     page = f"<!doctype html>{tag('html', head, tag('body', body), lang='en')}".encode()
     headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", b"%d" % len(page)), *(more or [])]
     sends = _with_headers(send)

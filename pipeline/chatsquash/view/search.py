@@ -21,6 +21,7 @@ _OTHERS = ("reports/", f"{PAIRS}/")
 """Folders whose files hold no records."""
 _TOLD = 32 << 20
 """Bytes after which progress is told."""
+_ROWS = 256
 AROUND = 80
 """Characters that are shown on each side of what was found."""
 
@@ -57,7 +58,7 @@ def search(result: Result, needle: Needle) -> Iterator[Hit | Progress]:
     yield Progress(0, total)
     for name in names:
         if name.lower().endswith(PARQUET):
-            yield from _parquet(result, name, needle)
+            yield from _parquet(result, name, needle, Progress(done, total))
         else:
             yield from _lines(result, name, needle, done, total)
         done += result.outputs[name]
@@ -120,9 +121,11 @@ def _in_lines(buffer: bytearray, stop: int, origin: int, wanted: list[bytes]) ->
                 places[each] = buffer.find(each, end, stop)
 
 
-def _parquet(result: Result, name: str, needle: Needle) -> Iterator[Hit]:
+def _parquet(result: Result, name: str, needle: Needle, progress: Progress) -> Iterator[Hit | Progress]:
     result.folder.reading(name).close()  # no link leads elsewhere
     for row in rows(str(result.path / name)):
+        if row.number % _ROWS == 0:
+            yield progress  # so that it can be stopped
         if any(each in row.data for each in needle.raw) and (hit := _looked_at(row.data, needle)):
             yield Hit(name, row.number, None, *hit)
 

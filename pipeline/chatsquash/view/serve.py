@@ -163,6 +163,7 @@ def _serve(viewer: Viewer, bound: socket.socket, hang_up: _HangUp, *, opens: boo
         timeout_graceful_shutdown=_GRACE,
         ws="none",
     )
+    bound.listen()  # so that whoever is quick waits and is not refused
     for line in _told(viewer, port, keys.token):
         say(line)
     Thread(target=viewer.prepare, daemon=True).start()

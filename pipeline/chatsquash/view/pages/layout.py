@@ -34,6 +34,7 @@ def page(title: str, result: Result | None, *body: Child, modules: tuple[str, ..
         tag("meta", charset="utf-8"),
         tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
         tag("title", f"{escaped(title)} - chatsquash"),
+        tag("link", rel="icon", href="/static/icon.svg"),
         tag("link", rel="stylesheet", href="/static/base.css"),
         tag("link", rel="stylesheet", href="/static/view.css"),
         *(policy.module(f"/static/{name}") for name in ("page.js", *modules)),

@@ -204,8 +204,9 @@ def _step(step: Step, place: str) -> Html:
             "div", tag("p", f"message {step.begin:,} is another"), code.body("difference", text), class_="changed"
         )
     messages = step.now if step.kind == "added" else step.before
-    showing = Showing(place=place, text=4_000, body=code.body, prefix=f"{step.kind}{step.begin}-")
-    inside = fitting(articles(StoredRecord(messages, None), showing), _MOST // 4, place, len(messages))
+    showing = Showing(place=place, text=4_000, body=code.body, prefix=f"{step.kind}-")
+    held = StoredRecord(messages, None, [*range(step.begin, step.begin + len(messages))])
+    inside = fitting(articles(held, showing), _MOST // 4, place, len(messages))
     return tag("div", tag("p", f"{counted(len(messages), 'message')} {step.kind}"), *inside, class_=step.kind)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash.html.markup import Child, Html, tag
+from chatsquash.html.markup import Child, Html, tag, together
 from chatsquash.text import counted, escaped
 from chatsquash.view.choose import PAGE, SORTS, Chosen, Wanted
 from chatsquash.view.pages.layout import address, choice, field, joined, page, short, table, url
@@ -80,7 +80,8 @@ def _row(result: Result, row: dict[str, Any]) -> list[Child]:
     start = (row["start"] or "")[:16].replace("T", " ")
     tokens = "" if row["tokens"] is None else f"{row['tokens']:,}"
     turns = "" if row["turns"] is None else f"{row['turns']:,}"
-    counts = (_count(row, name) for name in ("error", "warning", "info"))
+    counts = [each for name in ("error", "warning", "info") if (each := _count(row, name))]
+    commas = [together((", ", each)) if number else each for number, each in enumerate(counts)]
     return [
         joined(link, kind),
         escaped(row["format"] or ""),
@@ -89,7 +90,7 @@ def _row(result: Result, row: dict[str, Any]) -> list[Child]:
         turns,
         tokens,
         escaped(str(row["outcome"])),
-        joined(*counts),
+        together(commas),
         f"{row['lost']:,}" if row["lost"] else "",
         tag("span", short(row["log"] or "", 48), dir="auto", title=escaped(str(row["log"] or ""))[:500]),
     ]

@@ -28,7 +28,7 @@ function here() {
   return first - 1;
 }
 
-function goTo(number, query = {}) {
+function goTo(number, query = {}, focus = true) {
   const found = article(number);
   if (!found) {
     location.assign(address({ m: number, ...query }, number));
@@ -37,7 +37,7 @@ function goTo(number, query = {}) {
   for (const each of document.querySelectorAll(".now")) each.classList.remove("now");
   found.classList.add("now");
   found.tabIndex = -1;
-  found.focus({ preventScroll: true });
+  if (focus) found.focus({ preventScroll: true });
   found.scrollIntoView({ block: "start" });
   return true;
 }
@@ -164,7 +164,7 @@ function show() {
   if (!place) { tell(); return; }
   const [number, inside] = place;
   unmark();
-  if (!goTo(number, { find: asked, hit: at + 1 })) return;
+  if (!goTo(number, { find: asked, hit: at + 1 }, false)) return;
   const found = mark(article(number));
   const own = found[Math.min(inside, found.length - 1)];
   if (own) {
