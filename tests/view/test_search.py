@@ -144,7 +144,7 @@ def test_a_search_ends_when_the_browser_stops_it(sample_reader, monkeypatch):
              "headers": headers, "root_path": "", "scheme": "http", "http_version": "1.1"}  # fmt: skip
 
     async def receive():
-        while len(sent) < 5:
+        while len(sent) < 5:  # noqa: ASYNC110 - the server says nothing of what it sent
             await asyncio.sleep(0.01)
         return {"type": "http.disconnect"}
 

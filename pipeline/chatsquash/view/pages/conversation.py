@@ -225,7 +225,7 @@ def bounded(shown: Conversation, window: Window, notes: dict[int, list[Child]]) 
         )
 
     place = f"{shown.place.file}:{shown.place.row}" if shown.place else ""
-    full = Showing(place=place, text=TEXT, notes=notes, medium=picture, body=code.body)
+    full = Showing(place=place, text=TEXT, article=None, notes=notes, medium=picture, body=code.body)
     less = Showing(place=place, text=_LEAST, notes=notes, medium=picture)
     for at, article in enumerate(articles(window.held, full)):
         yield article if len(article) <= _ARTICLE else next(islice(articles(window.held, less), at, None))

@@ -9,7 +9,7 @@ from itertools import islice
 
 from chatsquash import jsonio
 from chatsquash.html.markup import Child, Html, tag
-from chatsquash.html.record import Showing, articles, fitting, size
+from chatsquash.html.record import Showing, fitting, size
 from chatsquash.logged import LoggedReply
 from chatsquash.model import Message
 from chatsquash.records.reading import StoredRecord
@@ -146,7 +146,7 @@ def request(shown: Conversation, looked: Looked, found: Request, *, has_template
         facts({"log": escaped(place), "messages": f"{len(messages):,}", "tools": f"{len(found.tools):,}"}),
         tag(
             "section",
-            *fitting(articles(StoredRecord(messages, None), showing), _MOST, escaped(place), len(messages)),
+            *fitting(StoredRecord(messages, None), showing, _MOST),
             class_="conversation",
         ),
     ]
@@ -206,7 +206,7 @@ def _step(step: Step, place: str) -> Html:
     messages = step.now if step.kind == "added" else step.before
     showing = Showing(place=place, text=4_000, body=code.body, prefix=f"{step.kind}-")
     held = StoredRecord(messages, None, [*range(step.begin, step.begin + len(messages))])
-    inside = fitting(articles(held, showing), _MOST // 4, place, len(messages))
+    inside = fitting(held, showing, _MOST // 4)
     return tag("div", tag("p", f"{counted(len(messages), 'message')} {step.kind}"), *inside, class_=step.kind)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.html.markup import Child, Html, tag
-from chatsquash.html.record import Showing, articles, fitting, tools
+from chatsquash.html.record import Showing, fitting, tools
 from chatsquash.records.reading import NotARecordError, StoredRecord, record
 from chatsquash.text import escaped
 from chatsquash.view.pages import code
@@ -51,7 +51,7 @@ def _messages(value: dict[str, Any], name: str, place: str) -> list[Html]:
         return [tag("p", escaped(str(problem)))]
     defined = tools(StoredRecord([], value.get("tools"))) if name == "prompt" else None
     showing = Showing(place=escaped(place), text=16_000, prefix=f"{name}-", body=code.body)
-    shown = fitting(articles(held, showing), _MOST, escaped(place), len(held.messages))
+    shown = fitting(held, showing, _MOST)
     return [*([defined] if defined else []), *shown]
 
 
