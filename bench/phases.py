@@ -39,8 +39,10 @@ _ROOMS = {
     "stages/checking.py": "check",
     "stages/measure.py": "check",
     "write": "write",
+    "html": "run",
     "report": "run",
     "run": "run",
+    "view": "run",
 }
 """The phase of a module by its folder, or by itself; one that is in none helps others, and counts for its caller."""
 
