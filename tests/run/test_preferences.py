@@ -234,8 +234,8 @@ def test_of_many_paths_of_an_agents_file_the_last_one_alone_is_chosen(here):
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"preset": "openai"}, "--preset openai has none; those that have are chat, hf"),
-    ({}, "pairs are a part of a dataset folder; add --format jsonl"),
+    ({"preset": "openai"}, "preset='openai' has none; those that have are chat, hf"),
+    ({}, "pairs are a part of a dataset folder; add format='jsonl'"),
 ])  # fmt: skip
 def test_pairs_that_cannot_be_written_are_refused(here, options, message):
     write_log(here / "logs/a.jsonl")
@@ -338,5 +338,5 @@ def test_those_of_a_stream_are_put_together(here):
 
 def test_only_hf_has_a_place_for_them(here):
     write_log(here / "logs/a.jsonl")
-    with pytest.raises(UsageError, match="only --preset hf has a place for it; add that"):
+    with pytest.raises(UsageError, match="only preset='hf' has a place for it; add that"):
         convert("logs", "out", Options(keep="logprobs"))
