@@ -148,11 +148,16 @@ def test_nothing_is_written_of_what_is_refused(here, command):
 
 
 def test_addresses_are_left_alone_and_that_is_said(here, command):
-    Path("in.json").write_text(json.dumps({"messages": [user("I am eve@example.com")]}))
+    Path("in.json").write_text(json.dumps({"messages": [user("I am eve@kettle.io")]}))
     ended = command("translate", "in.json", "--to", "anthropic", "-o", "out")
     assert ended.code == 0
-    assert "eve@example.com" in Path("out/in.json").read_text()
+    assert "eve@kettle.io" in Path("out/in.json").read_text()
     assert "address" in ended.out + ended.err
+
+
+def test_nothing_is_said_of_addresses_that_would_stay_anyway(here, command):
+    Path("in.json").write_text(json.dumps({"messages": [user("I am eve@example.com")]}))
+    assert "address" not in command("translate", "in.json", "--to", "anthropic", "-o", "out").err
 
 
 # Calls
