@@ -93,6 +93,19 @@ def test_a_conversation_shows_reasoning_texts_media_calls_and_results():
     ]
 
 
+def test_a_call_in_the_legacy_form_is_shown_with_its_result():
+    messages = [
+        {"role": "assistant", "content": None, "function_call": {"name": "look", "arguments": "{}"}},
+        {"role": "function", "name": "look", "content": "a"},
+    ]
+    assert lines(messages) == [
+        ("role", "[0] assistant"),
+        ("call", "    look {}"),
+        ("role", "[1] function look"),
+        ("result", "    a"),
+    ]
+
+
 def test_long_texts_are_folded_and_the_rest_is_counted():
     folded = lines([{"role": "tool", "content": LONG}])
     assert len(folded) == 1 + 3 + 1

@@ -6,19 +6,10 @@ from collections import defaultdict, deque
 from typing import Any
 
 from chatsquash import chat
-from chatsquash.model import Message
+from chatsquash.records.said import RESULTS, made
 
-RESULTS = ("tool", "function")
-"""The roles of messages that answer a call."""
 Place = tuple[int, int]
 """The index of a message, and which of its calls it is."""
-
-
-def made(message: Message) -> list[dict[str, Any]]:
-    """The calls of a message, also one in the legacy form."""
-    legacy = message.get("function_call")
-    is_legacy = message["role"] == "assistant" and isinstance(legacy, dict)
-    return [*chat.calls(message), *([{"function": legacy}] if is_legacy else [])]
 
 
 def answers(messages: list[Any]) -> dict[Place, int]:

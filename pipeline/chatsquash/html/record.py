@@ -10,11 +10,12 @@ from typing import Any
 
 from chatsquash import chat, jsonio, reasoning
 from chatsquash.html.markup import Child, Html, tag, together
-from chatsquash.html.pairs import RESULTS, answers, made
+from chatsquash.html.pairs import answers
 from chatsquash.marks import FLAGS
 from chatsquash.model import Json, Message
 from chatsquash.records import media
 from chatsquash.records.reading import StoredRecord
+from chatsquash.records.said import RESULTS, arguments, made
 
 _OPENING = 90
 """Characters of a call's arguments that its line shows."""
@@ -222,7 +223,7 @@ def _calls(held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int],
 
 
 def _call(call: dict[str, Any], showing: Showing) -> Html:
-    given = _arguments(call)
+    given = arguments(call)
     name = tag("code", _short(chat.call_name(call) or "?"), class_="name", dir="auto")
     opening = tag("span", " ".join(given[: 4 * _OPENING].split())[:_OPENING], class_="opening", dir="auto")
     return _folded(together(("call ", name, " ", opening)), *_body("call", given, showing), class_="call")
@@ -278,12 +279,6 @@ def _within(text: str, most: int) -> str:
 
 def _folded(summary: Child, *inside: Child, **attributes: Any) -> Html:
     return tag("details", tag("summary", summary), *inside, **attributes)
-
-
-def _arguments(call: dict[str, Any]) -> str:
-    function = call.get("function")
-    given = function.get("arguments") if isinstance(function, dict) else call.get("custom")
-    return given if isinstance(given, str) else jsonio.dumps(given).decode()
 
 
 def _bytes(text: str) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from chatsquash import chat, jsonio, reasoning
-from chatsquash.model import Json, Message
+from chatsquash import chat, jsonio
+from chatsquash.model import Message
 from chatsquash.records.reading import StoredRecord
+from chatsquash.records.said import Part, parts
 from chatsquash.text import counted, escaped, printable
 
 _FOLDED = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
@@ -37,8 +38,8 @@ def lines(held: StoredRecord, *, unfold: bool = False) -> Iterator[Line]:
     """The messages of a record, then its tools; nothing in them controls a terminal."""
     for number, message in enumerate(held.messages):
         yield Line("role", f"[{number}] {_title(message)}")
-        for kind, text in _parts(message):
-            yield from _shown(kind, text, unfold=unfold)
+        for part in parts(message):
+            yield from _shown(*_spelled(part), unfold=unfold)
     names = [chat.tool_name(tool) or "?" for tool in held.tools] if isinstance(held.tools, list) else []
     if names:
         yield Line("role", counted(len(names), "tool"))
@@ -70,28 +71,11 @@ def _title(message: Message) -> str:
     return " ".join(escaped(text) for text in (message["role"], *beside) if isinstance(text, str) and text)
 
 
-def _parts(message: Message) -> Iterator[tuple[str, str]]:
-    """What a message says, in the order in which it is said: reasoning, text, media, calls."""
-    if thought := reasoning.text(message):
-        yield "reasoning", thought
-    if said := chat.joined(message):
-        yield ("result" if message["role"] == "tool" else "text"), said
-    for part in chat.other_parts(message):
-        if not reasoning.is_part(part):
-            yield "more", _medium(part)
-    for call in chat.calls(message):
-        yield "call", f"{chat.call_name(call) or '?'} {_arguments(call)}"
-
-
-def _medium(part: Json) -> str:
-    size = len(jsonio.dumps(part))
-    return f"({chat.medium(part) or 'part'}, {size:,} bytes)"
-
-
-def _arguments(call: dict[str, Any]) -> str:
-    function = call.get("function")
-    given = function.get("arguments") if isinstance(function, dict) else call.get("custom")
-    return given if isinstance(given, str) else jsonio.dumps(given).decode()
+def _spelled(part: Part) -> tuple[str, str]:
+    """A part of what a message says as one text, and what kind of line that is."""
+    if part.kind == "part":
+        return "more", f"({part.name}, {len(jsonio.dumps(part.value)):,} bytes)"
+    return part.kind, f"{part.name} {part.text}" if part.kind == "call" else part.text
 
 
 def _shown(kind: str, text: str, *, unfold: bool) -> Iterator[Line]:

@@ -53,10 +53,13 @@ def show(dataset: str, which: str) -> Shown:
     A session is named by its id or how that begins, or a record by its place, ``FILE:ROW``.  Raises ``UsageError``
     where there is none, where several sessions begin so, and where the row is no record.
     """
-    found = [line for line in _table(dataset) if which in (line["session"], f"{line['file']}:{line['row']}")]
+    table = list(_table(dataset))
+    found = [line for line in table if which in (line["session"], f"{line['file']}:{line['row']}")]
     if not found and which.isascii() and which.isdigit():
-        return _shown(_numbered(dataset, int(which)), dataset)
-    found = found or [line for line in _table(dataset) if line["session"].startswith(which)]
+        row = _numbered(dataset, int(which))
+        place = row.file.relative_to(dataset).as_posix() if row.file != Path(dataset) else ""
+        return _shown(row, [line for line in table if (line["file"], line["row"]) == (place, row.number)])
+    found = found or [line for line in table if line["session"].startswith(which)]
     if not found:
         hint = "its records are named by number, FILE:ROW or the id of the session"
         raise UsageError(f"{dataset}: there is no record {quoted(which)}; {hint}")
@@ -67,7 +70,7 @@ def show(dataset: str, which: str) -> Shown:
     if not written:
         why = found[0]["left_out"] or found[0]["filtered"]
         raise UsageError(f"{dataset}: session {quoted(found[0]['session'])} has no record ({why})")
-    return _shown(_placed(dataset, written[0]), dataset, written)
+    return _shown(_placed(dataset, written[0]), written)
 
 
 def _table(dataset: str) -> Iterator[dict[str, Any]]:
@@ -101,12 +104,10 @@ def _placed(dataset: str, line: dict[str, Any]) -> Row:
     return row
 
 
-def _shown(row: Row, dataset: str, written: list[dict[str, Any]] | None = None) -> Shown:
+def _shown(row: Row, written: list[dict[str, Any]]) -> Shown:
+    """A record, with the lines that the session table has of its session's records, its own first."""
     try:
         held = native(record(parsed(row.data)))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
-    if written is None:
-        place = row.file.relative_to(dataset).as_posix() if row.file != Path(dataset) else ""
-        written = [line for line in _table(dataset) if (line["file"], line["row"]) == (place, row.number)]
     return Shown(row, held, written[0] if written else {}, [f"{line['file']}:{line['row']}" for line in written[1:]])

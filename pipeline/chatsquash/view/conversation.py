@@ -15,10 +15,10 @@ from chatsquash.model import Json
 from chatsquash.records import media
 from chatsquash.records.datasets import PARQUET
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
+from chatsquash.records.said import parts
 from chatsquash.view.needle import Needle
 from chatsquash.view.records import Place, image_file, images
 from chatsquash.view.result import Result
-from chatsquash.view.texts import parts
 
 WINDOW = 50
 """Messages that are shown at once."""

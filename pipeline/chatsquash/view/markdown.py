@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from chatsquash.model import Message
+from chatsquash.records.said import Part, parts
 from chatsquash.text import escaped
-from chatsquash.view.texts import Part, parts, readable
+from chatsquash.view.texts import readable
 
 _FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 

@@ -88,11 +88,6 @@ def field(name: str, label: str, value: str, **attributes: Any) -> Html:
     return tag("label", label, tag("input", name_=name, value=value, **attributes))
 
 
-def paragraph(text: Child, **attributes: Any) -> Html:
-    """A sentence or two."""
-    return tag("p", text, **attributes)
-
-
 def joined(*parts: Child) -> Html:
     """Parts with spaces between them."""
     kept = [part for part in parts if part is not None]
