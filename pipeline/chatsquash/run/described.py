@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from typing import Any
+
 from xxhash import xxh3_128_hexdigest
 
 from chatsquash.options import Options, declared
@@ -29,3 +32,19 @@ def asked(options: Options) -> dict[str, object]:
     on_card = {each.name for each in declared(type(options)) if each.on_card}
     chosen = described(options).items()
     return {name: value for name, value in chosen if name in on_card and value != usual[name]}
+
+
+def as_described(told: Mapping[str, Any], groups: Collection[str]) -> dict[str, Any]:
+    """The options of some groups that ``run.json`` tells, as ``Options`` takes them.
+
+    Those that it has as a hash are left out, and values that the option cannot have.
+    """
+    found: dict[str, Any] = {}
+    for option in declared():
+        if option.group not in groups or option.content or option.secret or option.name not in told:
+            continue
+        value = told[option.name]
+        value = tuple(value) if isinstance(value, list) else value
+        if value is None or option.default is None or type(value) is type(option.default):
+            found[option.name] = value
+    return found

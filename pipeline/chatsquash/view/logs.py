@@ -8,14 +8,15 @@ from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chatsquash.entries.lines import lines
 from chatsquash.errors import ChatsquashError
 from chatsquash.log import Log
 from chatsquash.logged import LoggedReply
-from chatsquash.options import Options, declared
+from chatsquash.options import Options
 from chatsquash.outcome import Outcome
+from chatsquash.run.described import as_described
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined import opened_log
 from chatsquash.sources.suffixes import LOGS
@@ -70,7 +71,8 @@ class Logs:
 
     def __init__(self, result: Result) -> None:
         self._result = result
-        self._options = options_of(result.options)
+        told = {**as_described(result.options, _GROUPS), "join": False}  # the log alone is read
+        self._options = Options(**told, anonymize=False, integrity_analysis=False, trace_replies=True)
         self._lock = Lock()
         self._last: OrderedDict[int, Looked] = OrderedDict()
 
@@ -137,20 +139,6 @@ class Logs:
         rows = frame.filter((frame["key"] == key) & (frame["at"] < at))["at"].head(_NAMESAKES).to_list()
         begins = [self._result.session_lines[each].get("record") in (None, 1) for each in [*rows, at]]
         return max(0, sum(begins) - 1)
-
-
-def options_of(told: dict[str, Any]) -> Options:
-    """The options with which a run read its logs, as ``run.json`` has them, so that they are read as then."""
-    usual = Options()
-    names = [each.name for each in declared() if each.group in _GROUPS and not each.content and not each.secret]
-    given = {name: told[name] for name in names if name in told and name not in ("join", "max_tokens")}
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    fitting = {name: value for name, value in given.items() if value is None or _fits(value, getattr(usual, name))}
-    return Options(**fitting, anonymize=False, integrity_analysis=False, trace_replies=True)
-
-
-def _fits(value: object, usual: object) -> bool:
-    return usual is None or type(value) is type(usual)
 
 
 def _named(log: str | None) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 from xxhash import xxh3_128
 
 from chatsquash.errors import ChatsquashError
-from chatsquash.options import Options, declared
+from chatsquash.options import Options
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.replies import REPLIES
 from chatsquash.report.page.data import Entries
+from chatsquash.run.described import as_described
 from chatsquash.run.inspect import inspect_as_json
 from chatsquash.run.page.choose import Key
 from chatsquash.run.page.result import Result
@@ -38,7 +39,8 @@ def entries(result: Result, keys: Iterable[Key]) -> dict[Key, Entries]:
     for log, session in keys:
         by_log[log].append(session)
     traced, reasons = _traced(result, set(by_log)), _reasons(result, set(by_log))
-    asked, left = _options(result), _ALL
+    asked = Options(**as_described(result.run["options"], _READING), anonymize=False)
+    left = _ALL
     found: dict[Key, Entries] = {}
     for log, sessions in by_log.items():
         path, size, why = _readable(result, log, left)
@@ -69,15 +71,6 @@ def _readable(result: Result, log: str, left: int) -> tuple[str, int, str]:
     if len(inputs) == 1 and inputs[0]["xxh3_128"] not in ("", xxh3_128(path.read_bytes()).hexdigest()):
         return "", 0, "The log is not what it was when it was converted."
     return str(path), size, ""
-
-
-def _options(result: Result) -> Options:
-    """How the logs were read, as far as a run tells it."""
-    told = result.run["options"]
-    names = [each.name for each in declared() if each.group in _READING and not (each.content or each.secret)]
-    values = {name: told[name] for name in names if name in told}
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return Options(**values, anonymize=False)
 
 
 def _inspected(path: str, asked: Options, sessions: set[str]) -> tuple[dict[str, list[dict[str, Any]]], str]:

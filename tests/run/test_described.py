@@ -1,0 +1,28 @@
+"""Options as run.json has them are read back as they were."""
+
+import json
+
+import pytest
+
+from chatsquash.options import Options
+from chatsquash.run.described import as_described, described
+
+GROUPS = ("cleaning", "sessions", "reading", "bounds")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"sessions_by": "id"}, {"cleanup": ("codex",), "max_line": 77}, {"include": ("a*",), "from_format": "gemini"}],
+    ids=str,
+)
+def test_options_of_these_groups_come_back(options):
+    given = Options(**options)
+    told = as_described(json.loads(json.dumps(described(given))), GROUPS)
+    assert all(getattr(given, name) == value for name, value in told.items())
+    assert {"sessions_by", "cleanup", "max_line", "from_format"} <= told.keys()
+    assert "preset" not in told
+
+
+@pytest.mark.parametrize("value", ["yes", 1, [], {}, 1.5])
+def test_a_value_that_the_option_cannot_have_is_left_out(value):
+    assert as_described({"cleanup_goose": value}, GROUPS) == {}
