@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from chatsquash.html.markup import Html, tag, text, together
 from chatsquash.view.texts import readable
@@ -15,7 +16,7 @@ _SPANS = 20_000
 _LOOKED_AT = 20_000
 """Characters in which a diff has to begin."""
 _FENCE = re.compile(
-    r"^(?P<fence>```+|~~~+)[ \t]*(?P<name>[\w.+#-]*)[^\n]*\n(?P<code>.*?)(?:^(?P=fence)[ \t]*$|\Z)",
+    r"^(?P<fence>```++|~~~++)[ \t]*+(?P<name>[\w.+#-]*+)[^\n]*+\n(?P<code>.*?)(?:^(?P=fence)[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _DIFF = re.compile(r"^(?:diff --git |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|--- [^\n]+\n\+\+\+ )", re.MULTILINE)
@@ -33,7 +34,7 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 _JSON = re.compile(
-    r"(?P<key>\"(?:[^\"\\]|\\.){0,200}\")(?=\s*:)|(?P<string>\"(?:[^\"\\]|\\.){0,5000}\")"
+    r"(?P<key>\"(?:[^\"\\\n]|\\.)*+\"(?= ?:))|(?P<string>\"(?:[^\"\\\n]|\\.)*+\"?)"
     r"|(?P<number>-?\b\d[\d.eE+-]*)|(?P<word>\b(?:true|false|null)\b)"
 )
 
@@ -46,13 +47,13 @@ def body(kind: str, said: str) -> Html:
 
 def json(value: str) -> Html:
     """A text of JSON in colours."""
-    inside = together(_coloured(_JSON, value)) if len(value) <= _COLOURED else text(value)
+    inside = together(_coloured(_JSON.finditer(value), value)) if len(value) <= _COLOURED else text(value)
     return tag("pre", Html("\n"), inside, class_="json")
 
 
 def _inside(kind: str, said: str) -> Iterator[Html]:
     if kind in ("call", "result") and (spelled := readable(said)):
-        yield from _coloured(_JSON, spelled)
+        yield from _coloured(_JSON.finditer(spelled), spelled)
     elif _DIFF.search(said[:_LOOKED_AT]):
         yield from _diff(said)
     elif kind in ("said", "thought"):
@@ -67,11 +68,15 @@ def _prose(said: str) -> Iterator[Html]:
     for fence in _FENCE.finditer(said):
         yield text(said[at : fence.start("code")])
         code = fence["code"]
-        is_diff = fence["name"] in ("diff", "patch")
-        inside = together(_diff(code) if is_diff else _coloured(_JSON if fence["name"] == "json" else _TOKEN, code))
-        yield tag("code", inside, class_="fenced")
+        yield tag("code", together(_fenced(fence["name"], code)), class_="fenced")
         at = fence.end("code")
     yield text(said[at:])
+
+
+def _fenced(name: str, code: str) -> Iterator[Html]:
+    if name in ("diff", "patch"):
+        return _diff(code)
+    return _coloured(_JSON.finditer(code) if name == "json" else _TOKEN.finditer(code), code)
 
 
 def _diff(said: str) -> Iterator[Html]:
@@ -83,11 +88,9 @@ def _diff(said: str) -> Iterator[Html]:
         yield tag("span", line, class_=kind) if kind else text(line)
 
 
-def _coloured(pattern: re.Pattern[str], code: str) -> Iterator[Html]:
+def _coloured(words: Iterator[re.Match[str]], code: str) -> Iterator[Html]:
     at = 0
-    for number, found in enumerate(pattern.finditer(code)):
-        if number == _SPANS:
-            break
+    for found in islice(words, _SPANS):
         yield text(code[at : found.start()])
         yield tag("span", found[0], class_=found.lastgroup)
         at = found.end()
