@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
@@ -16,7 +17,7 @@ from chatsquash.view.result import Result
 from chatsquash.write.shards import PAIRS
 
 _CHUNK = 1 << 20
-"""Bytes that are looked through at once: as many as stay in a cache."""
+"""Bytes that are looked through at once."""
 _OTHERS = ("reports/", f"{PAIRS}/")
 """Folders whose files hold no records."""
 _TOLD = 32 << 20
@@ -54,7 +55,7 @@ def search(result: Result, needle: Needle) -> Iterator[Hit | Progress]:
     """Every record of a result that says something, in the order of the files, and how far the search is."""
     names = [name for name in result.outputs if is_dataset(result.path / name) and not name.startswith(_OTHERS)]
     total = sum(result.outputs[name] for name in names)
-    done = 0
+    done = told = 0
     yield Progress(0, total)
     for name in names:
         if name.lower().endswith(PARQUET):
@@ -62,7 +63,9 @@ def search(result: Result, needle: Needle) -> Iterator[Hit | Progress]:
         else:
             yield from _lines(result, name, needle, done, total)
         done += result.outputs[name]
-        yield Progress(done, total)
+        if done - told >= _TOLD or done == total:
+            told = done
+            yield Progress(done, total)
 
 
 def _lines(result: Result, name: str, needle: Needle, done: int, total: int) -> Iterator[Hit | Progress]:
@@ -80,6 +83,7 @@ def _lines(result: Result, name: str, needle: Needle, done: int, total: int) -> 
 
 def _candidates(file: BinaryIO, wanted: list[bytes]) -> Iterator[tuple[int, bytes | None]]:
     """The lines that hold one of some bytes, each with its offset; between them how far it is, without a line."""
+    screen = "|".join(re.escape(each.decode()) for each in wanted)
     buffer = bytearray(_CHUNK)
     origin = filled = 0
     while True:
@@ -90,7 +94,8 @@ def _candidates(file: BinaryIO, wanted: list[bytes]) -> Iterator[tuple[int, byte
         filled += count or 0
         stop = buffer.rfind(b"\n", 0, filled) + 1 if count else filled
         if stop:
-            yield from _in_lines(buffer, stop, origin, wanted)
+            if _may_hold(bytes(buffer[:stop]), screen):
+                yield from _in_lines(buffer, stop, origin, wanted)
             buffer[: filled - stop] = buffer[stop:filled]
             origin, filled = origin + stop, filled - stop
         if not count:
@@ -103,6 +108,14 @@ def _candidates(file: BinaryIO, wanted: list[bytes]) -> Iterator[tuple[int, byte
 def _fill(file: BinaryIO, view: memoryview) -> int:
     count: int = file.readinto(view)  # type: ignore[attr-defined]
     return count
+
+
+def _may_hold(data: bytes, screen: str) -> bool:
+    """Whether some bytes may match a pattern; polars tells faster than Python finds each spelling in turn."""
+    import polars as pl  # which takes time
+
+    text = pl.Series([data], dtype=pl.Binary).cast(pl.String, strict=False)
+    return text.str.contains(screen)[0] is not False  # null: it is no UTF-8
 
 
 def _in_lines(buffer: bytearray, stop: int, origin: int, wanted: list[bytes]) -> Iterator[tuple[int, bytes]]:

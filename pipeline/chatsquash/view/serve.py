@@ -33,8 +33,8 @@ _GRACE = 1
 """Seconds that answers have to end in once it is stopped."""
 _THREADS = 8
 """Pages that are made at once."""
-_MEMORY = "dirty_decay_ms:0,muzzy_decay_ms:0"
-"""Has the allocator of polars give back what it frees, which is a fifth of all; it reads this when it is loaded."""
+_MEMORY = "dirty_decay_ms:300,muzzy_decay_ms:0"
+"""Has the allocator of polars give back soon what it frees; it reads this when it is loaded."""
 Say = Callable[[str], None]
 
 
