@@ -253,10 +253,12 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
 
 def _report(output: str, *, quiet: bool = False) -> None:
     """Write the page of a result, and say where it is."""
+    from chatsquash.report.progress import Bar
     from chatsquash.run.page.report import report as run
     from chatsquash.text import escaped
 
-    page = run(output)
+    with Bar(quiet=quiet) as bar:
+        page = run(output, bar.observe)
     if not quiet:
         with _whoever_listens():
             click.echo(f"report: {escaped(str(page))}", err=True)

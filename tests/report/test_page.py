@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import stat
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -283,6 +284,8 @@ TAKEN = [
     ("a link in the place of our folder", lambda out: swap(out, ".chatsquash")),
     ("a link in the place of a record file", lambda out: swap(out, "2026-01-13.jsonl")),
     ("a link in the place of a report", lambda out: swap(out, "reports/sessions.jsonl")),
+    ("a link in the place of a table", lambda out: swap(out, "reports/tools.csv")),
+    ("a link in the place of run.json", lambda out: swap(out, "run.json")),
 ]
 
 
@@ -319,6 +322,8 @@ def test_a_link_in_the_place_of_our_page_is_replaced_and_not_followed(tmp_path):
 
 DAMAGED = [
     ("run.json that is none", "run.json", b"{}"),
+    ("run.json without counts", "run.json", b'{"chatsquash_version": "0", "options": {}, "counts": {}, "outputs": []}'),
+    ("run.json that is no text", "run.json", b"\xff"),
     ("sessions that are none", "reports/sessions.jsonl", b"[1]\n"),
     ("findings that are none", "reports/findings.jsonl", b'{"code": 1}\n'),
     ("tools that are none", "reports/tools.csv", b"a,b\n1,2\n"),
@@ -335,6 +340,41 @@ def test_a_damaged_result_is_an_error_and_no_page(tmp_path, what, name, data):
     with pytest.raises(UsageError, match=re.escape(name)):
         report(out)
     assert not (out / PAGE).exists()
+
+
+def test_a_record_that_does_not_stand_where_the_table_says_is_an_error(tmp_path):
+    write_log(tmp_path / "logs/a.jsonl")
+    out = tmp_path / "out"
+    convert(tmp_path / "logs", out, Options(workers=1))
+    table = out / "reports/sessions.jsonl"
+    table.write_text(table.read_text().replace('"offset":0', '"offset":7'))
+    with pytest.raises(UsageError, match=r"2026-01-13\.jsonl:1: no line begins there; chatsquash verify"):
+        report(out)
+    assert not (out / PAGE).exists()
+
+
+def test_the_bytes_of_the_records_that_were_read_are_told(tmp_path):
+    for packing in ("jsonl", "jsonl.gz", "parquet"):
+        for name in "abc":
+            write_log(tmp_path / f"logs/{name}.jsonl", log_line(f"TEXT {name}" * 50, session_id=name))
+        out = tmp_path / packing
+        convert(tmp_path / "logs", out, Options(workers=1, format=packing))
+        told = []
+        report(out, lambda size, total, told=told: told.append((size, total)))
+        (file,) = (out / "data").iterdir()
+        assert {total for _, total in told} == {file.stat().st_size}
+        assert len(told) == 3
+        assert 0 < sum(size for size, _ in told) <= file.stat().st_size
+        assert all(size >= 0 for size, _ in told)
+
+
+def test_a_terminal_shows_how_much_is_read_and_a_pipe_only_where_the_page_is(here, command, monkeypatch):
+    write_log(here / "logs/a.jsonl")
+    convert("logs", "out", Options(workers=1))
+    assert command("report", "out").err == "report: out/report.html\n"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert "B/s" in command("report", "out").err
+    assert "B/s" not in command("convert", "logs", "--report", "--quiet").err
 
 
 def test_a_folder_without_a_result_and_one_in_use_are_errors(tmp_path):

@@ -56,6 +56,47 @@ def test_what_names_no_record_is_an_error(out, which, problem):
         show(out, which)
 
 
+@pytest.mark.parametrize("packing", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
+def test_a_session_is_read_from_where_the_table_says_in_every_packing(here, packing):
+    for name in ("s1", "s2"):
+        write_log(here / f"logs/{name}.jsonl", log_line(f"I am {name}", tools=[tool()], session_id=name))
+    convert("logs", "out", Options(anonymize=False, format=packing))
+    for name in ("s1", "s2"):
+        found = show("out", name)
+        assert first_text(found) == f"I am {name}"
+        assert found.row.file.parent == Path("out/data")
+
+
+WRONG_TABLES = [
+    ("no JSON", lambda line: "{", "is not as chatsquash wrote it"),
+    ("no session", lambda line: {"file": None}, "is not as chatsquash wrote it"),
+    ("a row that is a text", lambda line: {**line, "row": "1"}, "is not as chatsquash wrote it"),
+    ("a file without a row", lambda line: {**line, "row": None}, "has no record"),
+    ("an offset that is a text", lambda line: {**line, "offset": "3"}, "is not as chatsquash wrote it"),
+    ("an offset within a line", lambda line: {**line, "offset": 3}, "no line begins there"),
+    ("a file that is a number", lambda line: {**line, "file": 3}, "is not as chatsquash wrote it"),
+    ("a file elsewhere", lambda line: {**line, "file": "../secret.jsonl"}, "cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("what", "change", "why"), WRONG_TABLES, ids=[row[0] for row in WRONG_TABLES])
+def test_a_table_that_leads_nowhere_is_an_error(out, here, what, change, why):
+    (here / "secret.jsonl").write_text('{"messages": []}\n')
+    table = here / "out/reports/sessions.jsonl"
+    line = change(json.loads(table.read_text().splitlines()[1]))
+    table.write_text((line if isinstance(line, str) else json.dumps(line)) + "\n")
+    with pytest.raises(UsageError, match=why):
+        show(out, "s1")
+
+
+def test_no_link_in_a_result_is_followed(out, here):
+    (file,) = Path(out).glob("*.jsonl")
+    file.rename(here / "moved.jsonl")
+    file.symlink_to(here / "moved.jsonl")
+    with pytest.raises(UsageError, match="it is a link, which is not followed"):
+        show(out, "s1")
+
+
 def test_a_session_without_a_record_says_why(here):
     write_log(here / "logs/a.jsonl", log_line("Hi", session_id="long-id"))
     write_log(here / "logs/b.jsonl", log_line("Ho", session_id="other", tools=[tool()]))

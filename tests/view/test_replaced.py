@@ -62,7 +62,7 @@ def test_a_folder_that_is_gone_is_said_and_no_crash(reader, here):
     answer = reader.get("/")
     assert answer.status_code == 404
     markup.hold(answer.text)
-    assert "run.json: is not there" in answer.text
+    assert "run.json: cannot be read" in answer.text
     (here / "elsewhere").rename(here / "out")
     assert reader.get("/").status_code == 200
 

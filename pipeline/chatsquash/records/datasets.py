@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from chatsquash import jsonio
 from chatsquash.entries.lines import lines
@@ -20,7 +20,7 @@ COLUMNS = ("messages", "prompt", "completion", "tools", "conversations", "system
 """What a record may consist of; other columns of a Parquet file are not read."""
 _BATCH = 32 << 20
 """Bytes of JSON text, about, that are held of a Parquet file at once."""
-_UNBOUNDED = Options(max_expansion=1 << 62, max_expanded=1 << 62)
+UNBOUNDED = Options(max_expansion=1 << 62, max_expanded=1 << 62)
 """No more of a dataset is held than a line, however far it expands."""
 _MOST = 8192
 """Rows that are held at once."""
@@ -56,7 +56,7 @@ def rows(path: str, *beside: str) -> Iterator[Row]:
     """
     for file in files(path):
         try:
-            yield from _parquet(file, (*COLUMNS, *beside)) if file.suffix.lower() == PARQUET else _lines(file)
+            yield from parquet_rows(file, (*COLUMNS, *beside)) if file.suffix.lower() == PARQUET else _lines(file)
         except OSError as problem:
             raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
 
@@ -65,7 +65,7 @@ def rows_whole(path: str) -> Iterator[Row]:
     """Every row of a file with all that it holds, whether or not it is a record; raises as ``rows``."""
     file = Path(path)
     try:
-        yield from _parquet(file, None) if file.suffix.lower() == PARQUET else _lines(file)
+        yield from parquet_rows(file, None) if file.suffix.lower() == PARQUET else _lines(file)
     except OSError as problem:
         raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
 
@@ -94,23 +94,31 @@ def is_dataset(path: Path) -> bool:
 
 def _lines(path: Path) -> Iterator[Row]:
     # A pipe is read as it comes.
-    with opened(path, _UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
+    with opened(path, UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
         if path.suffix.lower() in KINDS and not isinstance(file, Expanded) and path.stat().st_size:
             raise UsageError(f"{path}: cannot be read (it is not compressed, as its name says)")
-        for line in lines(file):
-            data = bytes(line.buffer[line.start : line.stop])
-            if data.strip() or line.length > len(data):
-                yield Row(path, line.number, data)
-        if isinstance(file, Expanded) and file.problem:
-            raise UsageError(f"{path}: cannot be read ({file.problem})")
+        yield from lines_of(path, file)
 
 
-def _parquet(path: Path, columns: tuple[str, ...] | None) -> Iterator[Row]:
-    """The rows of a Parquet file as JSON texts, in batches that do not grow with the file; ``None``: of all columns."""
+def lines_of(path: Path, file: BinaryIO) -> Iterator[Row]:
+    """The lines of a file that is open unbuffered, but for empty ones."""
+    for line in lines(file):
+        data = bytes(line.buffer[line.start : line.stop])
+        if data.strip() or line.length > len(data):
+            yield Row(path, line.number, data)
+    if isinstance(file, Expanded) and file.problem:
+        raise UsageError(f"{path}: cannot be read ({file.problem})")
+
+
+def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | None = None) -> Iterator[Row]:
+    """The rows of a Parquet file as JSON texts, in batches that do not grow with the file; ``None``: of all columns.
+
+    ``file`` is the one at the path, where that is open.
+    """
     import polars as pl
 
     try:
-        frame = pl.scan_parquet(path, glob=False)
+        frame = pl.scan_parquet(file or path, glob=False)
         if columns is not None:
             frame = frame.select([name for name in frame.collect_schema().names() if name in columns])
         total = frame.select(pl.len()).collect().item()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
 from chatsquash.report.session_table import SESSIONS, row_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-_BATCH = 20_000
+_BATCH = 2_000
 
 
 def frame(output: str | PathLike[str]) -> pl.DataFrame:
@@ -34,11 +36,12 @@ def frame(output: str | PathLike[str]) -> pl.DataFrame:
 
     from chatsquash.report.where import SCHEMA
 
-    path = Path(fspath(output), *SESSIONS.split("/"))
+    folder = Folder(Path(fspath(output)))
+    path = folder.path / SESSIONS
     frames = [pl.DataFrame(schema=SCHEMA)]
     rows: list[dict[str, object]] = []
     try:
-        with path.open("rb") as file:
+        with closing(folder), folder.reading(SESSIONS) as file:
             for line in file:
                 rows.append(row_of(jsonio.loads(line)))
                 if len(rows) == _BATCH:
@@ -47,6 +50,8 @@ def frame(output: str | PathLike[str]) -> pl.DataFrame:
         return pl.concat([*frames, _framed(rows, SCHEMA)])
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no session table: name a folder that chatsquash convert wrote") from None
+    except OSError as problem:
+        raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     except (ValueError, TypeError, AttributeError, RecursionError, OverflowError, pl.exceptions.PolarsError) as problem:
         raise UsageError(f"{path}: no session table of this version of chatsquash: {problem}") from None
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
-from chatsquash.records.datasets import Row, files, rows
+from chatsquash.folder import Folder
+from chatsquash.outcome import Place
+from chatsquash.records.datasets import Row, rows
+from chatsquash.records.places import read
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
+from chatsquash.report.reading import damaged, lines
 from chatsquash.report.session_table import SESSIONS
 from chatsquash.text import escaped, printable, quoted
 
 _NAMED = 5
 """Sessions that an error names."""
+_TYPES = {"session": str, "file": str | None, "row": int | None, "offset": int | None}
+"""What of the session table leads to a record."""
 
 
 class Shown(NamedTuple):
@@ -53,54 +60,42 @@ def show(dataset: str, which: str) -> Shown:
     A session is named by its id or how that begins, or a record by its place, ``FILE:ROW``.  Raises ``UsageError``
     where there is none, where several sessions begin so, and where the row is no record.
     """
-    table = list(_table(dataset))
-    found = [line for line in table if which in (line["session"], f"{line['file']}:{line['row']}")]
-    if not found and which.isascii() and which.isdigit():
-        row = _numbered(dataset, int(which))
-        place = row.file.relative_to(dataset).as_posix() if row.file != Path(dataset) else ""
-        return _shown(row, [line for line in table if (line["file"], line["row"]) == (place, row.number)])
-    found = found or [line for line in table if line["session"].startswith(which)]
-    if not found:
-        hint = "its records are named by number, FILE:ROW or the id of the session"
-        raise UsageError(f"{dataset}: there is no record {quoted(which)}; {hint}")
-    if len({line["session"] for line in found}) > 1:
-        ids = ", ".join(quoted(line["session"]) for line in found[:_NAMED])
-        raise UsageError(f"{dataset}: several sessions begin with {quoted(which)}: {ids}; give more of the id")
-    written = [line for line in found if line["row"] is not None]
-    if not written:
-        why = found[0]["left_out"] or found[0]["filtered"]
-        raise UsageError(f"{dataset}: session {quoted(found[0]['session'])} has no record ({why})")
-    return _shown(_placed(dataset, written[0]), written)
+    with closing(Folder(Path(dataset))) as folder:
+        found = list(_table(folder, lambda line: which in (line["session"], f"{line['file']}:{line['row']}")))
+        if not found and which.isascii() and which.isdigit():
+            row = _numbered(dataset, int(which))
+            place = row.file.relative_to(dataset).as_posix() if row.file != Path(dataset) else ""
+            return _shown(row, list(_table(folder, lambda line: (line["file"], line["row"]) == (place, row.number))))
+        found = found or list(_table(folder, lambda line: line["session"].startswith(which)))
+        if not found:
+            hint = "its records are named by number, FILE:ROW or the id of the session"
+            raise UsageError(f"{dataset}: there is no record {quoted(which)}; {hint}")
+        if len({line["session"] for line in found}) > 1:
+            ids = ", ".join(quoted(line["session"]) for line in found[:_NAMED])
+            raise UsageError(f"{dataset}: several sessions begin with {quoted(which)}: {ids}; give more of the id")
+        written = [line for line in found if None not in (line["file"], line["row"])]
+        if not written:
+            why = found[0]["left_out"] or found[0]["filtered"]
+            raise UsageError(f"{dataset}: session {quoted(found[0]['session'])} has no record ({why})")
+        stands = Place(written[0]["file"], written[0]["row"], written[0]["offset"])
+        return _shown(Row(Path(dataset, stands.file), stands.row, read(folder, stands)), written)
 
 
-def _table(dataset: str) -> Iterator[dict[str, Any]]:
-    """The lines of the session table; none of a dataset without it."""
-    path = Path(dataset, *SESSIONS.split("/"))
-    if not path.is_file():
+def _table(folder: Folder, is_wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
+    """The lines of the session table that are wanted, of which it may have very many; none where there is no table."""
+    if folder.status(SESSIONS) is None:
         return
-    for line in path.read_bytes().splitlines():
-        try:
-            told = jsonio.loads(line)
-            if isinstance(told["session"], str) and {"file", "row", "left_out", "filtered"} <= told.keys():
-                yield told
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise UsageError(f"{path}: no session table of this version of chatsquash") from None
+    for line in lines(folder, SESSIONS, *_TYPES, "left_out", "filtered"):
+        if any(not isinstance(line[name], kind) for name, kind in _TYPES.items()):
+            raise damaged(folder, SESSIONS)
+        if is_wanted(line):
+            yield line
 
 
 def _numbered(dataset: str, number: int) -> Row:
     row = next(islice(rows(dataset), number - 1, None), None) if number else None
     if row is None:
         raise UsageError(f"{dataset}: there is no record {number}; it has {sum(1 for _ in rows(dataset)):,}")
-    return row
-
-
-def _placed(dataset: str, line: dict[str, Any]) -> Row:
-    """The row that the session table names."""
-    inside = (file for file in files(dataset) if file.relative_to(dataset).as_posix() == line["file"])
-    of_file = (row for file in inside for row in rows(str(file)))
-    row = next((row for row in of_file if row.number == line["row"]), None)
-    if row is None:
-        raise UsageError(f"{dataset}: {line['file']}:{line['row']} is not there; chatsquash verify says what changed")
     return row
 
 

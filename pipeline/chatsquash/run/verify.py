@@ -113,16 +113,22 @@ def _verified(out: Place, *, logs: bool, known: Known | None) -> Verified:
 def manifest(out: Place) -> dict[str, Json]:
     """What ``run.json`` says; raises ``UsageError`` where it cannot be read."""
     try:
-        run = orjson.loads(out.folder.read(RUN))
-    except OSError as problem:
-        is_unfinished = isinstance(problem, FileNotFoundError) and out.folder.status(OURS)
-        why = "no run was finished there" if is_unfinished else problem.strerror
-        raise UsageError(f"{out / RUN}: cannot be read, {why}: convert again, or name another folder") from None
+        run = orjson.loads(run_text(out))
     except ValueError:
         raise UsageError(f"{out / RUN}: is no JSON: convert again") from None
     if not isinstance(run, dict):
         raise UsageError(f"{out / RUN}: is no object: convert again")
     return run
+
+
+def run_text(out: Place) -> bytes:
+    """The text of ``run.json``; raises ``UsageError`` where it cannot be read."""
+    try:
+        return out.folder.read(RUN)
+    except OSError as problem:
+        is_unfinished = isinstance(problem, FileNotFoundError) and out.folder.status(OURS)
+        why = "no run was finished there" if is_unfinished else problem.strerror
+        raise UsageError(f"{out / RUN}: cannot be read, {why}: convert again, or name another folder") from None
 
 
 def differences(out: Place, told: dict[str, Json]) -> Iterator[str]:

@@ -12,12 +12,13 @@ from chatsquash import chat
 from chatsquash.formats.parts import image_type
 from chatsquash.html.pairs import answers
 from chatsquash.model import Json
+from chatsquash.outcome import Place
 from chatsquash.records import media
 from chatsquash.records.datasets import PARQUET
+from chatsquash.records.places import image_file, images
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.records.said import parts
 from chatsquash.view.needle import Needle
-from chatsquash.view.records import Place, image_file, images
 from chatsquash.view.result import Result
 
 WINDOW = 50

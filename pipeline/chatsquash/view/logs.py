@@ -120,7 +120,7 @@ class Logs:
 
         row = self._result.sessions.row(at, named=True)
         found = _named(row["log"])
-        told = {each.xxh3_128 for each in self._result.inputs(found)}
+        told = {each.xxh3_128 for each in self._result.inputs([found])[found]}
         work = partial(_looked, Converter(self._options), told)
         same = (
             looked for looked in each_session([found], self._options, work) if looked.outcome.session == row["session"]

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
-from chatsquash.records.datasets import is_dataset, rows_whole
+from chatsquash.records.datasets import is_dataset
+from chatsquash.records.places import rows
 from chatsquash.view.result import Result
 from chatsquash.write.shards import PAIRS
 
@@ -43,6 +44,5 @@ def pair(result: Result, number: int) -> Pair | None:
 
 def _rows(result: Result) -> Any:
     for name in files(result):
-        result.folder.reading(name).close()  # no link leads elsewhere
-        for row in rows_whole(str(result.path / name)):
+        for row in rows(result.folder, name, None):
             yield name, row

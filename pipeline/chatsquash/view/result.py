@@ -8,21 +8,21 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import msgspec
-from xxhash import xxh3_64
-
-from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.errors import ChatsquashError
 from chatsquash.folder import Folder
+from chatsquash.outcome import Place
+from chatsquash.records.places import Records
+from chatsquash.report.files.findings import FINDINGS
+from chatsquash.report.reading import Lines
 from chatsquash.report.session_table import SESSIONS
+from chatsquash.run.result import ResultFolder
 from chatsquash.text import escaped
-from chatsquash.view.records import Place, Records
-from chatsquash.view.reports import FINDINGS, Lines
+from chatsquash.write.commit import RUN
 
 if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
-RUN = "run.json"
 _FACETS = 500
 """Values of a column that can be chosen."""
 _FINDINGS = 1_000
@@ -33,53 +33,17 @@ class ReplacedError(ChatsquashError):
     """Another run wrote to the folder since it was opened."""
 
 
-class _File(msgspec.Struct):
-    path: str
-    size: int = 0
-
-
-class Input(msgspec.Struct):
-    """A log as ``run.json`` has it."""
-
-    path: str
-    size: int
-    xxh3_128: str = ""
-    path_digest: str = ""
-
-
-class _Manifest(msgspec.Struct):
-    chatsquash_version: str
-    options: dict[str, Any]
-    outputs: list[_File]
-
-
-class _Inputs(msgspec.Struct):
-    inputs: list[Input]
-
-
-class Result:
+class Result(ResultFolder):
     """A result: its sessions and findings in small, its records where they stand."""
 
     def __init__(self, path: Path, title: str = "") -> None:
         """``title`` is what is shown, in words.  Raises ``UsageError`` for a folder that holds no result."""
         self.path = path
         self.title = title or escaped(str(path))
-        self.folder = Folder(path)
         self._lock = Lock()
         self._read: dict[str, object] = {}
         self.identity = identity(path)
-        try:
-            data = self.folder.read(RUN)
-            manifest = msgspec.json.decode(data, type=_Manifest)
-        except FileNotFoundError:
-            raise UsageError(f"{path / RUN}: is not there: a run writes it at its end") from None
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise UsageError(f"{path / RUN}: is none of this version of chatsquash") from None
-        self.tag = xxh3_64(data).hexdigest()
-        """Tells this result from those that other runs write there."""
-        self.options = manifest.options
-        self.version = manifest.chatsquash_version
-        self.outputs = {file.path: file.size for file in manifest.outputs}
+        super().__init__(Folder(path))
         self.records = Records(self.folder)
 
     def is_replaced(self) -> bool:
@@ -127,14 +91,6 @@ class Result:
         columns["finding"] = self.findings["code"]
         return {name: table.most_frequent(column, _FACETS) for name, column in columns.items()}
 
-    def inputs(self, path: str) -> list[Input]:
-        """What ``run.json`` tells of a log."""
-        try:
-            told = msgspec.json.decode(self.folder.read(RUN), type=_Inputs)
-        except (OSError, msgspec.MsgspecError):
-            return []
-        return [each for each in told.inputs if each.path == path]
-
     def findings_of(self, key: int) -> list[dict[str, Any]]:
         """The findings of a session, in their order, at most so many as people read."""
         frame = self.findings
@@ -156,8 +112,3 @@ def identity(path: Path) -> tuple[int, ...] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def is_result(path: Path) -> bool:
-    """Whether a folder holds what a conversion wrote."""
-    return (path / RUN).is_file() and (path / SESSIONS).is_file()

@@ -9,10 +9,10 @@ from typing import BinaryIO, NamedTuple
 
 from chatsquash.errors import UsageError
 from chatsquash.records.datasets import PARQUET, is_dataset, rows
+from chatsquash.records.places import LONGEST, opened
 from chatsquash.records.reading import NotARecordError, native, parsed, record
 from chatsquash.records.said import parts
 from chatsquash.view.needle import Needle
-from chatsquash.view.records import LONGEST, opened
 from chatsquash.view.result import Result
 from chatsquash.write.shards import PAIRS
 

@@ -77,7 +77,7 @@ def _title(given: tuple[str, ...], path: Path) -> str:
 @contextmanager
 def _result(given: tuple[str, ...], watch: Watch | None) -> Iterator[Path]:
     """The folder to show: the one that is given, or a private one with what logs come to, which goes at the end."""
-    from chatsquash.view.result import is_result
+    from chatsquash.run.result import is_result
 
     path = Path(given[0])
     if len(given) == 1 and is_result(path):

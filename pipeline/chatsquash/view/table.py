@@ -9,8 +9,8 @@ import polars as pl
 
 from chatsquash.errors import UsageError
 from chatsquash.folder import Folder
+from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.session_table import SESSIONS
-from chatsquash.view.reports import FINDINGS
 
 WRITTEN = "written"
 """The outcome of a session whose record is there."""

@@ -45,8 +45,6 @@ class Shown:
     chosen: Sequence[str]
     """Why it is worth that."""
     held: StoredRecord | None
-    problem: str = ""
-    """Why its record cannot be shown."""
     findings: Sequence[dict[str, Any]] = ()
     count: int = 0
     """How many findings it has."""

@@ -99,7 +99,7 @@ def _conversation(number: int, shown: Shown, most: int) -> Iterator[Html]:
     yield tag("h4", "Conversation")
     if shown.held is None:
         facts = shown.facts
-        why = shown.problem or f"There is no record: {facts.get('filtered') or facts.get('left_out') or 'left out'}."
+        why = f"There is no record: {facts.get('filtered') or facts.get('left_out') or 'left out'}."
         yield tag("p", why, class_="quiet")
         return
     named = tools(shown.held)

@@ -42,11 +42,13 @@ def chosen(table: pl.DataFrame, secrets: Counter[Key]) -> list[Picked]:
     import polars as pl
 
     found = Counter({f"{log}\n{session}": count for (log, session), count in secrets.items()})
-    names = pl.concat_str(["log", "session"], separator="\n")
-    rows = table.with_columns(names.alias("key")).unique("key", keep="first", maintain_order=True).with_row_index("at")
     counts = pl.DataFrame(
         {"key": list(found), "secrets": list(found.values())}, schema={"key": pl.String, "secrets": pl.Int64}
     )
+    key = pl.concat_str(["log", "session"], separator="\n").alias("key")
+    # Of all rows only what they are chosen by, since the other columns take most of the memory.
+    rows = table.select(key, "replies_lost", "findings_error", "characters").with_row_index("row_of_table")
+    rows = rows.unique("key", keep="first", maintain_order=True).with_row_index("at")
     rows = rows.join(counts, on="key", how="left", maintain_order="left")
     ranked = {
         name: rows.filter(pl.col(name) > 0).sort(name, "at", descending=[True, False]).head(MOST)["at"].to_list()
@@ -59,8 +61,9 @@ def chosen(table: pl.DataFrame, secrets: Counter[Key]) -> list[Picked]:
     chance = sorted(rest, key=lambda at: (xxh3_64_intdigest(digests[at].encode("utf-8", "replace"), _SEED), at))[
         :BY_CHANCE
     ]
-    taken = rows[[*picked, *chance]].to_dicts()
-    return [Picked(each, [*_why(each, longest, at >= len(picked))]) for at, each in enumerate(taken)]
+    taken = rows[[*picked, *chance]]
+    facts = table[taken["row_of_table"]].with_columns(taken["at"], taken["secrets"]).to_dicts()
+    return [Picked(each, [*_why(each, longest, at >= len(picked))]) for at, each in enumerate(facts)]
 
 
 def _in_turns(lists: list[list[int]]) -> Iterator[int]:

@@ -17,7 +17,7 @@ from chatsquash.report.page.data import Entries
 from chatsquash.run.described import as_described
 from chatsquash.run.inspect import inspect_as_json
 from chatsquash.run.page.choose import Key
-from chatsquash.run.page.result import Result
+from chatsquash.run.result import Input, ResultFolder
 from chatsquash.run.verify_logs import spelled
 from chatsquash.urls import is_remote
 
@@ -33,17 +33,17 @@ _ROLES = ("system", "user", "tool", "function", "A", "Ac", "At", "Act")
 _ASK = "chatsquash inspect shows them"
 
 
-def entries(result: Result, keys: Iterable[Key]) -> dict[Key, Entries]:
+def entries(result: ResultFolder, keys: Iterable[Key]) -> dict[Key, Entries]:
     """The entries of sessions; of those that cannot be told, why."""
     by_log: dict[str, list[str]] = defaultdict(list)
     for log, session in keys:
         by_log[log].append(session)
     traced, reasons = _traced(result, set(by_log)), _reasons(result, set(by_log))
-    asked = Options(**as_described(result.run["options"], _READING), anonymize=False)
-    left = _ALL
+    asked = Options(**as_described(result.options, _READING), anonymize=False)
+    inputs, left = result.inputs(by_log), _ALL
     found: dict[Key, Entries] = {}
     for log, sessions in by_log.items():
-        path, size, why = _readable(result, log, left)
+        path, size, why = _readable(log, inputs[log], left)
         told: dict[str, list[dict[str, Any]]] = {}
         if path:
             left -= size
@@ -55,12 +55,11 @@ def entries(result: Result, keys: Iterable[Key]) -> dict[Key, Entries]:
     return found
 
 
-def _readable(result: Result, log: str, left: int) -> tuple[str, int, str]:
+def _readable(log: str, inputs: list[Input], left: int) -> tuple[str, int, str]:
     """The path of a log that can be read, and its bytes; empty where it cannot, and why."""
-    inputs = [each for each in result.run["inputs"] if each.get("path") == log]
     if is_remote(log):
         return "", 0, f"The log is in a store: {_ASK}."
-    if not inputs or any(each.get("path_digest") for each in inputs):
+    if not inputs or any(each.path_digest for each in inputs):
         return "", 0, f"The run does not tell the path of the log: {_ASK}."
     path = Path(spelled(log))
     if not path.is_file():
@@ -68,7 +67,7 @@ def _readable(result: Result, log: str, left: int) -> tuple[str, int, str]:
     size = path.stat().st_size
     if size > min(left, _LARGEST):
         return "", 0, f"The log is large: {_ASK}."
-    if len(inputs) == 1 and inputs[0]["xxh3_128"] not in ("", xxh3_128(path.read_bytes()).hexdigest()):
+    if len(inputs) == 1 and inputs[0].xxh3_128 not in ("", xxh3_128(path.read_bytes()).hexdigest()):
         return "", 0, "The log is not what it was when it was converted."
     return str(path), size, ""
 
@@ -110,7 +109,7 @@ def _kept(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*others[:_OTHERS], *last]
 
 
-def _traced(result: Result, logs: set[str]) -> dict[tuple[str, int], str]:
+def _traced(result: ResultFolder, logs: set[str]) -> dict[tuple[str, int], str]:
     """What became of the replies of logs, where that was traced."""
     return {
         (each["file"], each["line"]): " ".join(filter(None, (each["status"], each["why"])))
@@ -119,7 +118,7 @@ def _traced(result: Result, logs: set[str]) -> dict[tuple[str, int], str]:
     }
 
 
-def _reasons(result: Result, logs: set[str]) -> dict[tuple[str, int], str]:
+def _reasons(result: ResultFolder, logs: set[str]) -> dict[tuple[str, int], str]:
     """Why lines of logs could not be read."""
     return {
         (each["file"], each["line"]): each["reason"]

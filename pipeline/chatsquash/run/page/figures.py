@@ -10,8 +10,9 @@ from chatsquash.report.files.redactions import REDACTIONS
 from chatsquash.report.files.tool_usage import TOOLS
 from chatsquash.report.page.charts import Bar, Chart
 from chatsquash.report.page.data import Figure
+from chatsquash.report.reading import damaged
 from chatsquash.run.page import bins
-from chatsquash.run.page.result import Result
+from chatsquash.run.result import ResultFolder
 from chatsquash.text import counted
 
 if TYPE_CHECKING:
@@ -32,22 +33,22 @@ class _Tool(NamedTuple):
     unanswered: int
 
 
-def title(result: Result, table: pl.DataFrame) -> str:
+def title(result: ResultFolder, table: pl.DataFrame) -> str:
     """What tells the pages of several results apart."""
     days = _days(table)
     between = f", {min(days)} to {max(days)}" if days else ""
-    return f"chatsquash report: {counted(result.run['counts']['sessions']['seen'], 'session')}{between}"
+    return f"chatsquash report: {counted(result.counts['sessions']['seen'], 'session')}{between}"
 
 
-def figures(result: Result, table: pl.DataFrame) -> Iterator[Figure]:
+def figures(result: ResultFolder, table: pl.DataFrame) -> Iterator[Figure]:
     """The sums of the run."""
-    counts = result.run["counts"]
+    counts = result.counts
     sessions, replies = counts["sessions"], counts["replies"]
     aside = {
         name: _total(sessions[name]) for name in ("left_out", "filtered", "duplicates", "joined") if name in sessions
     }
     yield Figure("sessions seen", _number(sessions["seen"]), _sum({"with a record": sessions["written"], **aside}))
-    yield Figure("records", _number(counts["conversations"]["written"]), counted(len(_files(result)), "file"))
+    yield Figure("records", _number(counts["conversations"]["written"]), counted(len(result.record_files), "file"))
     lines = {name: count for name, count in counts["lines"].items() if name != "seen"}
     yield Figure("lines seen", _number(counts["lines"]["seen"]), _sum(lines))
     lost = _total(replies["lost"])
@@ -70,7 +71,7 @@ def figures(result: Result, table: pl.DataFrame) -> Iterator[Figure]:
     yield Figure("e-mail addresses replaced", _number(counts["addresses"]))
 
 
-def charts(result: Result, table: pl.DataFrame) -> Iterator[Chart]:
+def charts(result: ResultFolder, table: pl.DataFrame) -> Iterator[Chart]:
     """What the charts show; ``table`` has the characters of records, too."""
     yield _by_day(table)
     written = table.filter(table["file"].is_not_null())
@@ -110,9 +111,9 @@ def _spread(title: str, what: str, values: pl.Series, colour: str) -> Chart:
     return Chart(title, told[0].upper() + told[1:], {"records": colour}, bars, "records")
 
 
-def _tokens(result: Result, table: pl.DataFrame) -> Iterator[Chart]:
+def _tokens(result: ResultFolder, table: pl.DataFrame) -> Iterator[Chart]:
     known = table["tokens"].drop_nulls()
-    most = result.run["options"]["max_tokens"]
+    most = result.options.get("max_tokens")
     if known.is_empty():
         told = "No tokens were counted: convert with --tokenizer."
         yield Chart("Tokens per record", told, {}, [], "records")
@@ -127,12 +128,12 @@ def _tokens(result: Result, table: pl.DataFrame) -> Iterator[Chart]:
         yield Chart("Lengths against --max-tokens", told, parts, bars, "records")
 
 
-def _tools(result: Result) -> Chart:
+def _tools(result: ResultFolder) -> Chart:
     rows = result.rows(TOOLS, "tool", "calls", "failed", "unanswered")
     name = "Tools"
-    if TOOLS not in result.files:
+    if TOOLS not in result.outputs:
         return Chart(name, "The run counted no tools (--no-tool-report).", {}, [], "calls")
-    known = [_Tool(row["tool"], *(_int(result, row[name]) for name in _Tool._fields[1:])) for row in rows]
+    known = [_Tool(row["tool"], *(_int(result, TOOLS, row[name]) for name in _Tool._fields[1:])) for row in rows]
     known = sorted((each for each in known if each.calls), key=lambda each: (-each.calls, each.tool))
     calls, failed = sum(each.calls for each in known), sum(each.failed for each in known)
     if not known:
@@ -150,8 +151,8 @@ def _tools(result: Result) -> Chart:
     return Chart(name, told, parts, bars, "calls", lies=True)
 
 
-def _codes(result: Result) -> Chart:
-    told = result.run["counts"]["findings"]
+def _codes(result: ResultFolder) -> Chart:
+    told = result.counts["findings"]
     ranked = [
         Bar(code, severity, count)
         for severity in _SEVERITIES
@@ -164,8 +165,8 @@ def _codes(result: Result) -> Chart:
     return Chart("Findings by code", words, parts, ranked[:_CODES], "findings", lies=True)
 
 
-def _became(result: Result) -> Chart:
-    replies = result.run["counts"]["replies"]
+def _became(result: ResultFolder) -> Chart:
+    replies = result.counts["replies"]
     lost = sorted(replies["lost"].items(), key=lambda each: (-each[1], each[0]))
     bars = [
         Bar("in a record", "in a record", replies["carried"]),
@@ -179,12 +180,12 @@ def _became(result: Result) -> Chart:
     return Chart("What became of the logged replies", words, parts, bars, "replies", lies=True)
 
 
-def _kinds(result: Result) -> Chart:
+def _kinds(result: ResultFolder) -> Chart:
     counts: Counter[str] = Counter()
     for row in result.rows(REDACTIONS, "kind", "count"):
-        counts[row["kind"]] += _int(result, row["count"])
+        counts[row["kind"]] += _int(result, REDACTIONS, row["count"])
     bars = [Bar(kind, "found", count) for kind, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))]
-    words = _secrets(result.run["counts"]["secrets"])
+    words = _secrets(result.counts["secrets"])
     return Chart("Secrets and what else is private", words, {"found": "red"}, bars[:_KINDS], "found", lies=True)
 
 
@@ -194,14 +195,10 @@ def _secrets(told: dict[str, int]) -> str:
     return f"{told['found']:,} in {counted(told['records'], 'record')}, {told['replaced']:,} replaced."
 
 
-def _int(result: Result, value: str) -> int:
+def _int(result: ResultFolder, name: str, value: str) -> int:
     if not value.isdecimal() or not value.isascii():
-        raise result.damaged(TOOLS)
+        raise damaged(result.folder, name)
     return int(value)
-
-
-def _files(result: Result) -> list[str]:
-    return [name for name in result.files if not name.startswith(("reports/", "images/")) and name != "README.md"]
 
 
 def _days(table: pl.DataFrame) -> list[str]:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from chatsquash.report.files.findings import FINDINGS
+from chatsquash.report.reading import damaged
 from chatsquash.run.page.choose import Key
-from chatsquash.run.page.result import Result
+from chatsquash.run.result import ResultFolder
 
 MOST = 1500
 """Findings that the page may hold."""
@@ -21,7 +22,7 @@ _SECRETS = "secret-found"
 class Findings:
     """The findings of a result."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: ResultFolder) -> None:
         self._result = result
         self.codes: Counter[tuple[str, str]] = Counter()
         """How many there are by severity and code."""
@@ -41,7 +42,7 @@ class Findings:
                 or not isinstance(each["text"], str)
                 or not isinstance(each["code"], str)
             ):
-                raise self._result.damaged(FINDINGS)
+                raise damaged(self._result.folder, FINDINGS)
             yield each
 
     def _shown(self) -> list[dict[str, Any]]:

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from chatsquash.records.datasets import rows
+from chatsquash.records.places import rows
 from chatsquash.records.reading import NotARecordError, parsed, record
-from chatsquash.run.page.result import Result
+from chatsquash.report.reading import damaged
+from chatsquash.run.result import ResultFolder
 from chatsquash.templates.counting import texts
 
 if TYPE_CHECKING:
     import polars as pl
 
+Observer = Callable[[int, int], None]
+"""Told how many bytes more are read, and the bytes of all files."""
 
-def lengths(result: Result) -> pl.DataFrame:
+
+def lengths(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame:
     """Of each record its file, its row and its characters, as ``chatsquash stats`` counts them."""
     import polars as pl
 
-    found: list[tuple[str, int, int]] = []
-    if result.run["counts"]["conversations"]["written"]:
-        for row in rows(str(result.path)):
-            file = row.file.relative_to(result.path).as_posix()
+    schema = {"row": pl.Int64, "characters": pl.Int64}
+    total = sum(result.record_files.values())
+    frames = [pl.DataFrame(schema={"file": pl.String, **schema})]
+    for name, size in result.record_files.items():
+        done = 0
+        found: list[tuple[int, int]] = []
+        for row in rows(result.folder, name):
             try:
                 characters = sum(map(len, texts(record(parsed(row.data)))))
             except NotARecordError:
-                raise result.damaged(file) from None
-            found.append((file, row.number, characters))
-    schema = {"file": pl.String, "row": pl.Int64, "characters": pl.Int64}
-    return pl.DataFrame(found, schema=schema, orient="row")
+                raise damaged(result.folder, name) from None
+            found.append((row.number, characters))
+            if observe:
+                more = min(size - done, len(row.data) + 1)  # what is compressed has more than its file
+                done += more
+                observe(more, total)
+        of_file = pl.DataFrame(found, schema=schema, orient="row")
+        frames.append(of_file.select(pl.lit(name).alias("file"), *schema))
+    return pl.concat(frames)

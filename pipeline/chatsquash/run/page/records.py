@@ -1,4 +1,4 @@
-"""The records of sessions: of lines by their offset, of other files by one pass."""
+"""The records of sessions, read from where they stand, with the sizes of their images."""
 
 from __future__ import annotations
 
@@ -6,62 +6,50 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from chatsquash.html.markup import Html, tag
 from chatsquash.html.record import medium, size
 from chatsquash.model import Json
-from chatsquash.records.datasets import rows
+from chatsquash.outcome import Place
 from chatsquash.records.media import FOLDER
+from chatsquash.records.places import read_all
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
-from chatsquash.run.page.result import Result
+from chatsquash.report.reading import damaged
+from chatsquash.run.result import ResultFolder
 
-_PLAIN = ".jsonl"
 _IMAGE = re.compile(rf"{FOLDER}/[A-Za-z0-9]+\.[a-z]+")
 
 
-class Read(NamedTuple):
-    """A record, or why it cannot be shown."""
-
-    held: StoredRecord | None
-    problem: str = ""
-
-
-def records(result: Result, places: Iterable[dict[str, Any]]) -> dict[str, Read]:
-    """The records at places of the session table, by ``FILE:ROW``."""
-    found: dict[str, Read] = {}
-    by_file: dict[str, set[int]] = defaultdict(set)
+def records(result: ResultFolder, places: Iterable[dict[str, Any]]) -> dict[Place, StoredRecord]:
+    """The records at places of the session table; raises ``UsageError`` where one does not stand there."""
+    by_file: dict[str, list[Place]] = defaultdict(list)
     for facts in places:
-        if facts["file"] is None:
-            continue
-        if facts["file"].endswith(_PLAIN) and facts["offset"] is not None:
-            found[f"{facts['file']}:{facts['row']}"] = _read(result, _line(result, facts))
-        else:
-            by_file[facts["file"]].add(facts["row"])
-    for file, wanted in by_file.items():
-        for row in rows(str(result.path / file)):
-            if row.number in wanted:
-                found[f"{file}:{row.number}"] = _read(result, row.data)
-    return found
+        if (place := place_of(facts)) is not None:
+            by_file[place.file].append(place)
+    return {
+        place: _read(result, place, data)
+        for name, of_file in by_file.items()
+        for place, data in read_all(result.folder, name, of_file)
+    }
 
 
-def _line(result: Result, facts: dict[str, Any]) -> bytes:
-    with result.folder.reading(facts["file"]) as file:
-        file.seek(facts["offset"])
-        return file.readline()
+def place_of(facts: dict[str, Any]) -> Place | None:
+    """Where the record of a line of the session table stands; ``None`` for one without."""
+    return None if facts["file"] is None else Place(facts["file"], facts["row"], facts["offset"])
 
 
-def _read(result: Result, data: bytes) -> Read:
+def _read(result: ResultFolder, place: Place, data: bytes) -> StoredRecord:
     try:
         value = parsed(data)
         held = record(value)
-        _with_sizes(result, value, held)
-        return Read(native(held))
-    except NotARecordError as problem:
-        return Read(None, f"The record cannot be read ({problem}): chatsquash verify says what changed.")
+    except NotARecordError:
+        raise damaged(result.folder, place.file) from None
+    _with_sizes(result, value, held)
+    return native(held)
 
 
-def _with_sizes(result: Result, value: Json, held: StoredRecord) -> None:
+def _with_sizes(result: ResultFolder, value: Json, held: StoredRecord) -> None:
     """Put sizes into the parts that stand for images in files of their own."""
     images = value.get("images")
     if not isinstance(images, list):
@@ -77,7 +65,7 @@ def _with_sizes(result: Result, value: Json, held: StoredRecord) -> None:
 _SIZE = "size of the file"
 
 
-def _size_of(result: Result, images: list[Json], at: int) -> int | None:
+def _size_of(result: ResultFolder, images: list[Json], at: int) -> int | None:
     name = images[at] if at < len(images) else None
     if not isinstance(name, str) or not _IMAGE.fullmatch(name):
         return None

@@ -8,25 +8,22 @@ from chatsquash.report.page.data import Shown
 from chatsquash.run.page.choose import Picked
 from chatsquash.run.page.entries import entries
 from chatsquash.run.page.findings import Findings
-from chatsquash.run.page.records import Read, records, sized
-from chatsquash.run.page.result import Result
-
-_NONE = Read(None)
+from chatsquash.run.page.records import place_of, records, sized
+from chatsquash.run.result import ResultFolder
 
 
-def sessions(result: Result, picked: list[Picked], found: Findings) -> Iterator[Shown]:
+def sessions(result: ResultFolder, picked: list[Picked], found: Findings) -> Iterator[Shown]:
     """What the page shows of the sessions that were chosen."""
     keys = [each.key for each in picked]
     held = records(result, [each.facts for each in picked])
-    told, counts = found.of(set(keys), set(held))
+    told, counts = found.of(set(keys), set(map(str, held)))
     logged = entries(result, keys)
     for each in picked:
-        read = held.get(f"{each.facts['file']}:{each.facts['row']}", _NONE)
+        place = place_of(each.facts)
         yield Shown(
             facts=each.facts,
             chosen=each.why,
-            held=read.held,
-            problem=read.problem,
+            held=held[place] if place else None,
             findings=told.get(each.key, []),
             count=counts[each.key],
             entries=logged[each.key],

@@ -6,8 +6,11 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.errors import UsageError
+from chatsquash.outcome import Place
+from chatsquash.records import places
 from chatsquash.records.datasets import rows
-from chatsquash.view.records import Place, Records
+from chatsquash.records.places import Records
+from chatsquash.sources.compression import Expanded
 from chatsquash.view.result import Result
 from tests.conftest import log_line, user, write_log
 
@@ -82,37 +85,45 @@ def test_what_does_not_stand_there_is_an_error(out, here, place, why):
         out.records.read(place)
 
 
-def test_no_link_leads_out_of_the_folder(out, here):
-    (here / "secret.jsonl").write_text('{"messages": []}\n')
-    (here / "out/linked.jsonl").symlink_to(here / "secret.jsonl")
+@pytest.mark.parametrize("name", ["linked.jsonl", "linked.jsonl.gz", "linked.parquet"])
+def test_no_link_leads_out_of_the_folder(out, here, name):
+    (here / "secret").write_text('{"messages": []}\n')
+    (here / "out" / name).symlink_to(here / "secret")
     with pytest.raises(UsageError, match="cannot be read"):
-        out.records.read(Place("linked.jsonl", 1, 0))
+        out.records.read(Place(name, 1, 0))
+    with pytest.raises(UsageError, match="cannot be read"):
+        list(places.rows(out.folder, name))
+
+
+@pytest.mark.parametrize("given", FORMATS.values(), ids=FORMATS)
+def test_the_rows_of_a_file_are_those_that_its_path_leads_to(logs, here, given):
+    convert(logs, here / "out", options(given))
+    result = Result(here / "out")
+    assert result.record_files
+    for name, size in result.record_files.items():
+        assert list(places.rows(result.folder, name)) == list(rows(str(here / "out" / name)))
+        assert size == (here / "out" / name).stat().st_size
+
+
+@pytest.mark.parametrize("packing", ["jsonl", "jsonl.gz", "parquet"])
+def test_records_of_a_file_come_in_its_order_and_it_is_expanded_once(logs, here, packing, monkeypatch):
+    convert(logs, here / "out", options({"format": packing, "preset": "hf"}))
+    result = Result(here / "out")
+    (name,) = result.record_files
+    wanted = [result.place(at) for at in (25, 3, 4, 17)]
+    expected = {place: result.records.read(place) for place in wanted}
+    begun = []
+    begin = Expanded._restart
+    monkeypatch.setattr(Expanded, "_restart", lambda self: (begun.append(1), begin(self)))
+    found = list(places.read_all(result.folder, name, wanted))
+    assert [place.row for place, _ in found] == sorted(place.row for place in wanted)
+    assert dict(found) == expected
+    assert len(begun) == (packing == "jsonl.gz")
 
 
 def test_only_the_last_records_stay_in_memory(out, monkeypatch):
-    monkeypatch.setattr("chatsquash.view.records._KEPT", 40_000)
+    monkeypatch.setattr("chatsquash.records.places._KEPT", 40_000)
     records = Records(out.folder)
     for at in range(out.sessions.height):
         records.read(out.place(at))
     assert 0 < sum(map(len, records._last.values())) <= 40_000
-
-
-def test_a_folder_without_a_result_is_an_error(here):
-    (here / "empty").mkdir()
-    with pytest.raises(UsageError, match=r"run\.json: is not there"):
-        Result(here / "empty")
-
-
-@pytest.mark.parametrize("table", ["{", '{"file": 1}\n', "[]\n", '{"findings": 3}\n'])
-def test_a_table_that_is_none_of_ours_is_an_error_and_no_crash(out, here, table):
-    (here / "out/reports/sessions.jsonl").write_text(table)
-    result = Result(here / "out")
-    try:
-        height = result.sessions.height
-    except UsageError as problem:
-        height = 0
-        why = str(problem)
-    else:
-        why = "is none of this version of chatsquash"
-    assert "is none of this version of chatsquash" in why
-    assert all(result.place(at) is None for at in range(height))

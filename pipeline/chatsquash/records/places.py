@@ -1,0 +1,151 @@
+"""Records of an output folder, read from where its session table says that they stand; no link is followed.
+
+A line is found by its byte, one in a compressed file by expanding all before it, a row of Parquet by its row group.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from operator import attrgetter
+from threading import Lock
+from typing import Any, BinaryIO
+
+from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
+from chatsquash.outcome import Place
+from chatsquash.records import media
+from chatsquash.records.datasets import COLUMNS, PARQUET, UNBOUNDED, Row, is_dataset, lines_of, parquet_rows, row_text
+from chatsquash.sources.compression import HEAD, KINDS, Expanded, recognise
+
+LONGEST = 256 << 20
+"""Bytes of a record that are read."""
+_CHUNK = 1 << 16
+_KEPT = 16 << 20
+"""Bytes of records that stay in memory, since a page asks for its record more than once."""
+_CHANGED = "chatsquash verify says what changed"
+
+
+class Records:
+    """The records of a result; those that were read last stay in memory."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._lock = Lock()
+        self._last: OrderedDict[Place, bytes] = OrderedDict()
+
+    def read(self, place: Place) -> bytes:
+        """The JSON of a record; raises ``UsageError`` where it does not stand there."""
+        with self._lock:
+            if (data := self._last.get(place)) is not None:
+                self._last.move_to_end(place)
+                return data
+        data = read(self._folder, place)
+        with self._lock:
+            self._last[place] = data
+            while sum(map(len, self._last.values())) > _KEPT and len(self._last) > 1:
+                self._last.popitem(last=False)
+        return data
+
+
+def read(folder: Folder, place: Place) -> bytes:
+    """The JSON of a record; raises ``UsageError`` where it does not stand there."""
+    ((_, data),) = read_all(folder, place.file, [place])
+    return data
+
+
+def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tuple[Place, bytes]]:
+    """The JSON of records of one file, in their order there, so that it is expanded once; raises as ``read``."""
+    if not is_dataset(folder.path / name):
+        raise UsageError(f"{name}: is no file of records")
+    ordered = sorted(places, key=attrgetter("row"))
+    if _is_parquet(name):
+        yield from ((place, row_text(_cells(folder, place, COLUMNS))) for place in ordered)
+        return
+    with _told(name), io.BufferedReader(opened(folder, name), _CHUNK) as file:
+        for place in ordered:
+            yield place, _line(file, place)
+
+
+def rows(folder: Folder, name: str, columns: tuple[str, ...] | None = COLUMNS) -> Iterator[Row]:
+    """Every row of a file with these columns of Parquet, ``None``: all it holds; raises ``UsageError``."""
+    path = folder.path / name
+    with _told(name):
+        if _is_parquet(name):
+            with folder.reading(name) as source:
+                yield from parquet_rows(path, columns, source)
+        else:
+            with opened(folder, name) as file:
+                yield from lines_of(path, file)
+
+
+def opened(folder: Folder, name: str) -> io.FileIO:
+    """A file of records in a folder, unbuffered, expanded as it is read."""
+    file = io.FileIO(folder.open(name))
+    if not name.lower().endswith(tuple(KINDS)):
+        return file
+    kind = recognise(os.pread(file.fileno(), HEAD, 0))
+    if kind is None:
+        file.close()
+        raise UsageError(f"{name}: is not compressed, as its name says")
+    return Expanded(file, kind, UNBOUNDED)  # type: ignore[return-value]
+
+
+def images(folder: Folder, place: Place) -> list[bytes]:
+    """The images that stand beside a record in a Parquet file."""
+    cells = _cells(folder, place, (media.FOLDER,)).get(media.FOLDER)
+    held = cells if isinstance(cells, list) else []
+    return [each["bytes"] for each in held if isinstance(each, dict) and isinstance(each.get("bytes"), bytes)]
+
+
+def image_file(folder: Folder, name: str) -> bytes:
+    """An image that lies beside the records, as they name it; raises as ``read``."""
+    with _told(name):
+        return folder.read(name)
+
+
+def _is_parquet(name: str) -> bool:
+    return name.lower().endswith(PARQUET)
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """What the system says of a file, as the error that names it."""
+    try:
+        yield
+    except (OSError, ValueError, OverflowError) as problem:
+        why = getattr(problem, "strerror", None) or "it is no name of a file in it"
+        raise UsageError(f"{name}: cannot be read ({why})") from None
+
+
+def _line(file: BinaryIO, place: Place) -> bytes:
+    if place.offset is None or place.offset < 0:
+        raise UsageError(f"{place}: nothing says where the line begins")
+    file.seek(max(0, place.offset - 1))
+    if place.offset and file.read(1) != b"\n":
+        raise UsageError(f"{place}: no line begins there; {_CHANGED}")
+    line = file.readline(LONGEST + 1)
+    if not line:
+        raise UsageError(f"{place}: is not there; {_CHANGED}")
+    if len(line) > LONGEST:
+        raise UsageError(f"{place}: is longer than {LONGEST >> 20} MiB")
+    return line.removesuffix(b"\n")
+
+
+def _cells(folder: Folder, place: Place, wanted: tuple[str, ...]) -> dict[str, Any]:
+    """Some columns of a row of Parquet, of which polars reads its row group alone."""
+    import polars as pl
+
+    try:
+        with _told(place.file), folder.reading(place.file) as file:
+            frame = pl.scan_parquet(file)
+            names = [name for name in frame.collect_schema().names() if name in wanted]
+            found = frame.select(names).slice(max(0, place.row - 1), 1).collect() if names else pl.DataFrame()
+    except pl.exceptions.PolarsError as problem:
+        raise UsageError(f"{place.file}: cannot be read ({str(problem).splitlines()[0]})") from None
+    if names and not found.height:
+        raise UsageError(f"{place}: is not there; {_CHANGED}")
+    return found.row(0, named=True) if names else {}
