@@ -7,6 +7,20 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+WHY = {
+    "compacted": "a summary stands for it",
+    "branch": "it is on a branch, which --conversations all writes",
+    "subagent": "it is of a sub-agent, which --conversations all writes",
+    "side-request": "it answers a request of the client's own, which --conversations all may write",
+    "retry": "it broke off and was asked for again, or a later line logs it again",
+    "short-tail": "another conversation of the log is the record; --conversations main or all writes it",
+    "cut": "--unpaired cut or --too-long cut ends the record before it",
+    "filtered": "a filter left its record out",
+    "duplicate": "another record stands for its own, or the same words were sampled again",
+    "refused": "its record could not be written; a finding says why",
+}
+"""Why a reply is lost, in words."""
+
 
 class Stands(NamedTuple):
     """Where a reply stands in a record."""

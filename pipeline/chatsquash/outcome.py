@@ -361,6 +361,8 @@ class Outcome(Struct, frozen=True, array_like=True):
     """That of the log, or the agent that wrote it."""
     tokens: Tokens = Tokens()
     """Those of all exchanges of the session as they are logged, each response counted once."""
+    sampled: list[tuple[int, int | None, int | None]] = []
+    """Of an agent's file: what tells each of these responses from all others, and its tokens."""
     passed_over: int = 0
     """Texts of its records that nobody searches: media, signatures and ids of the protocol."""
     kept: list[bytes] = []

@@ -120,6 +120,28 @@ def test_history_that_a_resumed_session_copied_is_not_counted_twice(here):
     assert sum(row["usage"]["completion_tokens"] for row in rows if row["record"] == 1) == 10
 
 
+def test_history_that_was_copied_to_a_file_of_its_own_is_not_counted_twice(here):
+    said = [_said("m1", "00", 10, 4), _said("m2", "01", 20, 6)]
+    for name, lines in {"a": said[:1], "b": said, "c": [_said("m1", "02", 10, 4)]}.items():
+        write_log(here / f"logs/{name}.jsonl", _asked(name), *({**line, "sessionId": name} for line in lines))
+    convert("logs")
+    counts = {row["session"]: tuple(row["usage"].values()) for row in report("sessions.jsonl")}
+    assert counts == {"a": (10, 4), "b": (20, 6), "c": (10, 4)}  # of the last one only the id is the same
+
+
+def _asked(session):
+    return {"sessionId": session, "version": "2.1.0", "isSidechain": False, "cwd": "/x", "userType": "external",
+            "type": "user", "uuid": "u", "parentUuid": None, "timestamp": "2026-01-01T00:00:00Z",
+            "message": user("q")}  # fmt: skip
+
+
+def _said(name, minute, asked, said):
+    body = {"id": name, "model": "claude", "role": "assistant", "type": "message", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": name}], "usage": {"input_tokens": asked, "output_tokens": said}}  # fmt: skip
+    return {**_asked(""), "type": "assistant", "uuid": f"u{name}", "parentUuid": "u" if name == "m1" else "um1",
+            "timestamp": f"2026-01-01T00:{minute}:01Z", "message": body}  # fmt: skip
+
+
 @pytest.mark.parametrize("packing", [None, "jsonl", "jsonl.gz", "parquet"])
 def test_the_offset_is_where_the_line_begins(here, packing):
     convert(SAMPLES, "out", Options(format=packing, metadata=packing == "jsonl", shard_size=packing and 40_000))

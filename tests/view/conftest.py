@@ -37,6 +37,11 @@ class Reader:
         """A page of a session."""
         return self.get(f"/r/{self.viewer.tag}/s/{at}{path}", **query)
 
+    def named(self, at: int) -> str:
+        """The place of a record, as pages name it."""
+        row = self.result.sessions.row(at, named=True)
+        return f"{row['file']}:{row['row']}"
+
     def at(self, session: str) -> int:
         """The row of the session table of the first record of a session."""
         frame = self.result.sessions

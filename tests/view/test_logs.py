@@ -1,15 +1,20 @@
 """A record beside its log: entries, raw lines, requests, differences, the tree."""
 
 import json
+import re
+import shutil
+from pathlib import Path
 
 import pytest
 
 from chatsquash import Options, convert
 from chatsquash.view.difference import steps
+from chatsquash.view.logs import Looked
 from tests.conftest import assistant, log_line, user, write_log
 from tests.view import markup
 from tests.view.conftest import Reader
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "claude_code"
 QUIET = Options(anonymize=False)
 
 
@@ -43,8 +48,8 @@ def test_entries_say_when_how_large_and_what_became_of_them(branched):
         "superseded, 0 kept, 1 added (user), reply Ac ",
         "line 3, 17 B, bad-line, no JSON object",
         "selected, ",
-        "lost (branch)",
-        "message 1",
+        "its reply: branch, lost: it is on a branch, which --conversations all writes",
+        "its reply: in this record, message 1",
     ):
         assert text in page, text
 
@@ -105,7 +110,7 @@ def test_the_tree_says_which_path_is_the_record_and_what_the_other_one_is(branch
     page = said(branched.of(0, "/tree"))
     assert "2 conversations, 4 logged replies." in page
     assert "main: 3 replies, lines 1, 4-5, " in page
-    assert "branch: 1 reply, line 2, 2026-01-13 10:01:00. Not in the record: branch." in page
+    assert "branch: 1 reply, line 2, 2026-01-13 10:01:00; lost: it is on a branch, " in page
     html = branched.of(0, "/tree").text
     assert '/s/0/log/2">read it</a>' in html
     assert '<strong class="record">main</strong>' in html
@@ -114,10 +119,62 @@ def test_the_tree_says_which_path_is_the_record_and_what_the_other_one_is(branch
 
 def test_a_conversation_that_names_itself_as_parent_is_drawn_all_the_same():
     from chatsquash.logged import LoggedReply
-    from chatsquash.view.pages.tree import nodes
+    from chatsquash.outcome import Outcome
+    from chatsquash.view.pages.tree import Part, nodes
 
     replies = [LoggedReply(1, "main", "lost", "branch", "a", "b"), LoggedReply(2, "branch", "lost", "branch", "b", "a")]
-    assert [node.id for node in nodes(replies)] == ["a", "b"]
+    looked = Looked(None, Outcome("s", [], None, [], replies=replies), (), (), "", changed=False)
+    assert [node.id for node in nodes(Part(0, looked, {}))] == ["a", "b"]
+
+
+def test_with_all_conversations_each_path_leads_to_the_record_that_it_is(branched, here):
+    convert("logs", "all", Options(anonymize=False, conversations="all"))
+    reader = Reader(here / "all")
+    by_kind = {row["kind"]: row["at"] for row in reader.result.sessions.iter_rows(named=True)}
+    main, branch = by_kind["main"], by_kind["branch"]
+    page = said(reader.of(main, "/tree"))
+    assert (
+        "main: 3 replies, lines 1, 4-5, 2026-01-13 10:00:00 to 2026-01-13 10:03:00; in this record, message 1" in page
+    )
+    assert f"branch: 1 reply, line 2, 2026-01-13 10:01:00; in {reader.named(branch)}, message 3" in page
+    page = said(reader.of(branch, "/tree"))
+    assert f"main: 3 replies, lines 1, 4-5, 2026-01-13 10:00:00 to 2026-01-13 10:03:00; in {reader.named(main)}" in page
+    assert "branch: 1 reply, line 2, 2026-01-13 10:01:00; in this record, message 3" in page
+    assert f'/s/{branch}?m=3#m3">{reader.named(branch)}, message 3</a>' in reader.of(main, "/log").text
+
+
+def test_a_path_whose_record_stands_for_another_says_so(here):
+    for name, other in (("a", "two"), ("b", "three")):
+        lines = [log_line(text, reply=f"to {text}", session_id=name) for text in ("one", other)]
+        write_log(here / f"logs/{name}.jsonl", *lines)
+    convert("logs", "out", Options(anonymize=False, conversations="all", duplicates="exact"))
+    reader = Reader(here / "out")
+    page = said(reader.of(reader.at("b"), "/tree"))
+    assert "in a record that was left out, since another one stands for it" in page
+    assert "in this record, message 1" in page
+
+
+AGENTS = {
+    "a_compaction_and_what_went_before": ("main", "compacted"),
+    "a_sub_agent_in_a_folder_of_its_session": ("main", "subagent"),
+}
+
+
+@pytest.mark.parametrize("conversations", [None, "all"])
+@pytest.mark.parametrize(("case", "kinds"), AGENTS.items(), ids=AGENTS)
+def test_the_tree_of_an_agent_has_all_parts_and_files_of_the_session(here, case, kinds, conversations):
+    shutil.copytree(GOLDEN / case / "logs", here / "logs")
+    convert("logs", "out", Options(anonymize=False, conversations=conversations or Options().conversations))
+    reader = Reader(here / "out")
+    assert reader.result.sessions.height == 2
+    for at in range(2):
+        page = said(reader.of(at, "/tree"))
+        assert "2 conversations" in page
+        other = reader.named(1 - at)
+        for kind in kinds:
+            assert re.search(rf"{kind}: \d+ repl(y|ies), [^;]*; in (this record|{re.escape(other)})", page), page
+        assert page.count("in this record") == 1
+        assert f"/s/{1 - at}?m=" in reader.of(at, "/tree").text
 
 
 def test_every_session_of_the_samples_has_its_log_and_its_tree(sample_reader):

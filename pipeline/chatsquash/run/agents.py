@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
+from xxhash import xxh3_64_intdigest
 
 from chatsquash.entries.documents import LogDocument
 from chatsquash.entries.lineage import Place
@@ -118,9 +119,25 @@ def records(
 
 def tokens(document: LogDocument, log: Log) -> Tokens:
     """How many tokens the replies took that are told of, each counted where it was sampled."""
+    return total(Tokens(each.prompt_tokens, each.completion_tokens) for each in _own(document, log))
+
+
+def sampled(document: LogDocument, log: Log) -> list[tuple[int, int | None, int | None]]:
+    """What tells these replies from all others, as far as they have an id and a time, and their tokens."""
+    return [
+        (_digest(each.response_id, each.time), each.prompt_tokens, each.completion_tokens)
+        for each in _own(document, log)
+        if each.response_id is not None and each.time is not None
+    ]
+
+
+def _digest(response_id: str, time: int) -> int:
+    return xxh3_64_intdigest(f"{response_id}\n{time}".encode("utf-8", "surrogatepass"))
+
+
+def _own(document: LogDocument, log: Log) -> Iterator[Sampled]:
     told = document.places if log.part is None else [document.places[log.part]]
-    own = (place.origin.replies[number] for place in told for number in place.own)
-    return total(Tokens(each.prompt_tokens, each.completion_tokens) for each in own)
+    return (place.origin.replies[number] for place in told for number in place.own)
 
 
 def covered_by(part: Part, rows: list[LoggedReply], made: Record | Refused | None) -> Coverage:

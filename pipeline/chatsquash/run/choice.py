@@ -12,6 +12,7 @@ from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.redact.told import Told
 from chatsquash.run import hidden
+from chatsquash.run.copied import Copied
 from chatsquash.run.filters import Filters
 from chatsquash.run.meetings import Meetings
 from chatsquash.stages.session import INVALID, finding
@@ -51,6 +52,7 @@ class Choice:
         self._filters = Filters(options)
         self._foresight: Foresight | None = None
         self._meetings: Meetings | None = None
+        self._copied = Copied()
         self.names = Told(options)
         """How what is private is called in reports."""
         self._paths: dict[str, str] = {}
@@ -86,6 +88,7 @@ class Choice:
         """The records of a session that are wanted; ``log`` is the one that was ``found``, as reports call it."""
         if self._meetings and (met := self._meetings.take(found, outcome)):
             outcome = outcome.also(finding(met, outcome.session, log.shown))
+        outcome = self._copied.counted_once(outcome)
         made, turns = len(outcome.records), turns_of(outcome)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
         if self._foresight:

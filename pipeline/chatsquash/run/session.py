@@ -220,6 +220,7 @@ class Converter:
             relatives=[*covered.relatives, *(session.told.relatives if session.told else ())],
             format=_format(read, left_out),
             tokens=_tokens(read, session, log),
+            sampled=_sampled(read, log),
             pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
         )
 
@@ -467,6 +468,15 @@ def _format(read: Reading, left_out: Found | None) -> str | None:
     """The format of a log, whose lines are read as chat where they tell of none."""
     is_known = read.seen is None or read.seen.format is not None or (left_out and left_out.code == "unknown-format")
     return (read.seen.format if read.seen else None) if is_known else PLAIN
+
+
+def _sampled(read: Reading, log: Log) -> list[tuple[int, int | None, int | None]]:
+    """The responses that an agent's file tells of."""
+    if not (read.document and read.document.places):
+        return []
+    from chatsquash.run.agents import sampled  # which logs do not need
+
+    return sampled(read.document, log)
 
 
 def _tokens(read: Reading, session: Session, log: Log) -> Tokens:

@@ -286,14 +286,14 @@ def _template(viewer: Viewer, request: Request) -> Response:
 
 def _tree(viewer: Viewer, request: Request) -> Response:
     found = viewer.conversation(request)
-    return _html(tree.tree(found, _looked(viewer, found), has_template=viewer.model is not None))
+    return _html(tree.tree(found, viewer.logs, _looked(viewer, found), has_template=viewer.model is not None))
 
 
 def _log(viewer: Viewer, request: Request) -> Response:
     found = viewer.conversation(request)
     message, entry = _asked(request, "m"), _asked(request, "entry")
     looked = _looked(viewer, found)
-    return _html(log_pages.beside(found, message, looked, entry, has_template=viewer.model is not None))
+    return _html(log_pages.beside(found, message, viewer.logs, looked, entry, has_template=viewer.model is not None))
 
 
 def _looked(viewer: Viewer, found: Conversation) -> Looked | NoLogError:

@@ -33,6 +33,8 @@ _KEPT = 4
 """Sessions whose entries stay in memory."""
 _NAMESAKES = 10_000
 """Rows of sessions with one name in one log that are looked through."""
+_RELATED = 50
+"""Parts of an agent's session that are looked at."""
 RAW = 64 << 20
 """Bytes of a line of a log that are shown."""
 
@@ -62,6 +64,10 @@ class Looked:
         return not self.log.is_copy and PurePosixPath(uncompressed(self.log.name)).suffix.lower() in LOGS
 
 
+Rows = dict[int, int]
+"""Rows of the session table by the index of the record among those that its session comes to, from 0."""
+
+
 class NoLogError(ChatsquashError):
     """Why a log cannot be read, in words."""
 
@@ -85,6 +91,22 @@ class Logs:
                     self._last.popitem(last=False)
             self._last.move_to_end(at)
             return self._last[at]
+
+    def records(self, at: int, looked: Looked) -> Rows:
+        """The rows of the session table on the records that a row's session comes to; those left out have none."""
+        named: dict[str | None, int] = {}
+        for each in next(rows for rows in self._namesakes(at) if at in rows):
+            named.setdefault(self._result.session_lines[each].get("conversation"), each)
+        made = [record.conversation or None for record in looked.outcome.records]
+        return {number: named[name] for number, name in enumerate(made) if name in named}
+
+    def related(self, at: int) -> list[int]:
+        """First rows of sessions with the id and the format of a row's, which agents divide among files and parts."""
+        frame = self._result.sessions
+        row = frame.row(at, named=True)
+        same = (frame["session"] == row["session"]) & (frame["format"].cast(str) == row["format"])
+        rows = frame.filter(same)["at"].head(_NAMESAKES).to_list()
+        return [each for each in rows if self._begins(each)][:_RELATED]
 
     def request(self, looked: Looked, line: int) -> Request:
         """A request and the one before it; raises ``NoLogError``."""
@@ -126,19 +148,32 @@ class Logs:
             looked for looked in each_session([found], self._options, work) if looked.outcome.session == row["session"]
         )
         try:
-            looked = next(islice(same, self._before(at, row["key"]), None), None)
+            looked = next(islice(same, self._before(at), None), None)
         except (ChatsquashError, OSError) as problem:
             raise NoLogError(f"the log cannot be read: {problem}") from None
         if looked is None:
             raise NoLogError("the log does not hold this session any more")
         return looked
 
-    def _before(self, at: int, key: int) -> int:
-        """How many sessions of a log stand before a row that are called as its own, each with one row or several."""
+    def _before(self, at: int) -> int:
+        """How many sessions of a log stand before a row's that are called as it."""
+        return next(number for number, rows in enumerate(self._namesakes(at)) if at in rows)
+
+    def _namesakes(self, at: int) -> list[list[int]]:
+        """The rows of each session of a log that is called as a row's."""
         frame = self._result.sessions
-        rows = frame.filter((frame["key"] == key) & (frame["at"] < at))["at"].head(_NAMESAKES).to_list()
-        begins = [self._result.session_lines[each].get("record") in (None, 1) for each in [*rows, at]]
-        return max(0, sum(begins) - 1)
+        same = frame.filter(frame["key"] == frame["key"][at])["at"].head(_NAMESAKES).to_list()
+        found: list[list[int]] = []
+        for each in [*same, *([] if at in same else [at])]:
+            if not found or self._begins(each):
+                found.append([])
+            found[-1].append(each)
+        return found
+
+    def _begins(self, at: int) -> bool:
+        """Whether a row is the first one of a session."""
+        told = self._result.session_lines[at]
+        return told.get("record") in (None, 1) and told.get("sample") in (None, 1)
 
 
 def _named(log: str | None) -> str:

@@ -8,7 +8,7 @@ from difflib import unified_diff
 from itertools import islice
 
 from chatsquash import jsonio
-from chatsquash.html.markup import Child, Html, tag
+from chatsquash.html.markup import Child, Html, tag, together
 from chatsquash.html.record import Showing, fitting, size
 from chatsquash.logged import LoggedReply
 from chatsquash.model import Message
@@ -16,12 +16,21 @@ from chatsquash.records.reading import StoredRecord
 from chatsquash.text import counted, escaped
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.difference import Step, steps
-from chatsquash.view.logs import Looked, NoLogError
+from chatsquash.view.logs import Logs, Looked, NoLogError, Rows
 from chatsquash.view.pages import code
-from chatsquash.view.pages.conversation import attributes, head, message_url, pages, section, toolbar
+from chatsquash.view.pages.conversation import attributes, head, pages, section, toolbar
 from chatsquash.view.pages.layout import facts, joined, page, short, url
+from chatsquash.view.pages.replies import became
 from chatsquash.view.watching import EntryRow, MessageRow, Request
 
+_WORDS: dict[str, Child] = {
+    "selected": "the record is made of this entry",
+    "superseded": "a later entry has all of it",
+    "cut": "the entry stands behind that of the record",
+    "cleaned": "cleaning left it out",
+    "kept, added": "messages that the request before has, too, and new ones by their roles",
+    "Ac, At, Act": "the assistant says something, calls tools, does both",
+}
 ENTRIES = 300
 """Entries that are shown at once."""
 _MOST = 3_000_000
@@ -31,11 +40,13 @@ _RAW = 200_000
 _DIFFERENCE = 400_000
 
 
-def beside(shown: Conversation, message: int, looked: Looked | NoLogError, first: int, *, has_template: bool) -> Html:
+def beside(  # noqa: PLR0913 - what a page shows
+    shown: Conversation, message: int, logs: Logs, looked: Looked | NoLogError, first: int, *, has_template: bool
+) -> Html:
     """The record, and beside it what its log has."""
     window = shown.window(message)
     left = tag("div", toolbar(shown), section(shown, window), pages(shown, window), class_="side")
-    right = tag("div", *_log(shown, looked, first), class_="side log", id="log")
+    right = tag("div", *_log(shown, logs, looked, first), class_="side log", id="log")
     body = [*head(shown, "log", has_template=has_template), tag("div", left, right, class_="sides")]
     named = attributes(shown, window) | {"data_base": url(shown.result, "s", shown.at, "log")}
     return page(
@@ -43,7 +54,7 @@ def beside(shown: Conversation, message: int, looked: Looked | NoLogError, first
     )
 
 
-def _log(shown: Conversation, looked: Looked | NoLogError, first: int) -> Iterator[Html]:
+def _log(shown: Conversation, logs: Logs, looked: Looked | NoLogError, first: int) -> Iterator[Html]:
     yield tag("h2", "The log")
     if isinstance(looked, NoLogError):
         yield tag("p", escaped(str(looked)))
@@ -54,11 +65,13 @@ def _log(shown: Conversation, looked: Looked | NoLogError, first: int) -> Iterat
         yield from (_message(shown, looked, row) for row in islice(looked.messages, first, first + ENTRIES))
         yield _more(shown, first, len(looked.messages))
         return
+    yield tag("details", tag("summary", "What the words mean"), facts(_WORDS), class_="about")
+    rows = logs.records(shown.at, looked)
     replies: dict[int, list[LoggedReply]] = {}
     for reply in looked.replies:
         replies.setdefault(reply.line, []).append(reply)
     for row in looked.rows[first : first + ENTRIES]:
-        yield _entry(shown, looked, row, replies.get(row.line, []))
+        yield _entry(shown, looked, rows, row, replies.get(row.line, []))
     yield _more(shown, first, len(looked.rows))
 
 
@@ -93,7 +106,7 @@ def _raw(shown: Conversation, line: int, told: Child, links: list[Child], id_: s
     return tag("details", tag("summary", told), tag("p", joined(*links)), class_="entry", data_raw=where, id=id_)
 
 
-def _entry(shown: Conversation, looked: Looked, row: EntryRow, replies: list[LoggedReply]) -> Html:
+def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, replies: list[LoggedReply]) -> Html:
     told = [f"line {row.line:,}", time(row.at), size(row.size), escaped(row.outcome)]
     if not row.reply and not row.added and not row.kept:
         told.append(escaped(row.roles))
@@ -101,26 +114,16 @@ def _entry(shown: Conversation, looked: Looked, row: EntryRow, replies: list[Log
         told += [f"{row.kept:,} kept, {row.added:,} added ({escaped(row.roles)})"]
         told += [f"reply {escaped(row.reply)}" if row.reply else "no reply"]
         told += [escaped(row.finish)] if row.finish else []
-    fates = [tag("span", *_fate(reply), class_="fate") for reply in replies]
     base = shown.result, "s", shown.at, "log", row.line
     links: list[Child] = [tag("a", "request", href=url(*base)), tag("a", "difference", href=url(*base, "difference"))]
-    links += [
-        tag("a", f"message {reply.message:,}", href=message_url(shown, reply.message))
-        for reply in replies
-        if reply.message is not None and reply.record in (0, None) and shown.place
-    ]
-    summary = joined(", ".join(filter(None, told)), *fates)
+    summary: list[Child] = [", ".join(filter(None, told))]
+    if replies:
+        kind = replies[0].kind
+        fate = tag("span", *(() if kind == "main" else (f"{kind}, ",)), *became(shown, rows, replies), class_="fate")
+        summary += ["; its reply: ", fate]
     if looked.is_in_lines:
-        return _raw(shown, row.line, summary, links, f"line{row.line}")
-    return tag("details", tag("summary", summary), tag("p", joined(*links)), class_="entry", id=f"line{row.line}")
-
-
-def _fate(reply: LoggedReply) -> Iterator[Child]:
-    yield reply.status
-    if reply.why:
-        yield f" ({reply.why})"
-    if reply.kind != "main":
-        yield f", {reply.kind}"
+        return _raw(shown, row.line, together(summary), links, f"line{row.line}")
+    return tag("details", tag("summary", *summary), tag("p", joined(*links)), class_="entry", id=f"line{row.line}")
 
 
 def time(at: int | None) -> str:
