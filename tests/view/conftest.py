@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from chatsquash import Options, convert
 from chatsquash.view.app import Viewer, app
 from chatsquash.view.guard import Keys
-from tests.view import hostile
+from tests import hostile_logs
 
 BASE = "http://127.0.0.1:8000"
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
@@ -61,7 +61,7 @@ def samples(tmp_path_factory):
 def hostile_run(tmp_path_factory):
     """The hostile run, which tests only read."""
     folder = tmp_path_factory.mktemp("hostile")
-    convert(hostile.write(folder / "logs"), folder / "out", Options(anonymize=False, media="keep", preset="hf"))
+    convert(hostile_logs.write(folder / "logs"), folder / "out", hostile_logs.OPTIONS)
     return folder / "out"
 
 

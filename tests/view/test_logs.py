@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,17 @@ def test_entries_say_when_how_large_and_what_became_of_them(branched):
         "its reply: in this record, message 1",
     ):
         assert text in page, text
+
+
+@pytest.mark.parametrize(("name", "session"), [("a", "s \ud800"), ("\udcff\udcfe", "s")])
+def test_a_log_is_found_whose_name_or_session_is_no_utf_8(here, name, session):
+    if sys.platform == "darwin" and name != "a":
+        pytest.skip("names of files are UTF-8 there")
+    write_log(here / f"logs/{name}.jsonl", log_line("one", session_id=session))
+    convert("logs", "out", QUIET)
+    page = said(Reader(here / "out").of(0, "/log"))
+    assert "line 1, 2026-01-13 10:00:00, " in page
+    assert "The log is not what it was" not in page
 
 
 def test_a_line_is_shown_as_it_stands_in_the_log(branched, here):

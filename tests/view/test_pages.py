@@ -2,11 +2,14 @@
 
 import json
 import time
+from html import unescape
 
 import pytest
 
+from chatsquash.html.markup import text as shown_as
+from tests import hostile_logs
+from tests.hostile_logs import LARGE, NAME, TEXTS, TURNS
 from tests.view import markup
-from tests.view.hostile import LARGE, NAME, TEXTS, TURNS
 
 PAGES = ("", "/tree", "/log")
 MOST = 4_000_000
@@ -38,6 +41,14 @@ def test_the_list_and_the_search_are_ours(reader):
     hold(reader.get(f"/r/{reader.viewer.tag}/search", q='"><script>'))
 
 
+def test_every_hostile_pair_is_ours(hostile_reader):
+    for number in range(1, len(TEXTS) + 1):  # one with all texts, and none with a surrogate
+        answer = hostile_reader.get(f"/r/{hostile_reader.viewer.tag}/pairs/{number}")
+        hold(answer)
+        assert "not so: " in markup.said(answer.text)
+    assert "There is no such pair." in hostile_reader.get(f"/r/{hostile_reader.viewer.tag}/pairs/{number + 1}").text
+
+
 def test_every_request_and_its_difference_is_ours(reader):
     for at in range(min(12, reader.result.sessions.height)):
         for row in reader.viewer.looked(at).rows[:3]:
@@ -55,13 +66,18 @@ def test_what_is_not_there_says_so_on_a_page_that_is_ours(sample_reader, path):
     hold(answer, answer.status_code)
 
 
-def test_all_texts_of_a_hostile_session_are_shown_and_none_is_run(hostile_reader):
-    at = hostile_reader.at(NAME)
-    shown = "".join(markup.said(hostile_reader.of(at, m=m).text) for m in (0, 51))
-    for name, text in TEXTS.items():
-        assert name in ("terminal", "bidi") or text in shown, name
-    assert r"\x1b[2J\x1b]0;owned\x07\x9b31m\x00 NUL \x08" in shown
-    assert r"admin\u202egnp.exe\u2066 \u200b\u2028 \ufeff" in shown
+def test_all_texts_of_hostile_sessions_are_shown_and_none_is_run(hostile_reader):
+    rows = hostile_reader.result.sessions
+    shown = {}
+    for number, (name, text) in enumerate(TEXTS.items()):
+        (at,) = rows.filter(rows["session"].str.starts_with(f"{number} "))["at"]
+        shown[name] = markup.said(hostile_reader.of(at).text)
+        # In the system prompt, the question, the reply and its reasoning, the two results, the answer and its question.
+        assert name == "surrogate" or shown[name].count(unescape(shown_as(text))) >= 8, name
+    assert "There is no record of this session: lone-surrogate." in shown["surrogate"]
+    assert r"\x1b[2J\x1b]0;owned\x07\x9b31m \x08" in shown["terminal"]
+    assert r"\x00NUL\x00" in shown["NUL"]
+    assert r"admin\u202egnp.exe\u2066 \u200b\u2028 \ufeff \u200f" in shown["direction"]
 
 
 def test_a_message_of_10_mb_is_cut_and_has_a_place_of_its_own(hostile_reader):
@@ -167,10 +183,12 @@ def test_no_fence_of_a_markdown_copy_is_ended_by_what_it_holds():
 def test_an_image_is_answered_as_the_bytes_of_the_record_with_the_type_that_they_show(here):
     from chatsquash import Options, convert
     from tests.conftest import log_line, user, write_log
-    from tests.view import hostile
     from tests.view.conftest import Reader
 
-    images = [hostile._image(kind, data) for kind, data in (("image/gif", hostile.PNG), ("image/png", hostile.SVG))]
+    images = [
+        hostile_logs.image(kind, data)
+        for kind, data in (("image/gif", hostile_logs.PNG), ("image/png", hostile_logs.SVG))
+    ]
     write_log(here / "logs/a.jsonl", log_line(user([{"type": "text", "text": "look"}, *images]), session_id="i"))
     convert("logs", "out", Options(anonymize=False))
     reader = Reader(here / "out")
@@ -179,7 +197,7 @@ def test_an_image_is_answered_as_the_bytes_of_the_record_with_the_type_that_they
     assert page.count("<img ") == 1
     url = page.split('<img src="')[1].split('"')[0]
     answer = reader.get(url)
-    assert answer.content == hostile.PNG
+    assert answer.content == hostile_logs.PNG
     assert answer.headers["content-type"] == "image/png"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["content-security-policy"].startswith("default-src 'none'; sandbox")
@@ -191,11 +209,10 @@ def test_an_image_is_answered_as_the_bytes_of_the_record_with_the_type_that_they
 def test_an_image_beside_the_record_is_shown(here, form):
     from chatsquash import Options, convert
     from tests.conftest import log_line, user, write_log
-    from tests.view import hostile
     from tests.view.conftest import Reader
 
-    pngs = [hostile.PNG + bytes([at]) for at in range(2)]
-    parts = [{"type": "text", "text": "look"}, *(hostile._image("image/png", each) for each in pngs)]
+    pngs = [hostile_logs.PNG + bytes([at]) for at in range(2)]
+    parts = [{"type": "text", "text": "look"}, *(hostile_logs.image("image/png", each) for each in pngs)]
     write_log(here / "logs/a.jsonl", log_line(user(parts), session_id="i"))
     convert("logs", "out", Options(anonymize=False, media="keep", preset="hf", format=form))
     reader = Reader(here / "out")

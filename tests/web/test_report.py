@@ -1,86 +1,159 @@
 """A report in Chromium: nothing of a log runs, nothing leaves the machine, and a reader gets everywhere."""
 
-import os
+import re
 
 import pytest
 
-from chatsquash import Options, convert
-from chatsquash.run.page.report import report
-from tests.web import hostile
-from tests.web.browser import ROOT, needs_browser, seen
+from tests.web.browser import NARROW, WIDE, serious, too_wide, unfold, unreached
 
-pytestmark = needs_browser
-SCREENSHOT = os.environ.get("SCREENSHOTS")
+LATER = 400
+"""Milliseconds after which the page has done what somebody typed."""
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    out = tmp_path_factory.mktemp("sample") / "out"
-    before = os.getcwd()
-    os.chdir(ROOT)
-    try:
-        convert("sample_logs", out, Options(workers=2))
-        page = report(out)
-    finally:
-        os.chdir(before)
-    taken = [f"{SCREENSHOT}/report.png"] if SCREENSHOT else []
-    return seen("report.mjs", str(page), "linkwalk", *taken)
+def told(page, name):
+    return page.locator(f"#{name}").inner_text()
 
 
-@pytest.fixture(scope="module")
-def hacked(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("hostile")
-    convert(hostile.write(folder / "logs"), folder / "out", Options(workers=2))
-    return seen("report.mjs", str(report(folder / "out")), "hacked")
+def open_some(page):
+    """Open what has a fold but for all sessions: of these two that have a conversation, with all that is in them."""
+    for inside in ("figure", ".keys"):
+        unfold(page, inside)
+    page.eval_on_selector_all(
+        "details.session:has(.message)", "all => all.slice(0, 2).forEach((each) => { each.open = true; })"
+    )
+    unfold(page, "details.session[open]")
 
 
-@pytest.fixture(params=["sample", "hacked"])
-def either(request):
-    return request.getfixturevalue(request.param)
+def test_all_of_it_unfolded_runs_and_loads_nothing(either, reports):
+    with reports(either) as page:
+        unfold(page)
+        page.keyboard.press("End")
+        page.wait_for_timeout(LATER)
+        assert page.evaluate("document.scripts.length") == 1
+        assert page.title().startswith("chatsquash report: ")
+        assert page.locator("img, iframe, object, embed, link, base, math").count() == 0
 
 
-def test_nothing_is_wrong_and_nothing_leaves_the_machine(either):
-    assert either["console"] == []
-    assert {each.split(":")[0] for each in either["requests"]} == {"file"}
-    assert len(set(either["requests"])) == 1
+def test_findings_are_filtered_and_counted(samples, reports):
+    with reports(samples) as page:
+        total = int(told(page, "f-count").split(" of ")[1])
+        assert told(page, "f-count") == f"{total} of {total}"
+        page.select_option("#f-severity", "error")
+        page.wait_for_timeout(LATER)
+        rows = page.locator("#f-rows tbody tr:visible")
+        errors = rows.count()
+        assert told(page, "f-count") == f"{errors} of {total}"
+        assert 0 < errors < total
+        page.select_option("#f-severity", "")
+        code = page.locator("#f-code option").nth(1).inner_text()
+        page.select_option("#f-code", code)
+        page.wait_for_timeout(LATER)
+        assert {row.locator("code").inner_text() for row in rows.all()} == {code}
+        page.fill("#f-text", "no such finding")
+        page.wait_for_timeout(LATER)
+        assert told(page, "f-count") == f"0 of {total}"
 
 
-def test_no_script_of_a_log_runs(hacked):
-    assert (hacked["hacked"], hacked["dialogs"], hacked["scripts"]) == ("undefined", 0, 1)
-    assert hacked["title"].startswith("chatsquash report: ")
+@pytest.mark.parametrize(("name", "word"), [("samples", "linkwalk"), ("hostile", "<script>window.hacked")])
+def test_search_finds_and_opens_what_is_folded(request, reports, name, word):
+    with reports(request.getfixturevalue(name)) as page:
+        page.fill("#q", word)
+        page.wait_for_timeout(LATER)
+        page.press("#q", "Enter")
+        assert re.search(r"^[\d,]+ of [\d,]+ sessions, place 1 of [\d,]+$", told(page, "q-count"))
+        hit = page.evaluate("""() => {
+          const [range] = CSS.highlights.get("here");
+          const { top, bottom } = range.getBoundingClientRect();
+          const isVisible = range.startContainer.parentElement.checkVisibility();
+          return { text: range.toString(), isVisible, isInside: top >= 0 && bottom <= innerHeight };
+        }""")
+        assert hit == {"text": hit["text"], "isVisible": True, "isInside": True}
+        assert hit["text"].lower() == word
+        page.fill("#q", "no session says this")
+        page.wait_for_timeout(LATER)
+        assert told(page, "q-count").startswith("0 of ")
+        assert page.locator("details.session:visible").count() == 0
 
 
-def test_findings_are_filtered_and_counted(sample):
-    total = sample["count"].split(" of ")[1]
-    assert sample["count"] == f"{total} of {total}"
-    assert sample["errors"] == f"{sample['rows']} of {total}"
-    assert 0 < sample["rows"] < int(total)
-    assert sample["none"] == f"0 of {total}"
+def test_the_keyboard_alone_reaches_everything(either, reports):
+    with reports(either) as page:
+        assert unreached(page) == []
+        open_some(page)
+        assert unreached(page) == []
 
 
-def test_search_finds_and_opens_what_is_folded(either):
-    assert "place 1 of " in either["found"]
-    assert either["hit"]["text"].lower() in ("linkwalk", "hacked")
-    assert either["hit"]["visible"]
-    assert either["hit"]["inside"]
+def test_keys_lead_through_sessions_and_fold(either, reports):
+    with reports(either) as page:
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        page.keyboard.press("k")
+        first = page.locator("details.session").first
+        assert page.evaluate("document.activeElement.closest('details.session').id") == first.get_attribute("id")
+        page.keyboard.press("Enter")
+        assert first.evaluate("each => each.open")
+        page.keyboard.press("u")
+        assert first.evaluate("each => [...each.querySelectorAll('details')].every((fold) => fold.open)")
+        for key, focused in {"/": "q", "f": "f-text"}.items():
+            page.keyboard.press(key)
+            assert page.evaluate("document.activeElement.id") == focused
+            page.keyboard.press("Escape")
+        page.get_by_text("Keys", exact=True).click()
+        page.get_by_label("single keys work").uncheck()
+        page.keyboard.press("/")
+        assert page.evaluate("document.activeElement.id") == "keys"
 
 
-def test_the_keyboard_alone_reaches_everything(either):
-    assert either["keyboard"]["reached"] == either["keyboard"]["reachable"] > 50
-    assert either["summary"]
-    assert either["opened"]
-    assert either["unfolded"]
-    assert either["focused"] == "q"
+def test_a_link_opens_what_is_folded(either, reports):
+    with reports(either) as page:
+        last = page.locator("details.session:has(article[id])").last
+        assert not last.evaluate("each => each.open")
+        last.evaluate("each => { location.hash = each.querySelector('article[id]').id; }")
+        page.wait_for_function("each => each.open", arg=last.element_handle())
+        assert page.evaluate("document.querySelector(':target').checkVisibility()")
 
 
-def test_a_link_opens_what_is_folded(either):
-    assert either["link"]
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_axe_finds_nothing_serious(either, reports, width):
+    with reports(either, width=width) as page:
+        page.eval_on_selector_all(
+            "details.session, #f-rows tr", "all => all.slice(60).forEach((each) => each.remove())"
+        )
+        open_some(page)
+        assert serious(page) == []
 
 
-def test_axe_finds_nothing_serious(either):
-    assert either["axe"] == []
+def test_no_width_needs_scrolling_sideways(either, reports):
+    with reports(either) as page:
+        unfold(page)
+        for width in (NARROW, 800, WIDE, 1600):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert too_wide(page) == [], width
 
 
-def test_no_width_needs_scrolling_sideways(either):
-    assert {name: width for name, width in either["widths"].items() if width > int(name.split()[1])} == {}
-    assert len(either["widths"]) == 6
+def test_on_paper_what_is_open_has_no_folds_and_what_works_on_a_screen_alone_is_left_out(either, reports):
+    with reports(either, width=700, color_scheme="dark") as page:
+        page.emulate_media(media="print")
+        session = page.locator("details.session:has(.message details:not([open]))").first
+        texts = session.locator(".conversation pre")
+        assert texts.count() > 1
+        assert page.locator("details.session .message:visible").count() == 0
+        session.evaluate("each => { each.open = true; }")
+        assert session.locator(".conversation details:not([open])").count() > 0
+        assert session.locator(".conversation pre:visible").count() == texts.count()
+        assert page.locator("form:visible, nav:visible, .keys:visible, button:visible").count() == 0
+        assert page.locator("figure svg:visible").count() == page.locator("figure svg").count() > 3
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert too_wide(page) == []
+        assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_without_scripts_all_of_it_is_there(samples, browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(samples.report)
+    assert page.locator("details.session > summary:visible").count() == 50
+    assert page.locator("form:visible").count() == 0
+    session = page.locator("details.session:has(.message)").first
+    session.locator("summary").first.click()
+    assert session.locator(".message").first.is_visible()
+    context.close()

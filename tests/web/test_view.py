@@ -1,338 +1,371 @@
-"""The viewer in a browser: a Chromium (``CHROMIUM=``, else the one on PATH) over the sample run and a hostile one.
-
-Without a Chromium, or without Playwright, the tests are skipped and say so.
-"""
+"""The viewer in Chromium: nothing of a log runs, nothing leaves the machine, and a reader gets everywhere."""
 
 import json
-import os
 import re
-import shutil
-import signal
-import subprocess
-import sys
-from contextlib import contextmanager
-from pathlib import Path
-
-import pytest
 
 from chatsquash import Options, convert
+from tests import hostile_logs
 from tests.conftest import log_line, user, write_log
-from tests.view import hostile
+from tests.hostile_logs import ELSEWHERE, SCRIPT
+from tests.web.browser import NARROW, WIDE, serious, too_wide, unfold, unreached
+from tests.web.conftest import Run, served
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-ROOT = Path(__file__).parents[2]
-CHROMIUM = os.environ.get("CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-AXE = Path(os.environ.get("AXE") or ROOT / ".venv/axe/node_modules/axe-core/axe.min.js")
-URL = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=\S+")
-EVIL = "evil.example"
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: name one with CHROMIUM="),
-    pytest.mark.xdist_group("browser"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        arguments = ["--no-sandbox", f"--host-resolver-rules=MAP {EVIL} 127.0.0.1"]
-        made = started.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield made
-        made.close()
-
-
-@contextmanager
-def served(*arguments):
-    """The command, and the URL that it prints."""
-    command = [sys.executable, "-m", "chatsquash", "view", *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            found = None
-            while found is None:
-                found = URL.search(process.stdout.readline())
-            yield found[0]
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=60)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("web")
-
-
-@pytest.fixture(scope="module")
-def samples(folder):
-    shutil.copytree(ROOT / "sample_logs", folder / "logs")
-    convert(folder / "logs", folder / "samples", Options(anonymize=False))
-    (folder / "model.jinja").write_text("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}")
-    with served(folder / "samples", "--template", folder / "model.jinja") as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def evil(folder):
-    convert(hostile.write(folder / "hostile"), folder / "evil", Options(anonymize=False))
-    with served(folder / "evil") as url:
-        yield url
-
-
-class Watch:
-    """A page, and what went wrong on it."""
-
-    def __init__(self, page) -> None:
-        self.page = page
-        self.wrong: list[str] = []
-        self.asked: set[str] = set()
-        page.on("console", lambda told: told.type in ("error", "warning") and self.wrong.append(told.text))
-        page.on("pageerror", lambda problem: self.wrong.append(str(problem)))
-        page.on("request", lambda request: self.asked.add(request.url.split("/")[2]))
-        page.on("dialog", lambda dialog: self.wrong.append(dialog.message))
-
-    def enter(self, url: str):
-        """Open the first URL, and wait for the list."""
-        self.page.goto(url)
-        self.page.wait_for_selector("table.sessions")
-        return self.page
-
-    def hold(self) -> None:
-        """Fail where something went wrong, left this machine, or ran that is not ours."""
-        assert self.wrong == []
-        assert {host.split(":")[0] for host in self.asked} == {"127.0.0.1"}
-        assert self.page.evaluate("window.evil") is None
-
-
-@pytest.fixture
-def watch(browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(60_000)
-    yield Watch(context.new_page())
-    context.close()
+PAGES = ("", "/log", "/tree", "/template", "/log/3", "/log/3/difference")
+"""The pages of a session whose log has three entries."""
+DISK = "1768212345678901234"
+"""A session of the sample run."""
 
 
 def told(page, name):
     return page.locator(f"#{name}").inner_text()
 
 
-def base(page):
-    return page.url.split("?")[0].split("#")[0]
+def wait_for(page, name, text):
+    page.wait_for_function("([name, text]) => document.getElementById(name).innerText === text", arg=[name, text])
+
+
+def sessions(page):
+    """The sessions of the list: their URLs by the names of their logs, of several in a log that of the last."""
+    found = page.locator("table.sessions tbody tr").evaluate_all(
+        "all => all.map((each) => [each.lastElementChild.querySelector('[title]').title, each.querySelector('a').href])"
+    )
+    return {log.rpartition("/")[2]: url for log, url in found}
 
 
 def open_session(page, name):
     page.get_by_role("link", name=name, exact=True).first.click()
-    page.wait_for_selector(".message")
+    page.wait_for_url("**/s/*")
+    page.wait_for_load_state()
+
+
+def go(page, url):
+    """Open a page that is there."""
+    assert page.goto(url).status == 200, url
+
+
+def kinds(page, run):
+    """One page of each kind, of a session with calls and findings."""
+    found = sessions(page)
+    is_hostile = "large.jsonl" in found
+    session = next(url for log, url in found.items() if log.startswith("6 " if is_hostile else "disk-alert"))
+    result = session.split("/s/")[0]
+    word = "hacked" if is_hostile else "timeout"
+    others = (run.base, f"{run.base}?text=nothing+is+so", f"{result}/search?q={word}", f"{result}/pairs/1")
+    return [*others, *(session + path for path in PAGES)]
+
+
+def wholly(page, url):
+    """Open a page with all that it shows once somebody asks: folds, lines of the log, hits."""
+    go(page, url)
+    unfold(page)
+    if "/search?" in url:
+        page.wait_for_selector("#progress", state="hidden")
+        assert page.locator("#hits li").count()
+    page.wait_for_function("""() => [...document.querySelectorAll("details.entry[data-raw]")].slice(0, 9).every(
+        (each) => each.querySelector("pre") && each.querySelector("pre").textContent !== "…")""")
 
 
 # Nothing of a log runs
 
 
-def test_every_page_of_the_samples_is_quiet_and_stays_on_this_machine(samples, watch):
-    page = watch.enter(samples)
-    links = page.locator("table.sessions td:first-child a").evaluate_all("all => all.map(each => each.href)")
-    for link in links[:8]:
-        for path in ("", "/log", "/tree", "/template", "/log/2", "/log/2/difference"):
-            page.goto(link + path)
-    watch.hold()
+def tabs(page):
+    """The pages of the session that is shown."""
+    return page.eval_on_selector_all("nav.tabs a", "all => all.map((each) => each.href)")
 
 
-def test_no_page_of_the_hostile_run_runs_or_loads_anything(evil, watch):
-    page = watch.enter(evil)
-    links = page.locator("table.sessions td:first-child a").evaluate_all("all => all.map(each => each.href)")
-    assert len(links) == 4
-    for link in links:
-        for path in ("", "/log", "/tree", "/log/1", "/log/2/difference", "?m=51"):
-            answer = page.goto(link + path)
-            if answer.status == 404:
-                watch.wrong.clear()  # which the browser tells as an error
-                continue
-            page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-            assert page.evaluate("window.evil") is None
-    page.wait_for_timeout(500)
-    watch.hold()
+def test_every_page_of_the_samples_is_quiet_and_stays_on_this_machine(samples, viewers):
+    with viewers(samples, width=NARROW) as page:
+        found = [*sessions(page).values()]
+        assert len(found) > 60
+        for session in found[::8]:
+            go(page, session)
+            for url in tabs(page):
+                go(page, url)
+                unfold(page)
+                assert too_wide(page) == [], url
 
 
-def test_a_hostile_text_that_is_looked_for_is_found_and_not_run(evil, watch):
-    page = watch.enter(evil)
-    page.get_by_role("link", name="Search").click()
-    page.fill("#q", "<script>window.evil=1")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("#hits li a")
-    page.locator("#hits li a").first.click()
-    page.wait_for_selector("mark.found")
-    watch.hold()
+def test_no_page_of_the_hostile_run_runs_or_loads_anything(hostile, viewers):
+    with viewers(hostile, width=NARROW) as page:
+        found = sessions(page)
+        assert len(found) == hostile_logs.SESSIONS
+        for log, session in found.items():
+            for path in ("", "/log"):
+                wholly(page, session + path)
+                assert too_wide(page) == [], (log, path)
+        session = found["all.jsonl"]
+        go(page, session)
+        for url in (session + path for path in PAGES):
+            wholly(page, url)
+            assert too_wide(page) == [], url
+        go(page, session)
+        while (later := page.get_by_role("link", name="Later messages")).count():
+            wholly(page, later.evaluate("each => each.href"))
+            assert too_wide(page) == [], page.url
+        assert page.url.endswith("?m=150")
 
 
-def test_a_name_that_leads_to_this_machine_gets_403(samples, watch):
-    port = URL.search(samples)[1]
-    for query in ("", samples[samples.index("?") :]):
-        answer = watch.page.goto(f"http://{EVIL}:{port}/{query}")
-        assert answer.status == 403
-    assert watch.page.context.cookies() == []
+def test_no_hostile_pair_runs_or_loads_anything(hostile, viewers):
+    with viewers(hostile) as page:
+        found = sessions(page)
+        go(page, next(iter(found.values())).split("/s/")[0] + "/pairs/1")
+        pairs = 1
+        while page.get_by_role("link", name="Next pair").count():
+            page.get_by_role("link", name="Next pair").click()
+            pairs += 1
+            page.wait_for_url(f"**/pairs/{pairs}")
+            unfold(page)
+            assert page.locator(".side").count() == 2
+        assert pairs == len(hostile_logs.TEXTS)  # one with all, and none with a surrogate
 
 
-def test_another_site_cannot_frame_or_read_a_page(samples, watch):
-    watch.enter(samples)
-    port = URL.search(samples)[1]
-    other = watch.page.context.new_page()
-    other.route("http://site.example/", lambda route: route.fulfill(
-        content_type="text/html", body=f"<iframe src='http://127.0.0.1:{port}/'></iframe>"))  # fmt: skip
+def test_the_images_of_a_record_are_shown(hostile, viewers):
+    with viewers(hostile) as page:
+        go(page, sessions(page)["images.jsonl"])
+        assert page.locator("img").count() == 1
+        assert page.locator("img").evaluate("each => [each.naturalWidth, each.complete]") == [2, True]
+
+
+def test_a_hostile_text_that_is_looked_for_is_found_and_not_run(hostile, viewers):
+    with viewers(hostile) as page:
+        page.get_by_role("link", name="Search").click()
+        page.fill("#q", SCRIPT)
+        page.keyboard.press("Enter")
+        page.locator("#hits li a").first.click()
+        page.locator("mark.found").first.wait_for()
+        assert "".join(page.locator("mark.found").first.all_inner_texts()) in SCRIPT
+        assert re.fullmatch(r"1 of [\d,]+", told(page, "find-told"))
+
+
+# Who is let in
+
+
+def test_who_has_no_token_a_wrong_one_or_another_name_for_this_machine_gets_403(samples, browser):
+    context = browser.new_context()
+    page = context.new_page()
+    other = samples.url.replace("127.0.0.1", ELSEWHERE)
+    assert other != samples.url
+    for url in (samples.base, f"{samples.base}?token=wrong", other, other.split("?")[0]):
+        answer = page.goto(url)
+        assert answer.status == 403, url
+        assert "Sessions" not in page.content()
+    assert context.cookies() == []
+    assert page.goto(samples.url).status == 200
+    page.wait_for_selector("table.sessions")
+    assert page.goto(other.split("?")[0]).status == 403
+    context.close()
+
+
+def test_another_site_cannot_frame_or_read_a_page(samples, browser):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(samples.url)
+    page.wait_for_selector("table.sessions")
+    other = context.new_page()
+    inside = f"<iframe src='{samples.base}'></iframe>"
+    other.route("http://site.example/", lambda route: route.fulfill(content_type="text/html", body=inside))
     other.goto("http://site.example/")
-    frame = other.frames[1]
-    assert "Sessions" not in frame.content()
+    assert "Sessions" not in other.frames[1].content()
+    read = "url => fetch(url, { credentials: 'include', mode: 'no-cors' }).then(() => 'read', () => 'refused')"
+    assert other.evaluate(read, samples.base) == "refused"
+    context.close()
 
 
 # What people do
 
 
-def test_a_filter_leaves_what_it_says_and_back_brings_all_again(samples, watch):
-    page = watch.enter(samples)
-    assert told(page, "found") == "85 of 85 rows"
-    page.select_option("select[name=format]", "anthropic")
-    page.wait_for_url("**/?*format=anthropic*")
-    assert told(page, "found") == "3 of 85 rows"
-    assert page.url.endswith("/?format=anthropic")
-    page.go_back()
-    assert told(page, "found") == "85 of 85 rows"
-    page.get_by_role("link", name="tokens").click()
-    first = page.locator("table.sessions tbody tr").first.locator("td").nth(5).inner_text()
-    assert first == "82,098"
-    watch.hold()
+def test_a_filter_leaves_what_it_says_and_back_brings_all_again(samples, viewers):
+    with viewers(samples) as page:
+        assert told(page, "found") == "85 of 85 rows"
+        page.select_option("select[name=format]", "anthropic")
+        page.wait_for_url("**/?format=anthropic")
+        assert told(page, "found") == "3 of 85 rows"
+        page.go_back()
+        assert told(page, "found") == "85 of 85 rows"
+        page.get_by_role("link", name="tokens").click()
+        page.wait_for_url("**sort=tokens*")
+        column = page.locator("table.sessions tbody tr td:nth-child(6)").all_inner_texts()
+        counts = [int(each.replace(",", "")) for each in column if each]
+        assert counts == sorted(counts, reverse=True)
+        assert counts[0] > 80_000
 
 
-def test_keys_lead_to_prompts_errors_and_findings_and_fold(samples, watch):
-    page = watch.enter(samples)
-    open_session(page, "1768212345678901234")
-    went = []
-    for key in "jjknf":
-        page.keyboard.press(key)
-        went.append(page.url.rpartition("#")[2])
-    assert went == ["m1", "m17", "m1", "m6", "m6"]
-    assert page.evaluate("document.activeElement.id") == "m6"
-    folded = page.locator(".conversation details")
-    page.keyboard.press("u")
-    assert page.locator(".conversation details[open]").count() == folded.count() > 5
-    page.keyboard.press("z")
-    assert page.locator(".conversation details[open]").count() == 0
-    watch.hold()
+def test_keys_lead_to_prompts_errors_and_findings_and_fold(samples, viewers):
+    with viewers(samples) as page:
+        open_session(page, DISK)
+        went = []
+        for key in "jjknf":
+            page.keyboard.press(key)
+            went.append(page.url.rpartition("#")[2])
+        assert went == ["m1", "m17", "m1", "m6", "m6"]
+        assert page.evaluate("document.activeElement.id") == "m6"
+        folded = page.locator(".conversation details")
+        page.keyboard.press("u")
+        assert page.locator(".conversation details[open]").count() == folded.count() > 5
+        page.keyboard.press("z")
+        assert page.locator(".conversation details[open]").count() == 0
 
 
-def test_find_counts_in_the_whole_record_and_opens_what_is_folded(samples, watch):
-    page = watch.enter(samples)
-    open_session(page, "1768212345678901234")
-    page.keyboard.press("z")
-    page.keyboard.press("/")
-    page.keyboard.type("gateway limit")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("mark.found")
-    assert told(page, "find-told") == "1 of 1"
-    assert page.locator("mark.found").inner_text() == "gateway limit"
-    assert page.locator("mark.found").is_visible()
-    assert page.url.endswith("?find=gateway+limit&hit=1#m6")
-    page.reload()
-    page.wait_for_selector("mark.found")
-    assert told(page, "find-told") == "1 of 1"
-    page.fill("#find", "zzz nothing")
-    page.keyboard.press("Enter")
-    playwright.expect(page.locator("#find-told")).to_have_text("0 of 0")
-    watch.hold()
+def test_find_counts_in_the_whole_record_and_opens_what_is_folded(samples, viewers):
+    with viewers(samples) as page:
+        open_session(page, DISK)
+        page.keyboard.press("z")
+        page.keyboard.press("/")
+        page.keyboard.type("gateway limit")
+        page.keyboard.press("Enter")
+        wait_for(page, "find-told", "1 of 1")
+        assert page.locator("mark.found").inner_text() == "gateway limit"
+        assert page.locator("mark.found").is_visible()
+        assert page.url.endswith("?find=gateway+limit&hit=1#m6")
+        page.reload()
+        wait_for(page, "find-told", "1 of 1")
+        page.fill("#find", "zzz nothing")
+        page.keyboard.press("Enter")
+        wait_for(page, "find-told", "0 of 0")
 
 
-def test_find_leads_to_messages_that_are_not_drawn(evil, watch):
-    page = watch.enter(evil)
-    open_session(page, "long")
-    page.fill("#find", "answer 1234")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("mark.found")
-    assert told(page, "find-told") == "1 of 1"
-    assert page.url.endswith("?m=2469&find=answer+1234&hit=1#m2469")
-    page.go_back()
-    page.wait_for_selector("#m0")
-    watch.hold()
+def test_find_leads_to_messages_that_are_not_drawn(hostile, viewers):
+    with viewers(hostile) as page:
+        open_session(page, "long")
+        page.fill("#find", "answer 1234")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/s/*?m=2469&find=answer+1234&hit=1#m2469")
+        wait_for(page, "find-told", "1 of 1")
+        assert page.locator("mark.found").inner_text() == "answer 1234"
+        page.go_back()
+        page.wait_for_selector("#m0")
 
 
-def test_a_search_shows_what_it_finds_and_can_be_stopped(samples, watch):
-    page = watch.enter(samples)
-    page.get_by_role("link", name="Search").click()
-    page.fill("#q", "timeout")
-    page.keyboard.press("Enter")
-    playwright.expect(page.locator("#told")).to_have_text("4 records say this.")
-    assert page.locator("#hits li").count() == 4
-    page.route("**/search/stream*", lambda route: None)  # which never answers
-    page.fill("#q", "other")
-    page.get_by_role("button", name="Search").click(no_wait_after=True)
-    page.get_by_role("button", name="Stop").click()
-    playwright.expect(page.locator("#told")).to_have_text("Stopped; 0 found so far.")
-    assert page.get_by_role("button", name="Stop").is_disabled()
+def test_a_search_shows_what_it_finds_and_can_be_stopped(samples, viewers):
+    with viewers(samples) as page:
+        page.get_by_role("link", name="Search").click()
+        page.fill("#q", "timeout")
+        page.keyboard.press("Enter")
+        wait_for(page, "told", "4 records say this.")
+        assert page.locator("#hits li").count() == 4
+        page.route("**/search/stream*", lambda route: None)  # which never answers
+        page.fill("#q", "other")
+        page.get_by_role("button", name="Search").click(no_wait_after=True)
+        page.get_by_role("button", name="Stop").click()
+        wait_for(page, "told", "Stopped; 0 found so far.")
+        assert page.get_by_role("button", name="Stop").is_disabled()
 
 
-def test_a_line_of_the_log_is_read_when_it_is_unfolded(samples, watch):
-    page = watch.enter(samples)
-    open_session(page, "1768212345678901234")
-    page.get_by_role("link", name="beside its log").click()
-    page.locator(".entry summary").nth(1).click()
-    page.wait_for_selector(".entry pre")
-    playwright.expect(page.locator(".entry pre")).to_contain_text('"trace_id"')
-    watch.hold()
+def test_a_line_of_the_log_is_read_when_it_is_unfolded(samples, viewers):
+    with viewers(samples) as page:
+        open_session(page, DISK)
+        page.get_by_role("link", name="beside its log").click()
+        page.locator(".entry summary").nth(1).click()
+        page.locator(".entry pre", has_text='"trace_id"').wait_for()
 
 
-def test_copies_go_to_the_clipboard(samples, watch):
-    watch.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page = watch.enter(samples)
-    open_session(page, "1768212345678901234")
-    page.get_by_role("button", name="Copy as JSON").click()
-    playwright.expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    record = json.loads(page.evaluate("navigator.clipboard.readText()"))
-    assert record["messages"][0]["role"] == "system"
-    watch.hold()
+def test_both_replies_of_a_pair_stand_side_by_side(samples, viewers):
+    with viewers(samples) as page:
+        page.get_by_role("link", name="Preference pairs").click()
+        page.wait_for_url("**/pairs/1")
+        page.wait_for_load_state()
+        boxes = [page.locator(".side", has_text=name).bounding_box() for name in ("chosen", "rejected")]
+        assert boxes[0]["y"] == boxes[1]["y"]
+        assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+        assert [page.locator(".side h2").nth(at).inner_text() for at in (0, 1)] == ["chosen", "rejected"]
+        assert page.locator(".side .assistant").count() >= 2
+        page.get_by_text("prompt", exact=True).click()
+        assert page.locator(".about .message").first.is_visible()
 
 
-def test_an_open_page_says_when_the_result_was_replaced(browser, tmp_path, watch):
+def test_copies_go_to_the_clipboard(samples, viewers):
+    with viewers(samples) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        open_session(page, DISK)
+        page.get_by_role("button", name="Copy as JSON").click()
+        page.get_by_role("button", name="Copied").wait_for()
+        record = json.loads(page.evaluate("navigator.clipboard.readText()"))
+        assert record["messages"][0]["role"] == "system"
+
+
+def test_an_open_page_says_when_the_result_was_replaced(browser, viewers, tmp_path):
     write_log(tmp_path / "logs/a.jsonl", log_line(user("first"), session_id="a"))
     convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False))
-    with served(tmp_path / "out") as url:
-        page = watch.enter(url)
+    with served(tmp_path / "out") as (url, base), viewers(Run("", url, base)) as page:
+        page.clock.install()
         open_session(page, "a")
         write_log(tmp_path / "logs/b.jsonl", log_line(user("second"), session_id="b"))
         convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False))
-        page.wait_for_selector("#replaced:not([hidden])")
+        page.clock.fast_forward(6_000)
         page.get_by_role("link", name="see what is there now").click()
-        assert "2 of 2 rows" in page.content()
-        watch.hold()
+        page.get_by_text("2 of 2 rows").wait_for()
+
+
+def test_on_paper_a_conversation_has_no_folds_and_no_bars(samples, viewers):
+    with viewers(samples, color_scheme="dark") as page:
+        open_session(page, DISK)
+        page.keyboard.press("z")
+        page.emulate_media(media="print")
+        texts = page.locator(".conversation pre")
+        assert page.locator(".conversation pre:visible").count() == texts.count() > 10
+        assert page.locator("nav:visible, form:visible, button:visible").count() == 0
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        go(page, page.url.split("#")[0] + "/log")
+        boxes = [
+            page.locator(".side").nth(at).evaluate("each => [each.scrollHeight, each.clientHeight]") for at in (0, 1)
+        ]
+        assert [height for height, _ in boxes] == [shown for _, shown in boxes]
 
 
 # Everybody can use it
 
 
-PAGES = ("", "/log", "/tree", "/template", "/log/3/difference")
+def test_the_keyboard_alone_reaches_everything(either, viewers):
+    with viewers(either) as page:
+        for url in kinds(page, either):
+            wholly(page, url)
+            assert unreached(page) == [], url
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
-def test_axe_finds_nothing_serious_and_nothing_is_too_wide(samples, browser, scheme, width):
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed: make test-web does so")
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    page = Watch(context.new_page()).enter(samples)
-    session = page.locator("table.sessions td:first-child a").first.evaluate("each => each.href")
-    for link in (base(page), *(session + path for path in PAGES), session.split("/s/")[0] + "/search"):
-        page.goto(link)
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = page.evaluate("axe.run()")
-        serious = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
-        assert [(link, each["id"], each["nodes"][0]["html"][:200]) for each in serious] == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, link
-    context.close()
+def test_the_keyboard_alone_leads_from_the_list_to_what_a_tool_said(samples, viewers):
+    with viewers(samples) as page:
+        link = page.get_by_role("link", name=DISK, exact=True)
+        for _ in range(200):
+            page.keyboard.press("Tab")
+            if link.evaluate("each => each === document.activeElement"):
+                break
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/s/*")
+        page.wait_for_load_state()
+        fold = page.locator(".message details.call").first
+        for _ in range(200):
+            page.keyboard.press("Tab")
+            if fold.evaluate("each => each.querySelector('summary') === document.activeElement"):
+                break
+        page.keyboard.press("Enter")
+        assert fold.evaluate("each => each.open")
+        assert fold.locator("pre").is_visible()
 
 
-def test_the_keyboard_alone_reaches_everything(samples, watch):
-    page = watch.enter(samples)
-    open_session(page, "1768212345678901234")
-    page.keyboard.press("u")
-    wanted = page.evaluate("""() => [...document.querySelectorAll('a[href], button:not(:disabled), input, select, summary')]
-        .filter(each => each.checkVisibility()).map((each, at) => { each.dataset.number = at; return at; }).length""")
-    reached = set()
-    for _ in range(wanted + 5):
-        page.keyboard.press("Tab")
-        reached.add(page.evaluate("document.activeElement.dataset.number"))
-    assert {str(number) for number in range(wanted)} <= reached
+def test_what_has_the_focus_does_not_stand_behind_the_bar_that_stays(samples, viewers):
+    with viewers(samples) as page:
+        open_session(page, DISK)
+        page.keyboard.press("u")
+        page.keyboard.press("End")
+        page.locator(".message summary").last.focus()
+        hidden = []
+        for _ in range(page.locator(".message summary, .message a").count() - 1):
+            page.keyboard.press("Shift+Tab")
+            hidden += page.evaluate("""() => {
+              const each = document.activeElement;
+              const { left, top, bottom } = each.getBoundingClientRect();
+              const bar = document.querySelector(".toolbar");
+              const isBehind = !bar.contains(each) && bottom <= bar.getBoundingClientRect().bottom && top >= 0;
+              return isBehind ? [each.outerHTML.slice(0, 100)] : [];
+            }""")
+        assert hidden == []
+
+
+def test_axe_finds_nothing_serious_and_no_page_scrolls_sideways(either, viewers):
+    with viewers(either) as page:
+        for url in kinds(page, either):
+            wholly(page, url)
+            for width in (WIDE, NARROW):
+                page.set_viewport_size({"width": width, "height": 800})
+                assert serious(page) == [], (url, width)
+            assert too_wide(page) == [], url

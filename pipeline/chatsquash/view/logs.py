@@ -20,6 +20,7 @@ from chatsquash.run.described import as_described
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined import opened_log
 from chatsquash.sources.suffixes import LOGS
+from chatsquash.text import printable
 from chatsquash.urls import is_remote
 from chatsquash.view.result import Result
 from chatsquash.view.watching import EntryRow, FoundError, MessageRow, Request, Seeker, Watch
@@ -142,11 +143,10 @@ class Logs:
 
         row = self._result.sessions.row(at, named=True)
         found = _named(row["log"])
-        told = {each.xxh3_128 for each in self._result.inputs([found])[found]}
+        told = {each.xxh3_128 for each in self._result.inputs([row["log"]])[row["log"]]}
         work = partial(_looked, Converter(self._options), told)
-        same = (
-            looked for looked in each_session([found], self._options, work) if looked.outcome.session == row["session"]
-        )
+        looked_at = each_session([found], self._options, work)
+        same = (looked for looked in looked_at if printable(looked.outcome.session) == row["session"])
         try:
             looked = next(islice(same, self._before(at), None), None)
         except (ChatsquashError, OSError) as problem:
@@ -177,15 +177,18 @@ class Logs:
 
 
 def _named(log: str | None) -> str:
-    """The path of a log; raises ``NoLogError`` for one that cannot be read here."""
+    """The path of a log, as the system has it; raises ``NoLogError`` for one that cannot be read here."""
+    from chatsquash.run.verify_logs import spelled  # which takes time to import
+
     if not log:
         raise NoLogError("the session table names no log")
     if is_remote(log):
         raise NoLogError(f"the log lies in a store, from which the viewer fetches nothing: {log}")
-    if not Path(log).is_file():
+    path = spelled(log)
+    if not Path(path).is_file():
         hint = "run chatsquash view where the conversion ran, if its path is a relative one"
         raise NoLogError(f"the log is not there: {log} ({hint})")
-    return log
+    return path
 
 
 def _looked(converter: Converter, told: set[str], log: Log) -> Looked:

@@ -85,7 +85,8 @@ def _opening(shown: Conversation) -> Html:
     tokens = f"{counted(row['tokens'], 'token')}" if row["tokens"] is not None else None
     turns = f"{counted(row['turns'], 'turn')}" if row["turns"] is not None else None
     told = (row["format"], row["model"], (row["start"] or "")[:16].replace("T", " "), turns, tokens, row["outcome"])
-    return tag("span", ", ".join(escaped(str(each)) for each in told if each), dir="auto")
+    parts = [tag("span", escaped(str(each)), dir="auto") for each in told if each]  # one written from the right
+    return together([together((", ", each)) if number else each for number, each in enumerate(parts)])
 
 
 def _place(shown: Conversation) -> str:
@@ -96,15 +97,19 @@ def _place(shown: Conversation) -> str:
 def _known(told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in told.items():
         if isinstance(value, dict):
-            yield from ((f"{name} {inner}", each) for inner, each in value.items())
+            yield from ((f"{name} {inner.replace('_', ' ')}", each) for inner, each in value.items())
         elif name not in ("log", "file", "row", "offset"):
-            yield name, value
+            yield name.replace("_", " "), value
 
 
 def _value(value: Any) -> Child:
     if value is None or value == {}:
         return None
-    return escaped(f"{value:,}" if type(value) is int else str(value))[:300]
+    if isinstance(value, dict):
+        return ", ".join(f"{count:,} {escaped(str(why))}" for why, count in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return escaped(f"{value:,}" if isinstance(value, int) else str(value))[:300]
 
 
 def _findings(shown: Conversation) -> Html | None:

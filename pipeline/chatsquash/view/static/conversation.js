@@ -238,6 +238,7 @@ document.addEventListener("toggle", async (event) => {
   if (!entry.open || !entry.dataset?.raw || entry.querySelector("pre")) return;
   const shown = document.createElement("pre");
   shown.textContent = "…";
+  shown.tabIndex = 0; // so that keys can scroll it
   entry.append(shown);
   const answer = await fetch(entry.dataset.raw);
   const text = answer.ok ? await answer.text() : `The server answers ${answer.status}.`;
