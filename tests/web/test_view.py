@@ -123,6 +123,7 @@ def test_the_images_of_a_record_are_shown(hostile, viewers):
     with viewers(hostile) as page:
         go(page, sessions(page)["images.jsonl"])
         assert page.locator("img").count() == 1
+        page.wait_for_function("document.images[0].complete")
         assert page.locator("img").evaluate("each => [each.naturalWidth, each.complete]") == [2, True]
 
 

@@ -20,7 +20,7 @@ from chatsquash.view.logs import Logs, Looked, NoLogError, Rows
 from chatsquash.view.pages import code
 from chatsquash.view.pages.conversation import attributes, head, pages, section, toolbar
 from chatsquash.view.pages.layout import facts, joined, page, short, url
-from chatsquash.view.pages.replies import became
+from chatsquash.view.pages.replies import became, in_words
 from chatsquash.view.watching import EntryRow, MessageRow, Request
 
 _WORDS: dict[str, Child] = {
@@ -116,11 +116,11 @@ def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, repli
         told += [escaped(row.finish)] if row.finish else []
     base = shown.result, "s", shown.at, "log", row.line
     links: list[Child] = [tag("a", "request", href=url(*base)), tag("a", "difference", href=url(*base, "difference"))]
-    summary: list[Child] = [", ".join(filter(None, told))]
+    summary = [", ".join(filter(None, told))]
     if replies:
-        kind = replies[0].kind
-        fate = tag("span", *(() if kind == "main" else (f"{kind}, ",)), *became(shown, rows, replies), class_="fate")
-        summary += ["; its reply: ", fate]
+        kind = "" if replies[0].kind == "main" else f"{replies[0].kind}, "
+        summary += ["; its reply: ", tag("span", kind, in_words(shown, rows, replies), class_="fate")]
+        links.append(tag("span", *became(shown, rows, replies)))
     if looked.is_in_lines:
         return _raw(shown, row.line, together(summary), links, f"line{row.line}")
     return tag("details", tag("summary", *summary), tag("p", joined(*links)), class_="entry", id=f"line{row.line}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from chatsquash.html.markup import Child, Html, tag
+from chatsquash.html.markup import Child, tag
 from chatsquash.logged import WHY, LoggedReply
 from chatsquash.text import escaped
 from chatsquash.view.conversation import Conversation
@@ -14,17 +14,29 @@ from chatsquash.view.table import WRITTEN
 
 
 def became(shown: Conversation, rows: Rows, replies: Sequence[LoggedReply]) -> Iterator[Child]:
-    """Where some replies of one conversation stand, each record once, and why others stand in none."""
-    links = [_link(shown, rows, reply) for reply in _firsts(replies)]
-    for number, link in enumerate(links):
+    """Where some replies of one conversation stand, each record once and as a link, and why others stand in none."""
+    firsts = _firsts(replies)
+    for number, reply in enumerate(firsts):
+        told, to = _place(shown, rows, reply)
         yield ", " if number else "in "
-        yield link
-    whys = list(dict.fromkeys(reply.why for reply in replies if reply.status == "lost"))
-    lost = sum(reply.status == "lost" for reply in replies)
-    if lost:
-        yield "; " if links else ""
-        yield "lost: " if lost == len(replies) else f"{lost:,} lost: "
-        yield ", ".join(WHY.get(why or "", why or "for no reason that is known") for why in whys)
+        yield tag("a", told, href=to) if to else told
+    if why := _lost(replies):
+        yield "; " if firsts else ""
+        yield why
+
+
+def in_words(shown: Conversation, rows: Rows, replies: Sequence[LoggedReply]) -> str:
+    """The same without links."""
+    places = ", ".join(_place(shown, rows, reply)[0] for reply in _firsts(replies))
+    return "; ".join(filter(None, (f"in {places}" if places else "", _lost(replies))))
+
+
+def _lost(replies: Sequence[LoggedReply]) -> str:
+    """Why replies stand in no record; empty where all do."""
+    lost = [reply for reply in replies if reply.status == "lost"]
+    whys = dict.fromkeys(WHY.get(reply.why or "", reply.why or "nothing says why") for reply in lost)
+    count = "" if len(lost) == len(replies) else f"{len(lost):,} "
+    return f"{count}lost: {', '.join(whys)}" if lost else ""
 
 
 def is_in(shown: Conversation, rows: Rows, replies: Sequence[LoggedReply]) -> bool:
@@ -45,17 +57,18 @@ def _row(rows: Rows, reply: LoggedReply) -> int | None:
     return rows.get(reply.record or 0)
 
 
-def _link(shown: Conversation, rows: Rows, reply: LoggedReply) -> Html:
-    """The message of a record that holds a reply, or what became of the record."""
+def _place(shown: Conversation, rows: Rows, reply: LoggedReply) -> tuple[str, str | None]:
+    """The message of a record that holds a reply, or what became of the record; and its URL."""
     at = _row(rows, reply)
     if at is None:
-        return tag("span", "a record that was left out, since another one stands for it")
+        return "a record that was left out, since another one stands for it", None
     row = shown.result.sessions.row(at, named=True)
     if row["outcome"] != WRITTEN:
-        return tag("a", f"a record that was left out: {escaped(str(row['outcome']))}", href=url(shown.result, "s", at))
+        return f"a record that was left out: {escaped(str(row['outcome']))}", url(shown.result, "s", at)
     place = "this record" if at == shown.at else escaped(f"{row['file']}:{row['row']}")
     is_sample = shown.result.session_lines[at].get("sample") is not None  # which begins elsewhere
     if reply.message is None or is_sample:
-        return tag("a", place, href=url(shown.result, "s", at))
-    to = url(shown.result, "s", at, m=reply.message, fragment=f"m{reply.message}")
-    return tag("a", f"{place}, message {reply.message:,}", href=to)
+        return place, url(shown.result, "s", at)
+    return f"{place}, message {reply.message:,}", url(
+        shown.result, "s", at, m=reply.message, fragment=f"m{reply.message}"
+    )
