@@ -25,6 +25,7 @@ from chatsquash.click_options import (
     options_of,
     refuse_alone,
     refuse_beside,
+    refuse_idle,
     rendering,
     shard_options,
     where_of,
@@ -561,20 +562,27 @@ def report(output: str) -> None:
     epilog="Example: chatsquash view out --open",
 )
 @argument("given", nargs=-1, required=True, metavar="OUT|LOGS...")
+@options("cleaning", "reading", "bounds")
 @option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port.  [default: a free one]")
 @option("--open", "opens", is_flag=True, help="Open it in the browser.")
 @option("--template", metavar="MODEL", help="Also show records as this chat template renders them.")
-def view(given: tuple[str, ...], *, port: int, opens: bool, template: str | None) -> None:
+def view(given: tuple[str, ...], *, port: int, opens: bool, template: str | None, **reading: Any) -> None:
     """Show a result, or session logs, in the browser: sessions, conversations, their logs, and a search.
 
     Serves pages on loopback to whoever has the token in the URL that it prints, until Ctrl-C. It converts LOGS to a
     private folder, which goes at the end. It needs the extra view.
     """
+    from chatsquash.option_rules import refuse_typed
+    from chatsquash.options import Options
     from chatsquash.report.progress import Watch
-    from chatsquash.view.serve import view as run
+    from chatsquash.view import serve
 
+    asked = Options(anonymize=False, trace_replies=True, **reading)
+    refuse_typed(asked)
+    if serve.result_of(given):
+        refuse_idle(reading, "on a result, whose logs were read before")
     watch = Watch(quiet=False, verbose=False)
-    run(given, port=port, template=template, opens=opens, say=click.echo, watch=watch)
+    serve.view(given, asked, port=port, template=template, opens=opens, say=click.echo, watch=watch)
 
 
 @cli.command(

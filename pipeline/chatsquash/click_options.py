@@ -258,6 +258,13 @@ def refuse_alone(template: str | None, bounds: Iterable[str]) -> None:
             raise click.UsageError(f"{_written(name)} has no effect without --template: add it.")
 
 
+def refuse_idle(names: Iterable[str], why: str) -> None:
+    """Refuse options that are typed where they have no effect, by their names."""
+    for name in names:
+        if is_typed(name):
+            raise click.UsageError(f"{_written(name)} has no effect {why}: leave it out.")
+
+
 SHARD_OPTIONS = (
     "output",
     "shard",
@@ -297,8 +304,7 @@ def where_of(given: dict[str, Any]) -> Where:
         if where.address:
             idle["workers"] = f"--address {where.address}, which has as many as it has"
     for name, why in idle.items():
-        if is_typed(name):
-            raise click.UsageError(f"{_written(name)} has no effect with {why}: leave it out.")
+        refuse_idle([name], f"with {why}")
     return where
 
 

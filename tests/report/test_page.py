@@ -164,6 +164,23 @@ def test_texts_are_those_of_the_records(tmp_path):
     assert b"anna@firma.pl" not in page
 
 
+def test_what_is_told_of_the_log_holds_nothing_that_the_run_replaced(tmp_path):
+    mail = "anna@firma.pl"
+    hostile = {"role": mail, "content": mail}
+    for name, session in ((mail, mail), ("b", "b")):
+        lines = [
+            log_line("one", hostile, reply=mail, session_id=session, model=mail),
+            f"no JSON {mail}",
+            log_line("one", hostile, assistant(mail), "two", session_id=session),
+        ]
+        write_log(tmp_path / f"logs/{name}.jsonl", *lines)
+    key = b"a key for the tests of pages"
+    page = converted(tmp_path / "logs", tmp_path / "out", anonymize_key=key, on_invalid="keep", trace_replies=True)
+    assert mail.encode() not in page
+    assert b"The run does not tell the path of the log" in page
+    assert b">b.jsonl:3<" in page
+
+
 def test_the_log_is_told_beside_the_record_and_says_why_lines_were_left_out(tmp_path):
     lines = [
         log_line("one"),

@@ -1,6 +1,7 @@
 """A record beside its log: entries, raw lines, requests, differences, the tree."""
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -257,3 +258,43 @@ def test_a_session_among_others_of_its_file_is_found(here):
     for name in "abc":
         assert reader.viewer.looked(reader.at(name)).outcome.session == name
         assert f"{name} says" in said(reader.of(reader.at(name), "/log"))
+
+
+MAIL = "anna@firma.pl"
+
+
+def test_pages_about_a_log_show_it_as_it_is_and_all_others_what_the_run_wrote(here):
+    line = log_line(f"write to {MAIL}", reply=f"to {MAIL}", session_id="a")
+    write_log(here / "logs/a.jsonl", line, f"no JSON of {MAIL}")
+    convert("logs", "out", Options(anonymize_key=b"a key for the tests of redaction"))
+    reader = Reader(here / "out")
+    search = f"/r/{reader.viewer.tag}/search/stream"
+    written = [reader.get("/"), reader.get(search, q=MAIL), reader.get(search, q="write to")]
+    written += [reader.of(0, path) for path in ("", "/log", "/tree", "/text/0", "/copy.md", "/copy.json")]
+    for answer in written:
+        assert answer.status_code == 200
+        assert MAIL not in answer.text
+    assert "write to" in written[2].text
+    assert reader.of(0, "/find", q=MAIL).json()["total"] == 0
+    for path in ("/log/1", "/log/1/raw", "/log/2/raw"):
+        assert MAIL in reader.of(0, path).text, path
+
+
+def test_a_path_in_which_something_private_was_replaced_is_said(here):
+    write_log(here / f"logs/{MAIL}.jsonl", log_line("x", session_id="a"))
+    convert("logs", "out", Options(anonymize_key=b"a key for the tests of redaction"))
+    reader = Reader(here / "out")
+    page = said(reader.of(0, "/log"))
+    assert "the run replaced what is private in the path of the log" in page
+    assert MAIL not in page
+
+
+def test_a_log_whose_name_is_no_text_is_read(here):
+    name = os.fsencode(here / "logs") + b"/a\xff.jsonl"
+    (here / "logs").mkdir()
+    with open(name, "w") as log:
+        log.write(json.dumps(log_line("x", session_id="a")) + "\n")
+    convert("logs", "out", QUIET)
+    page = said(Reader(here / "out").of(0, "/log"))
+    assert "line 1, " in page
+    assert "is not what it was" not in page

@@ -140,6 +140,42 @@ def get_session(base, cookie):
     return base + re.search(r'href="(/r/[0-9a-f]+/s/0)"', get(f"{base}/", cookie)[2])[1]
 
 
+def test_logs_are_read_as_the_options_of_inspect_say(here):
+    """Two sessions in a file, whose answers two formats claim."""
+    lines = [log_line(f"{name} asks", session_id=name) for name in "ab"]
+    for line in lines:
+        line["response"]["candidates"] = [{"content": {}}]
+    write_log(here / "logs/a.jsonl", *lines)
+    with running(here, "logs", "--from", "openai-chat", "--sessions-by", "id") as (_, said):
+        base, cookie = enter(said)
+        page = get(f"{base}/", cookie)[2]
+        assert re.findall(r">([ab])</a>", page) == ["a", "b"]
+        of_first = get_session(base, cookie)
+        assert "hello" in get(of_first, cookie)[2]
+        assert "hello" in get(f"{of_first}/log/1", cookie)[2]
+    with running(here, "logs") as (_, said):
+        base, cookie = enter(said)
+        assert "unknown-format" in get(f"{base}/", cookie)[2]
+
+
+def test_how_logs_are_read_has_no_effect_on_a_result(here, logs, command, monkeypatch):
+    assert command("convert", "logs", "-q").code == 0
+    done = command("view", "out", "--from", "openai_chat")
+    assert done.code == 2
+    assert "--from openai_chat has no effect on a result, whose logs were read before: leave it out." in done.err
+    served = []
+    monkeypatch.setattr(serve, "_serve", lambda viewer, *_, **__: served.append(viewer.path))
+    monkeypatch.setenv("CHATSQUASH_FROM", "openai_chat")  # a variable may stand for other commands
+    assert command("view", "out").code == 0
+    assert served == [here / "out"]
+
+
+def test_an_unknown_format_is_an_error(here, logs, command):
+    done = command("view", "logs", "--from", "openai-chatt")
+    assert done.code == 2
+    assert "openai_chat" in done.err
+
+
 def test_over_ssh_it_says_how_to_forward_the_port(here, logs):
     with running(here, "logs", SSH_CONNECTION="192.0.2.1 50000 192.0.2.9 2222") as (_, lines):
         port = URL.search("\n".join(lines))[1]

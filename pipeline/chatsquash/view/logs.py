@@ -17,6 +17,8 @@ from chatsquash.logged import LoggedReply
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.run.described import as_described
+from chatsquash.run.result import Input
+from chatsquash.run.verify_logs import spelled
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined import opened_log
 from chatsquash.sources.suffixes import LOGS
@@ -29,7 +31,10 @@ if TYPE_CHECKING:
     from chatsquash.run.session import Converter
 
 _GROUPS = ("cleaning", "sessions", "shape", "reading", "bounds")
-"""The options of a run that say what its logs hold; the others need files, or choose among records."""
+"""The options of a run that say what its logs hold.
+
+The others need files, choose among records or hide what is private, and pages about a log show it as it is.
+"""
 _KEPT = 4
 """Sessions whose entries stay in memory."""
 _NAMESAKES = 10_000
@@ -142,9 +147,9 @@ class Logs:
         from chatsquash.run.session import Converter
 
         row = self._result.sessions.row(at, named=True)
-        found = _named(row["log"])
-        told = {each.xxh3_128 for each in self._result.inputs([row["log"]])[row["log"]]}
-        work = partial(_looked, Converter(self._options), told)
+        known = self._result.inputs([row["log"]])[row["log"]]
+        found = _named(row["log"], known)
+        work = partial(_looked, Converter(self._options), {each.xxh3_128 for each in known})
         looked_at = each_session([found], self._options, work)
         same = (looked for looked in looked_at if printable(looked.outcome.session) == row["session"])
         try:
@@ -176,7 +181,7 @@ class Logs:
         return told.get("record") in (None, 1) and told.get("sample") in (None, 1)
 
 
-def _named(log: str | None) -> str:
+def _named(log: str | None, known: list[Input]) -> str:
     """The path of a log, as the system has it; raises ``NoLogError`` for one that cannot be read here."""
     from chatsquash.run.verify_logs import spelled  # which takes time to import
 
@@ -184,6 +189,8 @@ def _named(log: str | None) -> str:
         raise NoLogError("the session table names no log")
     if is_remote(log):
         raise NoLogError(f"the log lies in a store, from which the viewer fetches nothing: {log}")
+    if any(each.path_digest for each in known):
+        raise NoLogError(f"the run replaced what is private in the path of the log, and does not tell it: {log}")
     path = spelled(log)
     if not Path(path).is_file():
         hint = "run chatsquash view where the conversion ran, if its path is a relative one"

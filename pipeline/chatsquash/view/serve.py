@@ -24,6 +24,7 @@ from chatsquash.urls import refuse_remote
 if TYPE_CHECKING:
     import uvicorn
 
+    from chatsquash.options import Options
     from chatsquash.report.progress import Watch
     from chatsquash.view.app import Viewer
 
@@ -46,9 +47,18 @@ def refuse_without_packages() -> None:
 
 
 def view(  # noqa: PLR0913 - each is one of the command
-    given: tuple[str, ...], *, port: int, template: str | None, opens: bool, say: Say, watch: Watch | None = None
+    given: tuple[str, ...],
+    asked: Options,
+    *,
+    port: int,
+    template: str | None,
+    opens: bool,
+    say: Say,
+    watch: Watch | None = None,
 ) -> None:
     """Serve an output folder, or what session logs come to, until Ctrl-C; ``port`` 0 is any that is free.
+
+    ``asked`` are the options with which logs are converted.
 
     Raises ``UsageError`` for what cannot be shown, and for a port that is not free.
     """
@@ -56,7 +66,7 @@ def view(  # noqa: PLR0913 - each is one of the command
     os.environ.setdefault("_RJEM_MALLOC_CONF", _MEMORY)
     for each in given:
         refuse_remote(each)
-    with _HangUp() as hang_up, _listening(port) as bound, _result(given, watch) as path:
+    with _HangUp() as hang_up, _listening(port) as bound, _result(given, asked, watch) as path:
         from chatsquash.view.app import Viewer
         from chatsquash.view.rendering import Model
 
@@ -68,6 +78,13 @@ def view(  # noqa: PLR0913 - each is one of the command
                 model.close()
 
 
+def result_of(given: tuple[str, ...]) -> Path | None:
+    """The output folder that is given; ``None`` where that is logs."""
+    from chatsquash.run.result import is_result
+
+    return Path(given[0]).absolute() if len(given) == 1 and is_result(Path(given[0])) else None
+
+
 def _title(given: tuple[str, ...], path: Path) -> str:
     """What is shown, as people know it: the folder, or the logs that it was made of."""
     is_given = len(given) == 1 and Path(given[0]).absolute() == path
@@ -75,28 +92,23 @@ def _title(given: tuple[str, ...], path: Path) -> str:
 
 
 @contextmanager
-def _result(given: tuple[str, ...], watch: Watch | None) -> Iterator[Path]:
+def _result(given: tuple[str, ...], asked: Options, watch: Watch | None) -> Iterator[Path]:
     """The folder to show: the one that is given, or a private one with what logs come to, which goes at the end."""
-    from chatsquash.run.result import is_result
-
-    path = Path(given[0])
-    if len(given) == 1 and is_result(path):
-        yield path.absolute()
+    if path := result_of(given):
+        yield path
         return
     from chatsquash.view.scratch import scratch
 
     with scratch() as folder:
-        yield _converted(given, folder / "out", watch)
+        yield _converted(given, folder / "out", asked, watch)
 
 
-def _converted(logs: tuple[str, ...], out: Path, watch: Watch | None) -> Path:
-    from chatsquash.options import Options
+def _converted(logs: tuple[str, ...], out: Path, asked: Options, watch: Watch | None) -> Path:
     from chatsquash.run.convert import convert
 
     absolute = [str(Path(each).absolute()) for each in logs]
-    options = Options(anonymize=False, trace_replies=True)
     with watch or nullcontext():
-        convert(absolute, out, options, watch.observer if watch else None)
+        convert(absolute, out, asked, watch.observer if watch else None)
     return out
 
 
