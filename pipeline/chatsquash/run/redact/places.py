@@ -15,6 +15,7 @@ from chatsquash.records.datasets import PARQUET, is_dataset
 from chatsquash.text import escaped
 from chatsquash.translate.private import suffixes
 from chatsquash.urls import refuse_remote
+from chatsquash.write.commit import RUN
 from chatsquash.write.groups import sanitised
 
 _REPORTS = "reports"
@@ -108,7 +109,7 @@ def _below(folder: Path, others: Counter[str]) -> Iterator[str]:
     """The datasets in a folder and in those in it, hidden ones and the reports of a result aside."""
     for place, folders, names in os.walk(folder):
         inside = Path(place)
-        is_result = (inside / OURS).is_dir() or (inside / "run.json").is_file()
+        is_result = (inside / OURS).is_dir() or (inside / RUN).is_file()
         folders[:] = sorted(
             each for each in folders if not each.startswith(".") and not (is_result and each == _REPORTS)
         )
