@@ -205,6 +205,12 @@ def test_the_log_is_told_beside_the_record_and_says_why_lines_were_left_out(tmp_
     assert page.count("SIDE") == 0  # which stands in no record
 
 
+def test_logs_of_all_formats_that_did_not_change_are_told(tmp_path):
+    page = converted(ROOT / "sample_logs", tmp_path / "out").decode()
+    assert page.count('class="entries"') == page.count('class="session"') == 50
+    assert "not what it was" not in page
+
+
 GONE = [
     ("a log that is gone", lambda log: log.unlink(), "The log is not there any more"),
     ("a log that changed", lambda log: log.write_bytes(log.read_bytes() + b"\n"), "not what it was"),

@@ -17,7 +17,6 @@ from chatsquash.entries.lines import lines
 from chatsquash.entries.sessions import SPAN
 from chatsquash.errors import UsageError
 from chatsquash.log import Log
-from chatsquash.model import Json
 from chatsquash.options import Options
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.told import path_digest
@@ -70,17 +69,18 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compared:
             continue
         count += 1
         is_cut = not left and run["options"].get("limit") == len(run["inputs"])
-        problems += _log(paths.get(digest, path), told, bounds, len(told) if is_cut else None)
+        digests = [each["xxh3_128"] for each in told]
+        problems += differences(paths.get(digest, path), digests, bounds, len(told) if is_cut else None)
     if hidden:
         which = "are not among LOGS" if paths else "are replaced: give LOGS as they were given to convert"
         problems.append(f"{place}: the paths of {counted(hidden, 'log')} {which}")
     return Compared(count, problems)
 
 
-def _log(path: str, told: list[dict[str, Json]], options: Options, taken: int | None) -> Iterator[str]:
-    """How a log differs from what is told of it, as one session or several; of these maybe only the first ones."""
+def differences(path: str, told: list[str], options: Options, taken: int | None = None) -> Iterator[str]:
+    """How a log differs from its hashes, as one session or several; of these maybe only the first ones."""
     log = Log(spelled(path), path, Path(path).name, 0)
-    digests = [each["xxh3_128"] for each in told if each["xxh3_128"]]  # empty: it could not be read then, either
+    digests = list(filter(None, told))  # empty: it could not be read then, either
     try:
         with raw(log.path) as file:
             whole = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()

@@ -183,8 +183,6 @@ class Logs:
 
 def _named(log: str | None, known: list[Input]) -> str:
     """The path of a log, as the system has it; raises ``NoLogError`` for one that cannot be read here."""
-    from chatsquash.run.verify_logs import spelled  # which takes time to import
-
     if not log:
         raise NoLogError("the session table names no log")
     if is_remote(log):

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from xxhash import xxh3_128
-
 from chatsquash.errors import ChatsquashError
 from chatsquash.options import Options
 from chatsquash.report.files.rejected import REJECTED
@@ -18,7 +16,7 @@ from chatsquash.run.described import as_described
 from chatsquash.run.inspect import inspect_as_json
 from chatsquash.run.page.choose import Key
 from chatsquash.run.result import Input, ResultFolder
-from chatsquash.run.verify_logs import spelled
+from chatsquash.run.verify_logs import differences, spelled
 from chatsquash.urls import is_remote
 
 _LARGEST = 64 << 20
@@ -43,7 +41,7 @@ def entries(result: ResultFolder, keys: Iterable[Key]) -> dict[Key, Entries]:
     inputs, left = result.inputs(by_log), _ALL
     found: dict[Key, Entries] = {}
     for log, sessions in by_log.items():
-        path, size, why = _readable(log, inputs[log], left)
+        path, size, why = _readable(log, inputs[log], asked, left)
         told: dict[str, list[dict[str, Any]]] = {}
         if path:
             left -= size
@@ -55,7 +53,7 @@ def entries(result: ResultFolder, keys: Iterable[Key]) -> dict[Key, Entries]:
     return found
 
 
-def _readable(log: str, inputs: list[Input], left: int) -> tuple[str, int, str]:
+def _readable(log: str, inputs: list[Input], asked: Options, left: int) -> tuple[str, int, str]:
     """The path of a log that can be read, and its bytes; empty where it cannot, and why."""
     if is_remote(log):
         return "", 0, f"The log is in a store: {_ASK}."
@@ -67,7 +65,7 @@ def _readable(log: str, inputs: list[Input], left: int) -> tuple[str, int, str]:
     size = path.stat().st_size
     if size > min(left, _LARGEST):
         return "", 0, f"The log is large: {_ASK}."
-    if len(inputs) == 1 and inputs[0].xxh3_128 not in ("", xxh3_128(path.read_bytes()).hexdigest()):
+    if any(differences(log, [each.xxh3_128 for each in inputs], asked)):
         return "", 0, "The log is not what it was when it was converted."
     return str(path), size, ""
 

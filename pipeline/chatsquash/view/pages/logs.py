@@ -163,7 +163,7 @@ def _links(shown: Conversation, found: Request) -> Html:
         tag("a", "Difference from the request before", href=url(*base, found.line, "difference")),
         tag("a", "The request before", href=url(*base, found.line_before)) if found.line_before is not None else None,
     ]
-    return tag("p", joined(*links))
+    return tag("nav", *links, class_="tabs", aria_label="Pages of this request")
 
 
 def difference(shown: Conversation, looked: Looked, found: Request, *, has_template: bool) -> Html:
