@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.conftest import log_line, write_log
+from tests.conftest import assistant, log_line, user, write_log
 
 
 @pytest.fixture
@@ -48,3 +48,37 @@ def test_colours_stand_on_a_terminal_unless_nobody_wants_them(monkeypatch, capsy
     assert "[b]x" in printed
     monkeypatch.setenv("NO_COLOR", "1")
     assert not conversation.has_colours()
+
+
+def test_what_is_thought_called_and_answered_is_told_apart_without_colours(here, command):
+    call = {"id": "c1", "type": "function", "function": {"name": "grep", "arguments": '{"x": 1}'}}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "found"}
+    messages = [user("q"), assistant("I look.", reasoning_content="hm", tool_calls=[call]), result]
+    write_log(
+        here / "logs/a.jsonl", log_line(*messages, session_id="s1", reply=assistant("done", reasoning_content="ok"))
+    )
+    assert command("convert", "logs", "--no-anonymize").code == 0
+    assert command("show", "out", "1").out.splitlines()[1:] == [
+        "[0] user", "    q",
+        "[1] assistant", "    reasoning:", "      hm", "    I look.", "    calls grep:", '      {"x": 1}',
+        "[2] tool grep c1", "    found",
+        "[3] assistant", "    reasoning:", "      ok", "    done",
+    ]  # fmt: skip
+
+
+def test_a_session_of_the_same_id_in_another_log_is_named_with_its_log(here, command):
+    for name in "ab":
+        write_log(here / f"logs/{name}.jsonl", log_line(f"q {name}", session_id="s1"))
+    assert command("convert", "logs", "--no-anonymize", "--group-by", "none").code == 0
+    first = command("show", "out", "s1").out.splitlines()[0]
+    assert first.endswith("also conversations.jsonl:2 of logs/b.jsonl")
+
+
+def test_a_long_line_keeps_its_indent_on_a_narrow_terminal(monkeypatch, capsys):
+    pytest.importorskip("rich")
+    from chatsquash.report import conversation
+
+    monkeypatch.setenv("COLUMNS", "24")
+    monkeypatch.setenv("NO_COLOR", "1")
+    conversation.print_in_colours(iter([conversation.Line("text", "    one two three four five")]))
+    assert capsys.readouterr().out.splitlines() == ["    one two three four", "    five"]

@@ -123,10 +123,12 @@ def test_a_conversation_shows_reasoning_texts_media_calls_and_results():
         ("text", "    See"),
         ("more", "    (image_url, 69 bytes)"),
         ("role", "[1] assistant"),
-        ("reasoning", "    Hm."),
+        ("reasoning", "    reasoning:"),
+        ("reasoning", "      Hm."),
         ("text", "    I look."),
-        ("call", '    look {"at": 1}'),
-        ("role", "[2] tool c1"),
+        ("call", "    calls look:"),
+        ("call", '      {"at": 1}'),
+        ("role", "[2] tool look c1"),
         ("result", "    a"),
         ("result", "    b"),
         ("role", "1 tool"),
@@ -141,7 +143,8 @@ def test_a_call_in_the_legacy_form_is_shown_with_its_result():
     ]
     assert lines(messages) == [
         ("role", "[0] assistant"),
-        ("call", "    look {}"),
+        ("call", "    calls look:"),
+        ("call", "      {}"),
         ("role", "[1] function look"),
         ("result", "    a"),
     ]
@@ -176,4 +179,4 @@ def test_records_with_calls_in_texts_are_shown_with_their_calls(here):
     }
     Path("data.jsonl").write_text(json.dumps(row) + "\n")
     shown = list(conversation.lines(show("data.jsonl", "1").held))
-    assert ("call", '    look {"at":1}') in shown
+    assert shown[-2:] == [("call", "    calls look:"), ("call", '      {"at":1}')]

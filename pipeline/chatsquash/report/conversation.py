@@ -10,13 +10,15 @@ from typing import NamedTuple
 from chatsquash import chat, jsonio
 from chatsquash.model import Message
 from chatsquash.records.reading import StoredRecord
-from chatsquash.records.said import Part, parts
+from chatsquash.records.said import Part, made, parts
 from chatsquash.text import counted, escaped, printable
 
 _FOLDED = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
 """The lines of a text that are shown where it is folded, by what it is."""
 _WIDTH = 160
 """The characters of a line that are shown where it is folded."""
+_NARROWEST = 20
+"""Characters of a line that is wrapped, at least."""
 _STYLES = {
     "text": "",
     "role": "bold cyan",
@@ -36,14 +38,17 @@ class Line(NamedTuple):
 
 def lines(held: StoredRecord, *, unfold: bool = False) -> Iterator[Line]:
     """The messages of a record, then its tools; nothing in them controls a terminal."""
+    names: dict[object, str] = {}
     for number, message in enumerate(held.messages):
-        yield Line("role", f"[{number}] {_title(message)}")
+        names |= {call.get("id"): chat.call_name(call) or "?" for call in made(message)}
+        yield Line("role", f"[{number}] {_title(message, names)}")
         for part in parts(message):
+            yield from _label(part)
             yield from _shown(*_spelled(part), unfold=unfold)
-    names = [chat.tool_name(tool) or "?" for tool in held.tools] if isinstance(held.tools, list) else []
-    if names:
-        yield Line("role", counted(len(names), "tool"))
-        yield from _shown("text", ", ".join(names), unfold=unfold)
+    tools = [chat.tool_name(tool) or "?" for tool in held.tools] if isinstance(held.tools, list) else []
+    if tools:
+        yield Line("role", counted(len(tools), "tool"))
+        yield from _shown("text", ", ".join(tools), unfold=unfold)
 
 
 def as_text(shown: Iterator[Line]) -> str:
@@ -57,36 +62,52 @@ def has_colours() -> bool:
 
 
 def print_in_colours(shown: Iterator[Line]) -> None:
-    """Print lines in colours."""
+    """Print lines in colours; what is longer than the terminal is wide goes on below its beginning."""
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False)
     for line in shown:
-        console.print(Text(line.text, style=_STYLES[line.kind]))
+        text = line.text.lstrip(" ")
+        indent = len(line.text) - len(text)
+        for piece in Text(text, style=_STYLES[line.kind]).wrap(console, max(_NARROWEST, console.width - indent)):
+            piece.rstrip()
+            console.print(" " * indent, piece, sep="", soft_wrap=True)
 
 
-def _title(message: Message) -> str:
-    beside = [message.get(name) for name in ("name", "tool_call_id")]
-    return " ".join(escaped(text) for text in (message["role"], *beside) if isinstance(text, str) and text)
+def _title(message: Message, names: dict[object, str]) -> str:
+    """The role of a message with its name; of a result the name of the tool and the id of the call."""
+    id_ = message.get("tool_call_id")
+    called = names.get(id_) if isinstance(id_, str) and not message.get("name") else None
+    told = (message["role"], message.get("name"), called, id_)
+    return " ".join(escaped(text) for text in told if isinstance(text, str) and text)
+
+
+def _label(part: Part) -> Iterator[Line]:
+    """What stands above reasoning and calls, which no colour tells from the text in a pipe."""
+    if part.kind == "reasoning":
+        yield Line("reasoning", "    reasoning:")
+    elif part.kind == "call":
+        yield Line("call", f"    calls {escaped(printable(part.name))}:")
 
 
 def _spelled(part: Part) -> tuple[str, str]:
     """A part of what a message says as one text, and what kind of line that is."""
     if part.kind == "part":
         return "more", f"({part.name}, {len(jsonio.dumps(part.value)):,} bytes)"
-    return part.kind, f"{part.name} {part.text}" if part.kind == "call" else part.text
+    return part.kind, part.text
 
 
 def _shown(kind: str, text: str, *, unfold: bool) -> Iterator[Line]:
     """A text as lines, of which the first are shown unless all are asked for."""
+    indent = "      " if kind in ("reasoning", "call") else "    "
     found = printable(text).split("\n")
     most = len(found) if unfold else _FOLDED.get(kind, 1)
     cut = 0
     for line in found[:most]:
         kept = line if unfold else line[:_WIDTH]
         cut += len(line) - len(kept)
-        yield Line(kind, f"    {escaped(kept)}")
+        yield Line(kind, f"{indent}{escaped(kept)}")
     cut += sum(map(len, found[most:]))
     if cut:
-        yield Line("more", f"    … {counted(cut, 'character')} more (--unfold)")
+        yield Line("more", f"{indent}… {counted(cut, 'character')} more (--unfold)")

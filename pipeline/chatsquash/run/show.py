@@ -21,7 +21,7 @@ from chatsquash.text import escaped, printable, quoted
 
 _NAMED = 5
 """Sessions that an error names."""
-_TYPES = {"session": str, "file": str | None, "row": int | None, "offset": int | None}
+_TYPES = {"session": str, "log": str, "file": str | None, "row": int | None, "offset": int | None}
 """What of the session table leads to a record."""
 
 
@@ -105,4 +105,11 @@ def _shown(row: Row, written: list[dict[str, Any]]) -> Shown:
         held = native(record(parsed(row.data)))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
-    return Shown(row, held, written[0] if written else {}, [f"{line['file']}:{line['row']}" for line in written[1:]])
+    own = written[0] if written else {}
+    others = [f"{line['file']}:{line['row']}{_elsewhere(line, own)}" for line in written[1:]]
+    return Shown(row, held, own, others)
+
+
+def _elsewhere(line: dict[str, Any], own: dict[str, Any]) -> str:
+    """The log of a record that has the id of the session, where it is another one."""
+    return "" if line["log"] == own["log"] else f" of {line['log']}"
