@@ -34,10 +34,10 @@ class Run(NamedTuple):
 
 
 @contextmanager
-def served(*arguments):
+def served(*arguments, cwd=None):
     """The command, and the URL that it prints, also without its token."""
     command = [sys.executable, "-m", "chatsquash", "view", *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=cwd) as process:
         try:
             found = None
             while found is None:

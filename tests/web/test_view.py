@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from chatsquash import Options, convert
 from tests import hostile_logs
 from tests.conftest import log_line, user, write_log
@@ -341,6 +343,22 @@ def test_the_keyboard_alone_leads_from_the_list_to_what_a_tool_said(samples, vie
         page.keyboard.press("Enter")
         assert fold.evaluate("each => each.open")
         assert fold.locator("pre").is_visible()
+
+
+@pytest.mark.parametrize("width", [NARROW, 1000, WIDE])
+@pytest.mark.parametrize("path", ["", "/log"])
+def test_what_is_gone_to_stands_below_the_bar_that_stays(samples, viewers, path, width):
+    with viewers(samples, width=width) as page:
+        open_session(page, DISK)
+        url = page.url
+        page.goto("about:blank")
+        go(page, f"{url}{path}#m17")
+        for key, message in {"": "m17", "k": "m1", "n": "m6"}.items():
+            if key:
+                page.keyboard.press(key)
+            top = page.locator(f"#{message}").bounding_box()["y"]
+            bar = page.locator(".toolbar").bounding_box()
+            assert max(0, bar["y"] + bar["height"]) <= top < 500, (key, message)
 
 
 def test_what_has_the_focus_does_not_stand_behind_the_bar_that_stays(samples, viewers):

@@ -7,6 +7,20 @@ const numbers = (name) => (main.dataset[name] ? main.dataset[name].split(" ").ma
 const first = Number(main.dataset.from ?? 0);
 const last = Number(main.dataset.to ?? -1);
 
+// What is gone to stands below the bar that stays, however high that is.
+
+const toolbar = document.querySelector(".toolbar");
+
+function clear() {
+  const stays = getComputedStyle(toolbar).position === "sticky";
+  document.documentElement.style.scrollPaddingTop = stays ? `${toolbar.offsetHeight + 8}px` : "";
+}
+
+if (toolbar) {
+  clear();
+  new ResizeObserver(clear).observe(toolbar);
+}
+
 // Places
 
 function article(number) {
@@ -264,5 +278,8 @@ if (bar && query.get("find")) {
   find(bar.value, hit > 0 ? hit - 1 : null, location.hash ? number : null);
 } else if (location.hash.startsWith("#m")) {
   const found = document.getElementById(location.hash.slice(1));
-  if (found) unfold(found);
+  if (found) {
+    unfold(found);
+    found.scrollIntoView();
+  }
 }
