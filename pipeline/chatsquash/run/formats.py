@@ -40,7 +40,7 @@ def held() -> Iterator[KnownFormat]:
 def _known(name: str) -> KnownFormat:
     form = conversations.module(name)
     streams = hasattr(form, "assemble")
-    what = " ".join((form.__doc__ or "").strip().partition("\n\n")[0].split()).removesuffix(".")
+    what = " ".join((form.__doc__ or "").strip().partition("\n\n")[0].split()).removesuffix(".").replace("``", "")
     return KnownFormat(name, name in conversations.writable(), streams, documents.holds_tools(name), what)
 
 
@@ -73,4 +73,4 @@ def as_json() -> dict[str, list[dict[str, object]]]:
 
 def _cells(known: KnownFormat) -> tuple[str, ...]:
     facts = ("yes" if fact else "-" for fact in (True, known.writes, known.streams, known.tools))
-    return (known.name, *facts, re.split("[:;]", known.what)[0].replace("`", ""))
+    return (known.name, *facts, re.split("[:;]", known.what)[0])
