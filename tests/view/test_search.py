@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.view.needle import Needle
+from chatsquash.view.needle import COUNTED, Needle
 from chatsquash.view.result import Result
 from chatsquash.view.search import Hit, Progress, _candidates, search
 from tests.conftest import assistant, log_line, user, write_log
@@ -27,6 +27,32 @@ def test_what_is_looked_for(asked, spellings):
 
 def test_places_do_not_overlap_and_stand_in_order():
     assert list(Needle("aa").places("aaa Aa AA")) == [(0, 2), (4, 6), (7, 9)]
+
+
+class Counting(str):  # noqa: SLOT000 - it counts
+    """A text that counts the characters that are looked at."""
+
+    looked_at = 0
+
+    def find(self, each, at=0):
+        found = super().find(each, at)
+        self.looked_at += (len(self) if found < 0 else found + len(each)) - at
+        return found
+
+
+@pytest.mark.parametrize("unit", ["a", "aA", "b" * 99 + "a", "Ab"])
+def test_time_is_linear_in_the_text_however_often_it_is_said(unit):
+    text = Counting(unit * 2_000)
+    needle = Needle("a")
+    assert len(list(needle.places(text))) == text.lower().count("a")
+    assert text.looked_at <= 2 * len(needle.spellings) * len(text)
+
+
+def test_a_message_that_says_it_without_end_is_counted_up_to_a_bound():
+    said, once = user("a" * (COUNTED + 1)), user("a")
+    assert list(Needle("a").counts([said, once])) == [(0, COUNTED), (1, 1)]
+    assert len(list(Needle("a").counts([said] * 1_000))) == 10
+    assert len(list(Needle("a").counts([once] * 6_000))) == 5_000
 
 
 SAID = {

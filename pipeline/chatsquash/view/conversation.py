@@ -23,8 +23,6 @@ from chatsquash.view.result import Result
 
 WINDOW = 50
 """Messages that are shown at once."""
-HITS = 5_000
-"""Messages in which a find finds something."""
 _FAILED = "tool-result-"
 """What the codes of failed calls begin with."""
 _BESIDE = {"type": "image"}
@@ -123,13 +121,11 @@ class Conversation:
         return sorted({each["message"] for each in found})[:_FOUND]
 
     def find(self, needle: Needle) -> tuple[list[tuple[int, int]], int]:
-        """The messages of the file that say something, each with how often, and how often all do."""
+        """The messages of the file that say something, each with how often, and how often these do."""
         hits: dict[int, int] = {}
-        for at, message in enumerate(self.held.messages):
-            count = sum(1 for part in parts(message) for _ in needle.places(part.text))
-            if count:
-                hits[self.number(at)] = hits.get(self.number(at), 0) + count
-        return list(hits.items())[:HITS], sum(hits.values())
+        for at, times in needle.counts(self.held.messages):
+            hits[self.number(at)] = hits.get(self.number(at), 0) + times
+        return list(hits.items()), sum(hits.values())
 
     def whole(self, number: int) -> str:
         """All texts of a message of the file, one behind the other."""

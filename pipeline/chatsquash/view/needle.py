@@ -5,11 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 
 from chatsquash import jsonio
+from chatsquash.model import Message
+from chatsquash.records.said import parts
 
 LONGEST = 200
 """Characters that are looked for."""
+COUNTED = 10_000
+"""Times that are counted in one message."""
+_TOTAL = 100_000
+"""Times that are counted in one record, about."""
+_MESSAGES = 5_000
+"""Messages of a record in which something is found."""
 
 
 class Needle:
@@ -46,20 +55,37 @@ class Needle:
         return list(dict.fromkeys(found))
 
     def places(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where it stands in a text: begins and ends, in order, none in another."""
-        at = 0
-        while (found := self._next(text, at)) is not None:
-            yield found
-            at = found[1]
+        """Where it stands in a text: begins and ends, in order, none in another.
 
-    def is_in(self, text: str) -> bool:
-        """Whether it stands in a text."""
-        return any(each in text for each in self.spellings)
+        Each spelling is looked for once from where it was found last, so that the time is linear in the text.
+        """
+        ahead = {each: text.find(each) for each in self.spellings}
+        while found := [(place, -len(each)) for each, place in ahead.items() if place >= 0]:
+            begin, length = min(found)
+            end = begin - length
+            yield begin, end
+            for each, place in ahead.items():
+                if 0 <= place < end:
+                    ahead[each] = text.find(each, end)
 
-    def _next(self, text: str, at: int) -> tuple[int, int] | None:
-        places = ((text.find(each, at), len(each)) for each in self.spellings)
-        begin, length = min(((begin, -length) for begin, length in places if begin >= 0), default=(-1, 0))
-        return (begin, begin - length) if begin >= 0 else None
+    def counts(self, messages: list[Message]) -> Iterator[tuple[int, int]]:
+        """The messages that say it, by their index, each with how often; the first ones where there are too many."""
+        total = said = 0
+        for at, message in enumerate(messages):
+            if count := sum(1 for _ in islice(self._said(message), COUNTED)):
+                yield at, count
+                total, said = total + count, said + 1
+            if total >= _TOTAL or said >= _MESSAGES:
+                return
+
+    def first(self, message: Message) -> tuple[str, int, int] | None:
+        """The first text of a message that says it, and where."""
+        return next(self._said(message), None)
+
+    def _said(self, message: Message) -> Iterator[tuple[str, int, int]]:
+        for part in parts(message):
+            for begin, end in self.places(part.text):
+                yield part.text, begin, end
 
 
 def _spelled(text: str) -> bytes:

@@ -11,7 +11,6 @@ from chatsquash.errors import UsageError
 from chatsquash.records.datasets import PARQUET, is_dataset, rows
 from chatsquash.records.places import LONGEST, opened
 from chatsquash.records.reading import NotARecordError, native, parsed, record
-from chatsquash.records.said import parts
 from chatsquash.view.needle import Needle
 from chatsquash.view.result import Result
 from chatsquash.write.shards import PAIRS
@@ -149,13 +148,9 @@ def _looked_at(line: bytes, needle: Needle) -> tuple[int, int, str, str, str] | 
         held = native(record(parsed(line)))
     except NotARecordError:
         return None
-    first: tuple[int, str, str, str] | None = None
-    count = 0
-    for number, message in enumerate(held.messages):
-        for part in parts(message):
-            for begin, end in needle.places(part.text):
-                count += 1
-                if first is None:
-                    around = part.text[max(0, begin - AROUND) : begin], part.text[end : end + AROUND]
-                    first = number, around[0], part.text[begin:end], around[1]
-    return (first[0], count, *first[1:]) if first else None
+    counts = list(needle.counts(held.messages))
+    if not counts or not (first := needle.first(held.messages[counts[0][0]])):
+        return None
+    text, begin, end = first
+    around = text[max(0, begin - AROUND) : begin], text[begin:end], text[end : end + AROUND]
+    return (counts[0][0], sum(count for _, count in counts), *around)
