@@ -8,6 +8,7 @@ import pytest
 
 from chatsquash.html.markup import text as shown_as
 from tests import hostile_logs
+from tests.conftest import user
 from tests.hostile_logs import LARGE, NAME, TEXTS, TURNS
 from tests.view import markup
 
@@ -219,3 +220,70 @@ def test_an_image_beside_the_record_is_shown(here, form):
     urls = [part.split('"')[0] for part in reader.of(0).text.split('<img src="')[1:]]
     answers = [reader.get(url) for url in urls]
     assert [(each.content, each.headers["content-type"]) for each in answers] == [(png, "image/png") for png in pngs]
+
+
+# Bounds
+
+CALLS = 300
+
+
+def _opened(here, *messages):
+    from chatsquash import Options, convert
+    from tests.conftest import log_line, write_log
+    from tests.view.conftest import Reader
+
+    write_log(here / "logs/a.jsonl", log_line(*messages, session_id="a"))
+    convert("logs", "out", Options(anonymize=False))
+    return Reader(here / "out")
+
+
+def _calling(number, given):
+    from tests.conftest import assistant
+
+    calls = [
+        {"id": f"{number} {each}", "type": "function", "function": {"name": "t", "arguments": given}}
+        for each in range(CALLS)
+    ]
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": "done"} for call in calls]
+    return [assistant(None, tool_calls=calls), *results]
+
+
+def test_of_calls_that_a_page_does_not_show_none_is_made(here, monkeypatch):
+    from chatsquash.html import record
+
+    made = []
+    monkeypatch.setattr(record, "_call", lambda *told, call=record._call: made.append(1) or call(*told))
+    turns = [message for number in range(40) for message in _calling(number, json.dumps({"x": "<" * 4_000}))]
+    turns.sort(key=lambda message: message["role"])  # so that all that call are on one page
+    reader = _opened(here, user("go"), *turns)
+    answer = reader.of(0)
+    hold(answer)
+    assert "parts more of this message" in answer.text
+    assert "all texts of this message" in answer.text
+    assert len(made) * 4_000 * len("&lt;") < 2 * MOST
+
+
+COLOURED = {
+    "numbers": "```json\n" + "1," * 10_000,
+    "a diff": "```diff\n" + "+\n" * 10_000,
+    "deep and wide": json.dumps(eval("[" * 60 + "1," * 4_000 + "]" * 60)),
+    "marks": "&" * 16_000,
+}
+
+
+@pytest.mark.parametrize("text", COLOURED.values(), ids=COLOURED)
+def test_a_page_is_bounded_whatever_its_messages_say(here, text):
+    from tests.conftest import assistant
+
+    turns = []
+    for number in range(24):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "t", "arguments": text}}
+        turns += [
+            assistant(text, tool_calls=[call], reasoning_content=text),
+            {"role": "tool", "tool_call_id": f"c{number}", "content": text},
+            user(text),
+        ]
+    reader = _opened(here, user("go"), *turns)
+    hold(reader.of(0))
+    hold(reader.of(0, "/log"))
+    assert len(reader.of(0, "/copy.md").content) < 40 * 4 * 24 * len(text)

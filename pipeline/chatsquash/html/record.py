@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -23,8 +24,6 @@ _NAME = 120
 """Characters of a role, a name or an id that are shown."""
 _TOOLS = 200
 """Tools whose names are listed."""
-_PARTS = 20
-"""Parts of one content that are no text, and are shown."""
 _LITTLE = 400
 """Bytes of a text that are shown where texts are large."""
 _ENDING = 0.35
@@ -75,6 +74,8 @@ class Showing:
     """The bytes of a text that are shown; ``None`` for all."""
     article: int | None = 12_000
     """The bytes of a message about which no more of it is shown; ``None`` for all."""
+    parts: int = 20
+    """The parts of one content that are no text, and are shown."""
     notes: Mapping[int, Sequence[Child]] = field(default_factory=dict)
     """What is said of a message, such as findings, by its index in the file."""
     medium: Callable[[Json], Html] = medium
@@ -83,13 +84,19 @@ class Showing:
     """Makes HTML of a text, cut to size, that is ``said``, ``thought``, ``call`` or ``result``."""
 
 
-def articles(held: StoredRecord, showing: Showing) -> Iterator[Html]:
-    """The messages of a record, one by one; a result stands beside its call, not in its own place."""
+def articles(held: StoredRecord, showing: Showing, less: Showing | None = None, most: int = 0) -> Iterator[Html]:
+    """The messages of a record, one by one; a result stands beside its call, not in its own place.
+
+    ``less`` is how those are shown that stand behind ``most`` characters of HTML.
+    """
     answered = answers(held.messages)
     beside = set(answered.values())
+    made = 0
     for at in range(len(held.messages)):
         if at not in beside:
-            yield _article(held, at, answered, showing)
+            article = _article(held, at, answered, less if less and made > most else showing)
+            made += len(article)
+            yield article
 
 
 def tools(held: StoredRecord) -> Html | None:
@@ -146,8 +153,8 @@ def _article(held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int
     message, number = held.messages[at], _number(held, at)
     role = message["role"]
     known = "tool" if role in RESULTS else {"developer": "system"}.get(role, role)
-    said = chain(_said(message, showing), _calls(held, at, answered, showing))
-    parts = [*_bounded(said, showing), *_notes(number, showing)]
+    calls = deque(_calls(held, at, answered, showing))
+    parts = [*_bounded(_said(message, showing), calls, showing), *_notes(number, showing)]
     return tag(
         "article",
         _head(message, number, showing),
@@ -157,14 +164,14 @@ def _article(held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int
     )
 
 
-def _bounded(parts: Iterator[Html], showing: Showing) -> Iterator[Html]:
-    """The parts of a message, as far as it is shown."""
+def _bounded(said: Iterator[Html], calls: deque[Callable[[], Html]], showing: Showing) -> Iterator[Html]:
+    """The parts of a message, as far as it is shown; of calls that are not, no HTML is made."""
     seen = 0
-    for part in parts:
+    for part in chain(said, (calls.popleft()() for _ in range(len(calls)))):
         yield part
         seen += len(part)
         if showing.article is not None and seen > showing.article:
-            if rest := sum(1 for _ in parts):
+            if rest := sum(1 for _ in said) + len(calls):
                 yield tag("p", f"… {rest:,} parts more of this message{_where(showing)}", class_="cut")
             return
 
@@ -210,16 +217,21 @@ def _said(message: Message, showing: Showing) -> Iterator[Html]:
     parts = [part for part in chat.other_parts(message) if not reasoning.is_part(part)]
     members = dict(message)
     parts += [{"type": name, name: members[name]} for name in media.MEMBERS if members.get(name)]
-    most = len(parts) if showing.article is None else _PARTS
-    yield from map(showing.medium, parts[:most])
-    if len(parts) > most:
-        yield tag("p", f"… {len(parts) - most:,} parts more{_where(showing)}", class_="cut")
+    yield from map(showing.medium, parts[: showing.parts])
+    if len(parts) > showing.parts:
+        yield tag("p", f"… {len(parts) - showing.parts:,} parts more{_where(showing)}", class_="cut")
 
 
-def _calls(held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing) -> Iterator[Html]:
+def _calls(
+    held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing
+) -> Iterator[Callable[[], Html]]:
+    """What makes each call with its result."""
     for number, call in enumerate(made(held.messages[at])):
-        result = answered.get((at, number))
-        yield tag("div", _call(call, showing), _beside(held, result, showing), class_="pair")
+        yield partial(_pair, held, call, answered.get((at, number)), showing)
+
+
+def _pair(held: StoredRecord, call: dict[str, Any], result: int | None, showing: Showing) -> Html:
+    return tag("div", _call(call, showing), _beside(held, result, showing), class_="pair")
 
 
 def _call(call: dict[str, Any], showing: Showing) -> Html:

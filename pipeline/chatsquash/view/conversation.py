@@ -134,8 +134,8 @@ class Conversation:
         return "\n\n".join(f"{part.name} {part.text}" if part.kind == "call" else part.text for part in said)
 
     def length(self, at: int) -> int:
-        """The characters of the longest text of a message that is shown."""
-        return max((len(part.text) for part in parts(self.held.messages[at])), default=0)
+        """The characters of all texts of a message that is shown."""
+        return sum(len(part.text) for part in parts(self.held.messages[at]))
 
     # Images
 

@@ -52,7 +52,7 @@ def json(value: str) -> Html:
 
 
 def _inside(kind: str, said: str) -> Iterator[Html]:
-    if kind in ("call", "result") and (spelled := readable(said)):
+    if kind in ("call", "result") and (spelled := readable(said)) and len(spelled) <= _COLOURED:
         yield from _coloured(_JSON.finditer(spelled), spelled)
     elif _DIFF.search(said[:_LOOKED_AT]):
         yield from _diff(said)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 from chatsquash.html.markup import Child, Html, tag, together
 from chatsquash.html.record import Showing, articles, medium, tools
 from chatsquash.model import Json
+from chatsquash.records.said import made
 from chatsquash.text import counted, escaped
 from chatsquash.view.conversation import WINDOW, Conversation, Window
 from chatsquash.view.pages import code
@@ -17,10 +17,18 @@ from chatsquash.view.pages.layout import facts, joined, page, short, url
 TEXT = 16_000
 """Bytes of a text that a page shows; the rest has a place of its own."""
 _LEAST = 500
-"""The same in a message that is too large for a page otherwise."""
-_ARTICLE = 1_000_000
-"""Bytes of HTML of a message."""
+"""The same in a message for which a page has no more space."""
+_ARTICLE = 500_000
+"""Characters of HTML about which no more of a message is shown."""
+_PAGE = 2_500_000
+"""The same of all messages of a page: behind them of each message only the beginning is shown."""
+_PARTS = 1_000
+"""Images and other media of a content."""
+_CALLS = 20
+"""Calls of a message behind which it has a link to all of it."""
 _FINDINGS = 200
+_TOLD = 500
+"""Characters of a finding."""
 _TABS = ("conversation", "log", "tree", "template")
 
 
@@ -126,12 +134,17 @@ def _findings(shown: Conversation) -> Html | None:
 
 def _finding(shown: Conversation, told: Mapping[str, Any]) -> Iterator[Child]:
     yield severity(told)
-    yield f" {escaped(str(told.get('text')))}"
+    yield f" {_text(told)}"
     if isinstance(number := told.get("message"), int):
         yield " "
         yield tag("a", f"message {number:,}", href=message_url(shown, number))
     if isinstance(line := told.get("line"), int):
         yield f" (line {line:,})"
+
+
+def _text(told: Mapping[str, Any]) -> str:
+    text = str(told.get("text"))
+    return escaped(text if len(text) <= _TOLD else f"{text[:_TOLD]}…")
 
 
 def severity(told: Mapping[str, Any]) -> Html:
@@ -183,7 +196,7 @@ def section(shown: Conversation, window: Window) -> Html:
         return tag("section", told, code.json(text), class_="conversation")
     whole = (
         [
-            _whole(shown, window.held.places[at]) if shown.length(window.start + at) > TEXT // 4 else None
+            _whole(shown, window.held.places[at]) if _is_large(shown, window.start + at) else None
             for at in range(len(window.held.messages))
         ]
         if window.held.places
@@ -199,6 +212,11 @@ def section(shown: Conversation, window: Window) -> Html:
     )
 
 
+def _is_large(shown: Conversation, at: int) -> bool:
+    """Whether a page may leave something of a message out."""
+    return shown.length(at) > TEXT // 4 or len(made(shown.held.messages[at])) > _CALLS
+
+
 def _whole(shown: Conversation, number: int) -> Html:
     return tag("a", "all texts of this message", href=url(shown.result, "s", shown.at, "text", number))
 
@@ -207,7 +225,7 @@ def _notes(shown: Conversation, window: Window, whole: list[Html | None]) -> dic
     notes: dict[int, list[Child]] = {}
     for told in shown.findings:
         if isinstance(number := told.get("message"), int):
-            notes.setdefault(number, []).append(joined(severity(told), escaped(str(told.get("text")))))
+            notes.setdefault(number, []).append(joined(severity(told), _text(told)))
     for number, link in zip(window.held.places or [], whole, strict=True):
         if link is not None:
             notes.setdefault(number, []).append(link)
@@ -230,10 +248,9 @@ def bounded(shown: Conversation, window: Window, notes: dict[int, list[Child]]) 
         )
 
     place = f"{shown.place.file}:{shown.place.row}" if shown.place else ""
-    full = Showing(place=place, text=TEXT, article=None, notes=notes, medium=picture, body=code.body)
-    less = Showing(place=place, text=_LEAST, notes=notes, medium=picture)
-    for at, article in enumerate(articles(window.held, full)):
-        yield article if len(article) <= _ARTICLE else next(islice(articles(window.held, less), at, None))
+    full = Showing(place, text=TEXT, article=_ARTICLE, parts=_PARTS, notes=notes, medium=picture, body=code.body)
+    less = Showing(place, text=_LEAST, notes=notes, medium=picture)
+    return articles(window.held, full, less, _PAGE)
 
 
 def pages(shown: Conversation, window: Window) -> Html | None:
