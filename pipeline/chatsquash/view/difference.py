@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
+from collections import Counter
+from difflib import Match, SequenceMatcher
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from xxhash import xxh3_64_intdigest
@@ -12,6 +14,9 @@ from chatsquash.model import Message
 
 _COMPARED = 4_000
 """Messages that are compared one by one; of more, those that both begin and end with are left aside first."""
+
+_WORK = 4_000_000
+"""Pairs of equal messages that are looked at; where there are more, all are removed and added."""
 
 
 class Step(NamedTuple):
@@ -49,8 +54,12 @@ def _between(
     first, other = keys[0][head : stops[0]], keys[1][head : stops[1]]
     if max(len(first), len(other)) > _COMPARED:
         return _replaced(before[head : stops[0]], now[head : stops[1]], head, head)
+    try:
+        told = _Bounded(first, other).get_opcodes()
+    except _TooLongError:
+        return _replaced(before[head : stops[0]], now[head : stops[1]], head, head)
     found: list[Step] = []
-    for kind, i, j, k, m in SequenceMatcher(None, first, other, autojunk=False).get_opcodes():
+    for kind, i, j, k, m in told:
         was, is_now = before[head + i : head + j], now[head + k : head + m]
         if kind == "equal":
             found.append(Step("kept", head + k, was, is_now))
@@ -59,9 +68,35 @@ def _between(
     return found
 
 
+class _TooLongError(Exception):
+    """Comparing takes longer than somebody waits."""
+
+
+class _Bounded(SequenceMatcher[int]):
+    """Compares as long as it takes no more than so many steps: messages that repeat make it cubic."""
+
+    def __init__(self, first: list[int], other: list[int]) -> None:
+        super().__init__(None, first, other, autojunk=False)
+        often = Counter(other)
+        self.work = 0
+        self._costs = [0, *accumulate(1 + often[key] for key in first)]
+
+    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
+        """As it says there; raises ``_TooLongError``."""
+        self.work += self._costs[-1 if ahi is None else ahi] - self._costs[alo]
+        if self.work > _WORK:
+            raise _TooLongError
+        return super().find_longest_match(alo, ahi, blo, bhi)
+
+
 def _replaced(was: list[Message], now: list[Message], begin: int, place: int) -> list[Step]:
     if len(was) == len(now) and all(old["role"] == new["role"] for old, new in zip(was, now, strict=True)):
-        return [Step("changed", place + at, [was[at]], [now[at]]) for at in range(len(was))]
+        return [_in_place(*both, place + at) for at, both in enumerate(zip(was, now, strict=True))]
     removed = [Step("removed", begin, was, [])] if was else []
     added = [Step("added", place, [], now)] if now else []
     return [*removed, *added]
+
+
+def _in_place(old: Message, new: Message, place: int) -> Step:
+    is_same = jsonio.dumps(old) == jsonio.dumps(new)  # which may be where not all were compared
+    return Step("kept" if is_same else "changed", place, [old], [new])
