@@ -26,9 +26,14 @@ class Beside:
     def put(self, name: str, data: bytes) -> None:
         """Write the file, so that it is there whole or as it was; the next run removes it with the result."""
         refuse_foreign(self.folder.path, name)
-        self._ours.replace(claim.RECORD, claim.record({*self._known, name}))  # first, so that it never says too little
-        self.folder.replace(name, data, _PRIVATE)
-        self.folder.sync()
+        try:
+            self._ours.write_new(name, data, _PRIVATE)  # in our own folder, where no file of others can have the name
+            self._ours.sync(f"{name}.new")
+            self._ours.replace(claim.RECORD, claim.record({*self._known, name}))  # so that it never says too little
+            self._ours.move(f"{name}.new", self.folder, name)
+            self.folder.sync()
+        except OSError as problem:
+            raise UsageError(f"{self.folder.path / name}: cannot be written ({problem.strerror})") from None
 
 
 @contextmanager
