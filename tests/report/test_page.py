@@ -13,6 +13,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.errors import UsageError
+from chatsquash.logged import WHY
 from chatsquash.records import datasets
 from chatsquash.report.page.sessions import MOST
 from chatsquash.run.page.report import PAGE, report
@@ -178,7 +179,8 @@ def test_what_is_told_of_the_log_holds_nothing_that_the_run_replaced(tmp_path):
     page = converted(tmp_path / "logs", tmp_path / "out", anonymize_key=key, on_invalid="keep", trace_replies=True)
     assert mail.encode() not in page
     assert b"The run does not tell the path of the log" in page
-    assert b">b.jsonl:3<" in page
+    assert b'<p class="quiet" dir="auto">b.jsonl</p>' in page
+    assert b"<td>3</td>" in page
 
 
 def test_the_log_is_told_beside_the_record_and_says_why_lines_were_left_out(tmp_path):
@@ -190,7 +192,8 @@ def test_the_log_is_told_beside_the_record_and_says_why_lines_were_left_out(tmp_
     ]
     write_log(tmp_path / "logs/a.jsonl", *lines)
     page = converted(tmp_path / "logs", tmp_path / "out", trace_replies=True).decode()
-    rows = re.findall(r'<td dir="auto">a\.jsonl:(\d)</td><td[^>]*>([^<]*)</td>.*?<td dir="auto">(.*?)</td></tr>', page)
+    assert '<p class="quiet" dir="auto">a.jsonl</p>' in page
+    rows = re.findall(r'<tr><td>(\d)</td><td[^>]*>([^<]*)</td>.*?<td dir="auto">(.*?)</td></tr>', page)
     assert [(line, time) for line, time, _ in rows] == [
         ("1", "10:00:00"),
         ("2", "10:00:00"),
@@ -198,10 +201,11 @@ def test_the_log_is_told_beside_the_record_and_says_why_lines_were_left_out(tmp_
         ("4", "11:00:00"),
     ]
     outcomes = [outcome for _, _, outcome in rows]
-    assert outcomes[0] == "superseded; its reply is carried"
-    assert outcomes[1] == "selected; its reply is carried"
-    assert outcomes[2].startswith("bad-line: no JSON object")
-    assert outcomes[3].startswith("cut; its reply is lost")
+    assert outcomes[0] == "earlier than the entry of the record; the record holds its reply"
+    assert outcomes[1] == "the record is made of it; the record holds its reply"
+    assert outcomes[2].startswith("left out (bad-line): no JSON object")
+    assert outcomes[3].startswith("later than the entry of the record; its reply is lost: ")
+    assert WHY["short-tail"] in outcomes[3]
     assert page.count("SIDE") == 0  # which stands in no record
 
 
@@ -269,7 +273,7 @@ def test_the_sample_logs_have_all_parts(tmp_path, monkeypatch):
     page = converted("sample_logs", tmp_path / "out")
     parsed = hold_to_the_policy(page)
     said = "".join(parsed.said)
-    for title in ("Records per day", "Turns per record", "Characters per record", "Tools", "Findings by code"):
+    for title in ("Records per month", "Turns per record", "Characters per record", "Tools", "Findings by code"):
         assert title in said
     assert parsed.elements.count("svg") == 6
     assert 'class="session"' in page.decode()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
 from chatsquash.folder import Folder
+from chatsquash.report.reading import LONGEST
 from chatsquash.report.session_table import SESSIONS, row_of
 
 if TYPE_CHECKING:
@@ -32,17 +33,22 @@ def frame(output: str | PathLike[str]) -> pl.DataFrame:
     >>> frame(folder / "out").select("row", "session", "turns").rows()
     [(1, 's', 0)]
     """
+    with closing(Folder(Path(fspath(output)))) as folder:
+        return frame_of(folder)
+
+
+def frame_of(folder: Folder) -> pl.DataFrame:
+    """The session table of an output folder that is open; raises as ``frame``."""
     import polars as pl  # which takes time, and conversions do not need
 
     from chatsquash.report.where import SCHEMA
 
-    folder = Folder(Path(fspath(output)))
     path = folder.path / SESSIONS
     frames = [pl.DataFrame(schema=SCHEMA)]
     rows: list[dict[str, object]] = []
     try:
-        with closing(folder), folder.reading(SESSIONS) as file:
-            for line in file:
+        with folder.reading(SESSIONS) as file:
+            while line := file.readline(LONGEST):
                 rows.append(row_of(jsonio.loads(line)))
                 if len(rows) == _BATCH:
                     frames.append(_framed(rows, SCHEMA))
@@ -53,7 +59,8 @@ def frame(output: str | PathLike[str]) -> pl.DataFrame:
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     except (ValueError, TypeError, AttributeError, RecursionError, OverflowError, pl.exceptions.PolarsError) as problem:
-        raise UsageError(f"{path}: no session table of this version of chatsquash: {problem}") from None
+        why = str(problem).partition("\n")[0] or type(problem).__name__
+        raise UsageError(f"{path}: no session table of this version of chatsquash: {why}") from None
 
 
 def _framed(rows: list[dict[str, object]], schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:

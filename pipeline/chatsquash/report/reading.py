@@ -6,7 +6,6 @@ import csv
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, BinaryIO
 
 from chatsquash import jsonio
@@ -15,8 +14,8 @@ from chatsquash.folder import Folder
 
 _AGAIN = "chatsquash verify says what changed; convert again"
 _CHUNK = 1 << 20
-_LONGEST = 16 << 20
-"""Bytes of a line that are read; what chatsquash writes is far shorter."""
+LONGEST = 256 << 20
+"""Bytes of a line that are read; a name of a log is no longer than what a run reads of a line."""
 
 
 def damaged(folder: Folder, name: str) -> UsageError:
@@ -26,24 +25,32 @@ def damaged(folder: Folder, name: str) -> UsageError:
 
 def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
     """The objects of a report, which have these members; raises ``UsageError`` for what is none."""
-    with _opened(folder, name) as file:
-        for line in iter(partial(file.readline, _LONGEST), b""):
-            told = _loaded(folder, name, line)
-            if not set(members) <= told.keys():
-                raise damaged(folder, name)
-            yield told
+    for line in _lines(folder, name):
+        told = _loaded(folder, name, line)
+        if not set(members) <= told.keys():
+            raise damaged(folder, name)
+        yield told
 
 
 def rows(folder: Folder, name: str, *columns: str) -> Iterator[dict[str, str]]:
     """The rows of a table, which has these columns; raises ``UsageError`` for what is none."""
+    csv.field_size_limit(LONGEST)  # the tools of a log may have any names
+    try:
+        for row in csv.DictReader(map(bytes.decode, _lines(folder, name))):
+            if not set(columns) <= row.keys() or None in row.values():
+                raise damaged(folder, name)
+            yield row
+    except (ValueError, csv.Error):
+        raise damaged(folder, name) from None
+
+
+def _lines(folder: Folder, name: str) -> Iterator[bytes]:
+    """The lines of a file; one that is longer than any is an error."""
     with _opened(folder, name) as file:
-        try:
-            for row in csv.DictReader(map(bytes.decode, file)):
-                if not set(columns) <= row.keys() or None in row.values():
-                    raise damaged(folder, name)
-                yield row
-        except (ValueError, csv.Error):
-            raise damaged(folder, name) from None
+        while line := file.readline(LONGEST + 1):
+            if len(line) > LONGEST:
+                raise damaged(folder, name)
+            yield line
 
 
 class Lines:
@@ -62,7 +69,7 @@ class Lines:
         with _opened(self._folder, self._name) as file:
             file.seek(self._offsets[at])
             size = self._offsets[at + 1] - self._offsets[at]
-            return _loaded(self._folder, self._name, file.read(min(size, _LONGEST)))
+            return _loaded(self._folder, self._name, file.read(min(size, LONGEST)))
 
 
 @contextmanager

@@ -45,6 +45,6 @@ def as_described(told: Mapping[str, Any], groups: Collection[str]) -> dict[str, 
             continue
         value = told[option.name]
         value = tuple(value) if isinstance(value, list) else value
-        if value is None or option.default is None or type(value) is type(option.default):
+        if option.default is None or type(value) is type(option.default):
             found[option.name] = value
     return found

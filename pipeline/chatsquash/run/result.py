@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from xxhash import xxh3_64
@@ -19,6 +20,7 @@ from chatsquash.write.claim import inside
 from chatsquash.write.commit import RUN
 from chatsquash.write.shards import PAIRS
 
+T = TypeVar("T")
 _OTHERS = ("reports/", f"{PAIRS}/")
 """Folders whose files hold no records."""
 
@@ -68,18 +70,23 @@ class ResultFolder:
         return run_text(Place(self.folder, self.folder.path))
 
     def inputs(self, paths: Collection[str]) -> dict[str, list[Input]]:
-        """What ``run.json`` tells of logs; nothing where another run has taken its place."""
+        """What ``run.json`` tells of logs; nothing where another run has taken its place.
+
+        Raises ``UsageError`` where it does not tell of logs as chatsquash does.
+        """
         found: dict[str, list[Input]] = {path: [] for path in paths}
         try:
             told = msgspec.json.decode(self._text(), type=_Inputs)
-        except (UsageError, ValueError, RecursionError):
+        except UsageError:
             return found
+        except (ValueError, RecursionError):
+            raise reading.damaged(self.folder, RUN) from None
         for each in told.inputs:
             if each.path in found:
                 found[each.path].append(each)
         return found
 
-    @property
+    @cached_property
     def record_files(self) -> dict[str, int]:
         """The files of records and their bytes."""
         return {
@@ -91,6 +98,14 @@ class ResultFolder:
     def lines(self, name: str, *members: str) -> Iterator[dict[str, Any]]:
         """The objects of a report, as ``reading.lines`` has them; none where the run did not write it."""
         return reading.lines(self.folder, name, *members) if name in self.outputs else iter(())
+
+    def told(self, name: str, kind: type[T]) -> Iterator[T]:
+        """The objects of a report as a type of ours; raises ``UsageError`` for what is none of it."""
+        for each in self.lines(name):
+            try:
+                yield msgspec.convert(each, kind)
+            except (ValueError, RecursionError):
+                raise reading.damaged(self.folder, name) from None
 
     def rows(self, name: str, *columns: str) -> Iterator[dict[str, str]]:
         """The rows of a table, as ``reading.rows`` has them; none where the run did not write it."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from chatsquash.html.markup import Html, tag
+from chatsquash.report.page.bounded import bounded
 from chatsquash.report.page.svg import cleaned
 from chatsquash.text import escaped
 
@@ -16,6 +18,8 @@ _LABEL = 28
 """Characters of a label; tools may have any name."""
 _MEASURED, _DRAWN = 13, 11
 """The size of letters that room is made for, and their own: a reader's font may be wider than that of the measure."""
+_STEPS, _THOUSANDS = 4, 10_000
+"""Steps of an axis, at most, and the number from which on it tells thousands."""
 _LETTER = 7
 """The pixels that a letter takes."""
 
@@ -37,6 +41,8 @@ class Bar(NamedTuple):
     label: str
     part: str
     number: int
+    words: str = ""
+    """What the label means, for the table."""
 
 
 class Chart(NamedTuple):
@@ -67,7 +73,7 @@ def _legend(chart: Chart) -> Html | None:
     """What the colours mean; nothing where there is one."""
     if len(chart.parts) < 2:
         return None
-    keys = (tag("li", tag("span", class_=f"key {colour}"), part) for part, colour in chart.parts.items())
+    keys = (tag("li", tag("span", class_=f"key {colour}"), bounded(part)) for part, colour in chart.parts.items())
     return tag("ul", *keys, class_="legend")
 
 
@@ -75,7 +81,7 @@ def _labels(chart: Chart) -> dict[str, str]:
     """What is written at bars: short, and different where labels are."""
     found: dict[str, str] = {}
     for label in dict.fromkeys(bar.label for bar in chart.bars):
-        shown = escaped(label)
+        shown = escaped(label[:_LABEL])
         short = shown if len(shown) <= _LABEL else f"{shown[: _LABEL - 1]}…"
         taken = set(found.values())
         number = 2
@@ -88,11 +94,12 @@ def _labels(chart: Chart) -> dict[str, str]:
 
 def _table(chart: Chart) -> Html:
     counts = {(bar.label, bar.part): bar.number for bar in chart.bars}
-    head = tag("tr", tag("td"), *(tag("th", part, scope="col") for part in chart.parts))
+    words = {bar.label: f": {bar.words}" for bar in chart.bars if bar.words}
+    head = tag("tr", tag("td"), *(tag("th", bounded(part), scope="col") for part in chart.parts))
     rows = [
         tag(
             "tr",
-            tag("th", label, scope="row"),
+            tag("th", bounded(label), words.get(label), scope="row"),
             *(tag("td", f"{counts.get((label, part), 0):,}") for part in chart.parts),
         )
         for label in dict.fromkeys(bar.label for bar in chart.bars)
@@ -106,10 +113,7 @@ def _svg(chart: Chart) -> str:
 
     labels = _labels(chart)
     parts = list(chart.parts)
-    data = [
-        {"label": labels[bar.label], "part": bar.part, "place": parts.index(bar.part), "count": bar.number}
-        for bar in chart.bars
-    ]
+    data = [{"label": labels[bar.label], "place": parts.index(bar.part), "count": bar.number} for bar in chart.bars]
     drawn = (
         alt.Chart(alt.InlineData(values=data))
         .mark_bar(stroke="var(--page)", strokeWidth=0.5)
@@ -126,18 +130,37 @@ def _svg(chart: Chart) -> str:
     return str(vl_convert.vegalite_to_svg(drawn.to_dict()))
 
 
+def _longest(chart: Chart) -> int:
+    """The longest bar, with all its parts."""
+    sums = Counter[str]()
+    for bar in chart.bars:
+        sums[bar.label] += bar.number
+    return max(sums.values())
+
+
+def _ticks(chart: Chart) -> list[int]:
+    """Whole numbers from 0 to about the longest bar, a round step apart."""
+    most, step = max(1, _longest(chart)), 1
+    while most // step > _STEPS:
+        step = step * 5 // 2 if str(step)[0] == "2" else step * 2
+    return list(range(0, most + 1, step))
+
+
 def _channels(chart: Chart, labels: list[str]) -> dict[str, Any]:
     """What says where bars are, how long, and in which colour."""
     import altair as alt
 
     is_short = len(labels) * (1 + max(map(len, labels))) * _LETTER < _WIDTH - 40
     angle = 0 if chart.lies or is_short else -90
-    along = alt.Axis(tickCount=4, format="~s", tickMinStep=1)
+    ticks = _ticks(chart)
+    along = alt.Axis(values=ticks, format="~s" if ticks[-1] >= _THOUSANDS else ",d")
     across = alt.Axis(labelOverlap=not chart.lies, labelLimit=180, labelAngle=angle)
-    counts: dict[str, Any] = {"title": chart.what, "axis": along}
+    reach = alt.Scale(domain=[0, max(ticks[-1], _longest(chart))], nice=False)
+    counts: dict[str, Any] = {"title": chart.what, "axis": along, "scale": reach}
     names: dict[str, Any] = {"sort": labels, "title": None, "axis": across}
-    scale = alt.Scale(domain=list(chart.parts), range=[f"var(--{colour})" for colour in chart.parts.values()])
-    look = {"color": alt.Color("part:N", scale=scale, legend=None), "order": alt.Order("place:Q")}
+    colours = [f"var(--{colour})" for colour in chart.parts.values()]
+    scale = alt.Scale(domain=list(range(len(colours))), range=colours)
+    look = {"color": alt.Color("place:N", scale=scale, legend=None), "order": alt.Order("place:Q")}
     if chart.lies:
         return {**look, "x": alt.X("count:Q", **counts), "y": alt.Y("label:N", **names)}
     return {**look, "x": alt.X("label:N", **names), "y": alt.Y("count:Q", **counts)}

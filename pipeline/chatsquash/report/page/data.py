@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -29,11 +29,17 @@ class Entries:
     """What the log of a session holds."""
 
     rows: Sequence[dict[str, Any]] = ()
-    """An entry each, as ``inspect`` tells of it, with what became of its reply where that was traced."""
+    """An entry each, as ``inspect`` tells of it, as seen from the record that is shown.
+
+    ``status`` and ``why`` tell what became of its reply, and ``holds`` which record has it, where that was traced;
+    ``others`` are the records that are made of the same entry, and ``reason`` says why a line could not be read.
+    """
     left: int = 0
     """Entries that are not shown."""
     why: str = ""
     """Why there are none."""
+    file: str = ""
+    """The name of the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +51,12 @@ class Shown:
     chosen: Sequence[str]
     """Why it is worth that."""
     held: StoredRecord | None
-    findings: Sequence[dict[str, Any]] = ()
+    findings: Sequence[Mapping[str, Any]] = ()
     count: int = 0
     """How many findings it has."""
     entries: Entries = field(default_factory=Entries)
+    others: Sequence[dict[str, Any]] = ()
+    """The lines of the session table about its other records."""
     medium: Callable[[Json], Html] = medium
     """Makes HTML of a part that is no text."""
 
@@ -63,12 +71,14 @@ class Content:
     """All that the page shows."""
 
     title: str
+    run: Sequence[tuple[str, str]]
+    """What tells this run from others, in words."""
     figures: Sequence[Figure]
     charts: Sequence[Chart]
-    findings: Sequence[dict[str, Any]]
+    findings: Sequence[Mapping[str, Any]]
     """Those that are shown, as ``reports/findings.jsonl`` has them."""
-    found: int
-    """How many there are."""
+    found: Mapping[tuple[str, str], int]
+    """How many there are, by severity and code."""
     sessions: Sequence[Shown]
     total: int
     """How many sessions there are."""

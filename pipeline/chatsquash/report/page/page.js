@@ -18,6 +18,13 @@ const rows = [...document.querySelectorAll("#f-rows tbody tr")].map((row) => ({
   text: row.textContent.toLowerCase(),
 }));
 
+// How many findings the whole result has of what was chosen: the page may hold some of them only.
+function inResult(text, severity, code) {
+  const chosen = (id) => Number(by(id).selectedOptions[0].dataset.all);
+  if (text || (severity && code)) return null;
+  return code ? chosen("f-code") : severity ? chosen("f-severity") : Number(by("f-count").dataset.all);
+}
+
 function filter() {
   const text = by("f-text").value.trim().toLowerCase();
   const severity = by("f-severity").value;
@@ -29,7 +36,12 @@ function filter() {
     shown += fits;
   }
   for (const chunk of by("f-rows").tBodies) chunk.hidden = [...chunk.rows].every((row) => row.hidden);
-  by("f-count").textContent = `${count(shown)} of ${count(rows.length)}`;
+  const all = Number(by("f-count").dataset.all);
+  const total = inResult(text, severity, code);
+  const isWhole = rows.length === all;
+  const of = isWhole ? all : total ?? rows.length;
+  const where = isWhole ? "findings" : total === null ? "findings on this page" : "findings are on this page";
+  by("f-count").textContent = `${count(shown)} of ${count(of)} ${where}`;
 }
 
 if (rows.length) {
@@ -75,8 +87,10 @@ function mark(name, ranges) {
 function say() {
   const shown = sessions.filter((each) => !each.hidden).length;
   const told = `${count(shown)} of ${count(sessions.length)} sessions`;
-  const place = hits.length ? `, place ${count(here + 1)} of ${count(hits.length)}` : "";
-  by("q-count").textContent = told + place;
+  const many = hits.length < MOST ? count(hits.length) : `${count(MOST)} or more`;
+  const places = hits.length === 1 ? "1 place" : `${many} places`;
+  const place = here < 0 ? places : `place ${count(here + 1)} of ${many}`;
+  by("q-count").textContent = hits.length ? `${told}, ${place}` : told;
 }
 
 function search() {

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from chatsquash.html import policy
 from chatsquash.html.markup import Html, tag, together
+from chatsquash.report.page.bounded import bounded
 from chatsquash.report.page.charts import figure
 from chatsquash.report.page.data import Content, Figure
 from chatsquash.report.page.findings import table
 from chatsquash.report.page.sessions import session
 
+_RUN = 1_000
+"""Bytes of what is said of the run."""
 _KEYS = {
     "/": "search the sessions",
     "n, p": "next and previous place that was found",
@@ -47,7 +50,7 @@ def _sections(content: Content) -> list[Html]:
         links |= {shown.place: f"s{number}", f"{shown.facts['log']}\n{shown.facts['session']}": f"s{number}"}
     links.pop("", None)
     return [
-        _section("summary", "Summary", tag("dl", *map(_figure, content.figures), class_="figures")),
+        _section("summary", "Summary", _run(content), tag("dl", *map(_figure, content.figures), class_="figures")),
         _section("charts", "Charts", tag("div", *map(figure, content.charts), class_="charts")),
         _section("findings", "Findings", table(content.findings, content.found, links)),
         _section("sessions", "Sessions worth a look", *_sessions(content)),
@@ -58,15 +61,22 @@ def _section(name: str, title: str, *inside: Html) -> Html:
     return tag("section", tag("h2", title, id=f"h-{name}"), *inside, id=name, aria_labelledby=f"h-{name}")
 
 
+def _run(content: Content) -> Html:
+    """What tells this run from others."""
+    pairs = (tag("div", tag("dt", name), tag("dd", bounded(value, _RUN), dir="auto")) for name, value in content.run)
+    return tag("dl", *pairs, class_="facts run")
+
+
 def _figure(told: Figure) -> Html:
     value = tag("dd", told.value, class_=f"severity-{told.severity}" if told.severity else None)
-    more = tag("dd", told.told, class_="quiet") if told.told else None
+    more = tag("dd", bounded(told.told, _RUN), class_="quiet") if told.told else None
     return tag("div", tag("dt", told.name), value, more)
 
 
 def _sessions(content: Content) -> list[Html]:
     shown = len(content.sessions)
-    told = f"{shown:,} of {content.total:,}: those with lost replies, errors, secrets, the longest, and ten by chance."
+    rest = ", and ten by chance" if shown < content.total else ""
+    told = f"{shown:,} of {content.total:,}: those with lost replies, errors, secrets, the longest{rest}."
     search = tag(
         "form",
         tag("label", "Search the sessions ", tag("input", type="search", id="q", autocomplete="off")),

@@ -3,43 +3,81 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from datetime import date, timedelta
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MOST = 31
 """Bars of a chart over time."""
+_SHOWN = 4
+"""Periods without days in a row that are shown each."""
+_SINGLE = 12
+"""Values next to each other that have a bar each."""
 _SHARES = 10
 
 
-def periods(days: Iterable[str]) -> tuple[Callable[[str], str], str]:
-    """What gives the period of a day, so that all of them have room, and what it is called."""
+class Period(NamedTuple):
+    """A unit of time: days of one have the same number, and its neighbours have those before and behind."""
+
+    name: str
+    of: Callable[[str], int]
+    label: Callable[[int], str]
+    known: tuple[int, ...] = ()
+    """Those that have days, in order."""
+
+    @property
+    def gap(self) -> int | None:
+        """The last of the first ones that are left out, for an example; ``None`` where all have room."""
+        return next((last for last in self._gaps() if last is not None), None)
+
+    def _gaps(self) -> Iterator[int | None]:
+        """Before each but the first, the last that is left out; ``None`` where none is."""
+        for before, at in pairwise(self.known):
+            yield at - 1 if at - before - 1 > _SHOWN else None
+
+    def axis(self) -> Iterator[tuple[int, str]]:
+        """All of them with their labels, also those without days; many such in a row are one, called by its last."""
+        yield from ((at, self.label(at)) for at in self.known[:1])
+        for (before, at), gap in zip(pairwise(self.known), self._gaps(), strict=True):
+            if gap is None:
+                yield from ((each, self.label(each)) for each in range(before + 1, at))
+            else:
+                yield gap, f"… {self.label(gap)}"
+            yield at, self.label(at)
+
+
+def _week(day: str) -> int:
+    """Which week it is; the first day of all was a Monday."""
+    return (date.fromisoformat(day).toordinal() - 1) // 7
+
+
+_UNITS = (
+    Period("day", lambda day: date.fromisoformat(day).toordinal(), lambda at: date.fromordinal(at).isoformat()),
+    Period("week", _week, lambda at: date.fromordinal(max(1, at * 7 + 1)).isoformat()),
+    Period("month", lambda day: int(day[:4]) * 12 + int(day[5:7]) - 1, lambda at: f"{at // 12:04}-{at % 12 + 1:02}"),
+    Period("year", lambda day: int(day[:4]), lambda at: f"{at:04}"),
+    Period("decade", lambda day: int(day[:3]), lambda at: f"{at:03}0s"),
+    Period("century", lambda day: int(day[:2]), lambda at: f"{at:02}00s"),
+)
+
+
+def periods(days: Iterable[str]) -> Period:
+    """The period of days that gives no more bars than a chart has room for."""
     known = set(days)
-    for period, name in ((_day, "day"), (_week, "week"), (_month, "month"), (_year, "year")):
-        if len({period(day) for day in known}) <= MOST:
-            return period, name
-    return _decade, "decade"
+    for unit in _UNITS:
+        found = unit._replace(known=tuple(sorted({unit.of(day) for day in known})))
+        if len([*found.axis()]) <= MOST:
+            break
+    return found
 
 
-def _day(day: str) -> str:
-    return day
-
-
-def _week(day: str) -> str:
-    """The Monday of a day."""
-    at = date.fromisoformat(day)
-    return (at - timedelta(at.weekday())).isoformat() if at.toordinal() > at.weekday() else day
-
-
-def _month(day: str) -> str:
-    return day[:7]
-
-
-def _year(day: str) -> str:
-    return day[:4]
-
-
-def _decade(day: str) -> str:
-    return f"{day[:3]}0s"
+def days(times: pl.Series) -> list[str]:
+    """The days of times that are told as dates."""
+    return [day[:10] for day in times.drop_nulls().to_list() if is_day(day[:10])]
 
 
 def is_day(day: str) -> bool:
@@ -52,10 +90,18 @@ def is_day(day: str) -> bool:
 
 
 def sizes(values: Iterable[int]) -> list[tuple[str, int]]:
-    """How many values there are from 1 to below 2, 2 to below 5, 5 to below 10 and so on; without empty ends."""
-    counts = Counter(map(_step, values))
-    if not counts:
+    """How many there are of each value; where these are many, from 1 to below 2, 2 to below 5, 5 to below 10 and so on.
+
+    Empty ends are left out.
+    """
+    known = Counter(values)
+    if not known:
         return []
+    if max(known) - min(known) < _SINGLE:
+        return [(f"{value:,}", known[value]) for value in range(min(known), max(known) + 1)]
+    counts = Counter[int]()
+    for value, count in known.items():
+        counts[_step(value)] += count
     return [(_named(at), counts[at]) for at in range(min(counts), max(counts) + 1)]
 
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from chatsquash.errors import ChatsquashError
+from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.replies import REPLIES
 from chatsquash.report.page.data import Entries
+from chatsquash.report.reading import damaged
 from chatsquash.run.described import as_described
 from chatsquash.run.inspect import inspect_as_json
-from chatsquash.run.page.choose import Key
+from chatsquash.run.page.choose import Key, Picked
+from chatsquash.run.page.told import Rejected, Reply
 from chatsquash.run.result import Input, ResultFolder
 from chatsquash.run.verify_logs import differences, spelled
 from chatsquash.urls import is_remote
+from chatsquash.write.commit import RUN
 
 _LARGEST = 64 << 20
 """Bytes of a log that is read."""
@@ -27,17 +31,26 @@ _LAST, _OTHERS = 40, 20
 """Entries that are shown: the last ones, and others that are not in the record."""
 _READING = ("cleaning", "reading", "bounds", "sessions")
 """The groups of options that say how a log was read."""
+_EXPANSION = ("max_expansion", "max_expanded")
 _ROLES = ("system", "user", "tool", "function", "A", "Ac", "At", "Act")
+_READ = ("selected", "superseded", "cut")
 _ASK = "chatsquash inspect shows them"
 
 
-def entries(result: ResultFolder, keys: Iterable[Key]) -> dict[Key, Entries]:
+class _Traced(NamedTuple):
+    """What reports tell of lines, by file and line."""
+
+    replies: dict[tuple[str, int | None], Reply]
+    rejected: dict[tuple[str, int | None], Rejected]
+
+
+def entries(result: ResultFolder, picked: Iterable[Picked]) -> dict[Key, Entries]:
     """The entries of sessions; of those that cannot be told, why."""
-    by_log: dict[str, list[str]] = defaultdict(list)
-    for log, session in keys:
-        by_log[log].append(session)
-    traced, reasons = _traced(result, set(by_log)), _reasons(result, set(by_log))
-    asked = Options(**as_described(result.options, _READING), anonymize=False)
+    by_log: dict[str, list[Picked]] = defaultdict(list)
+    for each in picked:
+        by_log[each.key[0]].append(each)
+    traced = _traced(result, set(by_log))
+    asked = _asked(result)
     inputs, left = result.inputs(by_log), _ALL
     found: dict[Key, Entries] = {}
     for log, sessions in by_log.items():
@@ -45,21 +58,30 @@ def entries(result: ResultFolder, keys: Iterable[Key]) -> dict[Key, Entries]:
         told: dict[str, list[dict[str, Any]]] = {}
         if path:
             left -= size
-            told, why = _inspected(path, asked, set(sessions))
-        for session in sessions:
-            rows = [_row(log, each, traced, reasons) for each in told.get(session, [])]
+            told, why = _inspected(path, asked, {each.key[1] for each in sessions})
+        for each in sessions:
+            rows = [_row(each, row, traced) for row in told.get(each.key[1], [])]
             kept = _kept(rows)
-            found[log, session] = Entries(kept, len(rows) - len(kept), why or "The log does not hold this session.")
+            told_why = why or "The log does not hold this session."
+            found[each.key] = Entries(kept, len(rows) - len(kept), told_why, log.rpartition("/")[2])
     return found
+
+
+def _asked(result: ResultFolder) -> Options:
+    """The options by which the logs were read; raises ``UsageError`` for what are none."""
+    asked = Options(**as_described(result.options, _READING), anonymize=False)
+    try:
+        refuse_wrong(asked)
+    except UsageError:
+        raise damaged(result.folder, RUN) from None
+    return asked
 
 
 def _readable(log: str, inputs: list[Input], asked: Options, left: int) -> tuple[str, int, str]:
     """The path of a log that can be read, and its bytes; empty where it cannot, and why."""
-    if is_remote(log):
-        return "", 0, f"The log is in a store: {_ASK}."
-    if not inputs or any(each.path_digest for each in inputs):
-        return "", 0, f"The run does not tell the path of the log: {_ASK}."
     path = Path(spelled(log))
+    if why := _untouched(log, inputs, asked):
+        return "", 0, f"{why}: {_ASK}."
     if not path.is_file():
         return "", 0, "The log is not there any more, seen from this folder."
     size = path.stat().st_size
@@ -68,6 +90,17 @@ def _readable(log: str, inputs: list[Input], asked: Options, left: int) -> tuple
     if any(differences(log, [each.xxh3_128 for each in inputs], asked)):
         return "", 0, "The log is not what it was when it was converted."
     return str(path), size, ""
+
+
+def _untouched(log: str, inputs: list[Input], asked: Options) -> str:
+    """Why a log is not so much as looked for; empty where it is."""
+    if is_remote(log):
+        return "The log is in a store"
+    if not inputs or any(each.path_digest for each in inputs):
+        return "The run does not tell the path of the log"
+    if any(getattr(asked, name) > getattr(Options(), name) for name in _EXPANSION):  # a small file may be endless
+        return "The run let logs expand further than is usual"
+    return ""
 
 
 def _inspected(path: str, asked: Options, sessions: set[str]) -> tuple[dict[str, list[dict[str, Any]]], str]:
@@ -84,42 +117,45 @@ def _inspected(path: str, asked: Options, sessions: set[str]) -> tuple[dict[str,
     return found, ""
 
 
-def _row(
-    log: str, told: dict[str, Any], traced: dict[tuple[str, int], str], reasons: dict[tuple[str, int], str]
-) -> dict[str, Any]:
-    line = told["line"]
-    roles = " ".join(each if each.partition("*")[0] in _ROLES else "other" for each in told["roles"])
+def _row(picked: Picked, told: dict[str, Any], traced: _Traced) -> dict[str, Any]:
+    log, line = picked.key[0], told["line"]
+    roles = [each if each.partition("*")[0] in _ROLES else "other" for each in told["roles"]]
     reply = told["reply"] if told["reply"] in (None, *_ROLES) else "other"
+    became, rejected = traced.replies.get((log, line)), traced.rejected.get((log, line))
     return {
         **told,
-        "at": f"{log.rpartition('/')[2]}:{line}",
         "roles": roles,
         "reply": reply,
-        "traced": traced.get((log, line)),
-        "reason": reasons.get((log, line)),
+        "outcome": _outcome(picked, line, told["outcome"]),
+        "others": [_place(each) for each in picked.others if each["line"] == line],
+        "status": became["status"] if became else None,
+        "why": became["why"] if became else None,
+        "holds": became["record"] if became else None,
+        "reason": rejected["reason"] if rejected else None,
     }
+
+
+def _outcome(picked: Picked, line: int, told: str) -> str:
+    """What became of an entry, as seen from the record that is shown: others may be made of other lines."""
+    own = picked.facts["line"]
+    if told not in _READ or own is None or own == line or not picked.others:
+        return "selected" if told in _READ and own == line else told
+    return "superseded" if line < own else "cut"
+
+
+def _place(row: dict[str, Any]) -> str:
+    return f"{row['file']}:{row['row']}"
 
 
 def _kept(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The entries that are shown: the last ones, and before them those that are not simply in the record."""
     first, last = rows[:-_LAST], rows[-_LAST:]
-    others = [each for each in first if each["outcome"] != "superseded" or (each["traced"] or "carried") != "carried"]
+    others = [each for each in first if each["outcome"] != "superseded" or (each["status"] or "carried") != "carried"]
     return [*others[:_OTHERS], *last]
 
 
-def _traced(result: ResultFolder, logs: set[str]) -> dict[tuple[str, int], str]:
-    """What became of the replies of logs, where that was traced."""
-    return {
-        (each["file"], each["line"]): " ".join(filter(None, (each["status"], each["why"])))
-        for each in result.lines(REPLIES, "file", "line", "status", "why")
-        if each["file"] in logs
-    }
-
-
-def _reasons(result: ResultFolder, logs: set[str]) -> dict[tuple[str, int], str]:
-    """Why lines of logs could not be read."""
-    return {
-        (each["file"], each["line"]): each["reason"]
-        for each in result.lines(REJECTED, "file", "line", "reason")
-        if each["file"] in logs
-    }
+def _traced(result: ResultFolder, logs: set[str]) -> _Traced:
+    """What became of the replies of logs, where that was traced, and why lines could not be read."""
+    replies = {(each["file"], each["line"]): each for each in result.told(REPLIES, Reply) if each["file"] in logs}
+    rejected = {(each["file"], each["line"]): each for each in result.told(REJECTED, Rejected) if each["file"] in logs}
+    return _Traced(replies, rejected)

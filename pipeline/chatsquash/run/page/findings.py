@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from typing import Any
 
 from chatsquash.report.files.findings import FINDINGS
-from chatsquash.report.reading import damaged
 from chatsquash.run.page.choose import Key
+from chatsquash.run.page.told import Finding
 from chatsquash.run.result import ResultFolder
 
 MOST = 1500
 """Findings that the page may hold."""
 _OF_SESSION = 60
-_MEMBERS = ("code", "severity", "session", "file", "line", "record", "message", "text")
 _SEVERITIES = ("error", "warning", "info")
 _SECRETS = "secret-found"
 
@@ -32,23 +30,15 @@ class Findings:
             self.codes[each["severity"], each["code"]] += 1
             if each["code"] == _SECRETS:
                 self.secrets[each["file"] or "", each["session"] or ""] += 1
-        self.count = self.codes.total()
         self.shown = self._shown()
 
-    def _all(self) -> Iterable[dict[str, Any]]:
-        for each in self._result.lines(FINDINGS, *_MEMBERS):
-            if (
-                each["severity"] not in _SEVERITIES
-                or not isinstance(each["text"], str)
-                or not isinstance(each["code"], str)
-            ):
-                raise damaged(self._result.folder, FINDINGS)
-            yield each
+    def _all(self) -> Iterable[Finding]:
+        return self._result.told(FINDINGS, Finding)
 
-    def _shown(self) -> list[dict[str, Any]]:
+    def _shown(self) -> list[Finding]:
         """Those that the page has room for: the first of each code, the gravest before the others."""
         most = _most_of_each(self.codes.values(), MOST)
-        taken: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+        taken: dict[tuple[str, str], list[Finding]] = defaultdict(list)
         for each in self._all():
             of_code = taken[each["severity"], each["code"]]
             if len(of_code) < most:
@@ -56,12 +46,12 @@ class Findings:
         ranked = sorted(taken, key=lambda key: (_SEVERITIES.index(key[0]), key[1]))
         return [each for key in ranked for each in taken[key]]
 
-    def of(self, keys: set[Key], places: set[str]) -> tuple[dict[Key, list[dict[str, Any]]], Counter[Key]]:
+    def of(self, keys: set[Key], places: set[str]) -> tuple[dict[Key, list[Finding]], Counter[Key]]:
         """The first findings of sessions, and how many each has; ``places`` are those of records that are shown.
 
         A session with several records has those of the one that is shown, and those of no record.
         """
-        found: dict[Key, list[dict[str, Any]]] = defaultdict(list)
+        found: dict[Key, list[Finding]] = defaultdict(list)
         counts: Counter[Key] = Counter()
         for each in self._all():
             key = each["file"] or "", each["session"] or ""

@@ -7,24 +7,22 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from chatsquash.errors import UsageError
-from chatsquash.report.frame import frame
 from chatsquash.report.page.data import Content
 from chatsquash.report.page.page import page
-from chatsquash.report.reading import damaged
 from chatsquash.run.page import figures
 from chatsquash.run.page.choose import chosen
+from chatsquash.run.page.drawn import charts
 from chatsquash.run.page.findings import Findings
-from chatsquash.run.page.lengths import Observer, lengths
+from chatsquash.run.page.lengths import Observer
 from chatsquash.run.page.sessions import sessions
+from chatsquash.run.page.table import table
+from chatsquash.run.page.told import counts
 from chatsquash.run.result import ResultFolder
 from chatsquash.urls import refuse_remote
 from chatsquash.write.beside import beside, refuse_foreign
-from chatsquash.write.commit import RUN
 
 PAGE = "report.html"
 _NEEDED = ("altair", "vl_convert")
-_COUNTS = {"sessions", "conversations", "lines", "replies", "reasoning", "findings", "secrets", "addresses"}
-"""What the page shows of the counts of ``run.json``."""
 
 
 def refuse(output: str | PathLike[str]) -> None:
@@ -52,20 +50,17 @@ def report(output: str | PathLike[str], observe: Observer | None = None) -> Path
 
 def content(result: ResultFolder, observe: Observer | None = None) -> Content:
     """What the page of a result shows."""
-    if not result.counts.keys() >= _COUNTS:
-        raise damaged(result.folder, RUN)
-    table = frame(result.folder.path)
-    places = table.select("file", "row")  # a join copies what it is of
-    measured = places.join(lengths(result, observe), on=["file", "row"], how="left", maintain_order="left")
-    table = table.with_columns(measured["characters"])
+    told = counts(result)
+    rows = table(result, observe)
     found = Findings(result)
-    picked = chosen(table, found.secrets)
+    picked = chosen(rows, found.secrets)
     return Content(
-        title=figures.title(result, table),
-        figures=[*figures.figures(result, table)],
-        charts=[*figures.charts(result, table)],
+        title=figures.title(told, rows),
+        run=[*figures.run(result, rows)],
+        figures=[*figures.figures(result, told, rows)],
+        charts=[*charts(result, told, rows)],
         findings=found.shown,
-        found=found.count,
+        found=found.codes,
         sessions=[*sessions(result, picked, found)],
-        total=result.counts["sessions"]["seen"],
+        total=told.sessions.seen,
     )

@@ -14,10 +14,9 @@ from chatsquash.run.result import ResultFolder
 
 def sessions(result: ResultFolder, picked: list[Picked], found: Findings) -> Iterator[Shown]:
     """What the page shows of the sessions that were chosen."""
-    keys = [each.key for each in picked]
     held = records(result, [each.facts for each in picked])
-    told, counts = found.of(set(keys), set(map(str, held)))
-    logged = entries(result, keys)
+    told, counts = found.of({each.key for each in picked}, set(map(str, held)))
+    logged = entries(result, picked)
     for each in picked:
         place = place_of(each.facts)
         yield Shown(
@@ -27,5 +26,6 @@ def sessions(result: ResultFolder, picked: list[Picked], found: Findings) -> Ite
             findings=told.get(each.key, []),
             count=counts[each.key],
             entries=logged[each.key],
+            others=each.others,
             medium=sized,
         )
