@@ -22,6 +22,8 @@ _BATCH = 32 << 20
 """Bytes of JSON text, about, that are held of a Parquet file at once."""
 UNBOUNDED = Options(max_expansion=1 << 62, max_expanded=1 << 62)
 """No more of a dataset is held than a line, however far it expands."""
+_CELLS = 32
+"""Rows of which the cells are held as values of Python."""
 _MOST = 8192
 """Rows that are held at once."""
 
@@ -125,11 +127,13 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
         at, step = 0, 64
         while at < total:
             batch = frame.slice(at, step).collect()
-            texts = list(map(row_text, batch.iter_rows(named=True)))
-            for number, text in enumerate(texts, start=at + 1):
+            size = 0
+            for number, cells in enumerate(batch.iter_rows(named=True, buffer_size=_CELLS), start=at + 1):
+                text = row_text(cells)
+                size += len(text)
                 yield Row(path, number, text)
             at += step
-            step = max(1, min(_MOST, _BATCH * len(texts) // sum(map(len, texts))))
+            step = max(1, min(_MOST, _BATCH * batch.height // size))
     except pl.exceptions.PolarsError as problem:
         raise UsageError(f"{path}: cannot be read ({str(problem).splitlines()[0]})") from None
 

@@ -19,6 +19,7 @@ from chatsquash.folder import Folder
 from chatsquash.outcome import Place
 from chatsquash.records import media
 from chatsquash.records.datasets import COLUMNS, PARQUET, UNBOUNDED, Row, is_dataset, lines_of, parquet_rows, row_text
+from chatsquash.records.row_groups import FooterError, RowGroup, row_groups
 from chatsquash.sources.compression import HEAD, KINDS, Expanded, recognise
 
 LONGEST = 256 << 20
@@ -63,7 +64,7 @@ def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tup
         raise UsageError(f"{name}: is no file of records")
     ordered = sorted(places, key=attrgetter("row"))
     if _is_parquet(name):
-        yield from ((place, row_text(_cells(folder, place, COLUMNS))) for place in ordered)
+        yield from ((place, _text(folder, place)) for place in ordered)
         return
     with _told(name), io.BufferedReader(opened(folder, name), _CHUNK) as file:
         for place in ordered:
@@ -76,7 +77,10 @@ def rows(folder: Folder, name: str, columns: tuple[str, ...] | None = COLUMNS) -
     with _told(name):
         if _is_parquet(name):
             with folder.reading(name) as source:
-                yield from parquet_rows(path, columns, source)
+                _refuse_large(name, row_groups(source), columns)
+                source.seek(0)
+                for row in parquet_rows(path, columns, source):
+                    yield _held(row, name)
         else:
             with opened(folder, name) as file:
                 yield from lines_of(path, file)
@@ -116,6 +120,8 @@ def _told(name: str) -> Iterator[None]:
     """What the system says of a file, as the error that names it."""
     try:
         yield
+    except FooterError as problem:
+        raise UsageError(f"{name}: cannot be read ({problem})") from None
     except (OSError, ValueError, OverflowError) as problem:
         why = getattr(problem, "strerror", None) or "it is no name of a file in it"
         raise UsageError(f"{name}: cannot be read ({why})") from None
@@ -135,12 +141,44 @@ def _line(file: BinaryIO, place: Place) -> bytes:
     return line.removesuffix(b"\n")
 
 
+def _text(folder: Folder, place: Place) -> bytes:
+    text = row_text(_cells(folder, place, COLUMNS))
+    if len(text) > LONGEST:
+        raise UsageError(f"{place}: is longer than {LONGEST >> 20} MiB")
+    return text
+
+
+def _held(row: Row, name: str) -> Row:
+    if len(row.data) > LONGEST:
+        raise UsageError(f"{name}:{row.number}: is longer than {LONGEST >> 20} MiB")
+    return row
+
+
+def _refuse_large(name: str, groups: list[RowGroup], columns: tuple[str, ...] | None) -> None:
+    """Raise ``UsageError`` where one of some row groups takes more memory than a record may; polars expands it all."""
+    for group in groups:
+        size = sum(size for column, size in group.sizes.items() if columns is None or column in columns)
+        if size > LONGEST:
+            raise UsageError(f"{name}: cannot be read (a row group has {size:,} bytes, more than {LONGEST >> 20} MiB)")
+
+
+def _at(groups: list[RowGroup], row: int) -> list[RowGroup]:
+    """The row group that holds a row, from 0."""
+    for group in groups:
+        if row < group.rows:
+            return [group]
+        row -= group.rows
+    return []
+
+
 def _cells(folder: Folder, place: Place, wanted: tuple[str, ...]) -> dict[str, Any]:
     """Some columns of a row of Parquet, of which polars reads its row group alone."""
     import polars as pl
 
     try:
         with _told(place.file), folder.reading(place.file) as file:
+            _refuse_large(place.file, _at(row_groups(file), max(0, place.row - 1)), wanted)
+            file.seek(0)
             frame = pl.scan_parquet(file)
             names = [name for name in frame.collect_schema().names() if name in wanted]
             found = frame.select(names).slice(max(0, place.row - 1), 1).collect() if names else pl.DataFrame()

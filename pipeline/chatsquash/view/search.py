@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from chatsquash.errors import UsageError
-from chatsquash.records.datasets import PARQUET, is_dataset, rows
-from chatsquash.records.places import LONGEST, opened
+from chatsquash.records.datasets import PARQUET, is_dataset
+from chatsquash.records.places import LONGEST, opened, rows
 from chatsquash.records.reading import NotARecordError, native, parsed, record
 from chatsquash.view.needle import Needle
 from chatsquash.view.result import Result
@@ -134,8 +134,7 @@ def _in_lines(buffer: bytearray, stop: int, origin: int, wanted: list[bytes]) ->
 
 
 def _parquet(result: Result, name: str, needle: Needle, progress: Progress) -> Iterator[Hit | Progress]:
-    result.folder.reading(name).close()  # no link leads elsewhere
-    for row in rows(str(result.path / name)):
+    for row in rows(result.folder, name):
         if row.number % _ROWS == 0:
             yield progress  # so that it can be stopped
         if any(each in row.data for each in needle.raw) and (hit := _looked_at(row.data, needle)):
