@@ -1,5 +1,6 @@
 """The command: what it says, whom it serves, how it ends, and what it leaves."""
 
+import asyncio
 import os
 import re
 import signal
@@ -11,12 +12,13 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.cookies import SimpleCookie
 
 import pytest
+import uvicorn
 
-from chatsquash.view import serve
+from chatsquash.view import connections, serve
 from chatsquash.view.scratch import scratch
 from tests.conftest import log_line, user, write_log
 
@@ -24,14 +26,14 @@ URL = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]{43})")
 
 
 @contextmanager
-def running(here, *arguments, **variables):
+def running(here, *arguments, begins=("-m", "chatsquash"), **variables):
     """The command in a process of its own, once it serves."""
     temporary = here / "temporary"
     temporary.mkdir(exist_ok=True)
     environment = {name: value for name, value in os.environ.items() if name != "SSH_CONNECTION"}
     environment |= {"TMPDIR": str(temporary), **variables}
     process = subprocess.Popen(
-        [sys.executable, "-m", "chatsquash", "view", *map(str, arguments)],
+        [sys.executable, *begins, "view", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -124,6 +126,33 @@ def test_an_answer_that_goes_on_does_not_keep_it_from_ending(here, logs):
             assert process.wait(timeout=20) == 0
 
 
+SLOW = """
+import sys, time
+from chatsquash.view import app
+from chatsquash.cli import main
+def slow(*asked):
+    print("begun", file=sys.stderr, flush=True)
+    time.sleep(300)
+app.choose = slow
+main()
+"""
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_page_that_is_still_made_does_not_keep_it_from_ending(here, logs, how, code):
+    with running(here, "logs", begins=("-c", SLOW)) as (process, lines):
+        base, cookie = enter(lines)
+        with socket.create_connection(("127.0.0.1", int(base.rpartition(":")[2]))) as asking:
+            asking.sendall(f"GET / HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n".encode())
+            assert process.stderr.readline() == "begun\n"
+            process.send_signal(how)
+            out, err = process.communicate(timeout=20)
+        assert process.returncode == code
+        assert out == ("stopped\n" if how == signal.SIGINT else "")
+        assert err == ""
+        assert left(here) == []
+
+
 def test_a_result_is_shown_where_it_lies_and_nothing_is_written(here, logs, command):
     assert command("convert", "logs", "-q").code == 0
     before = {path: path.stat().st_mtime_ns for path in here.rglob("*")}
@@ -196,6 +225,59 @@ def test_a_port_that_is_taken_is_an_error(here, logs, command):
         done = command("view", "logs", "--port", taken.getsockname()[1])
     assert done.code == 2
     assert "leave it out for one that is free" in done.err
+
+
+def test_a_port_that_another_viewer_took_is_an_error_before_logs_are_converted(here, logs, command, monkeypatch):
+    monkeypatch.setattr(serve, "_converted", lambda *_: pytest.fail("it converts"))
+    with serve._listening(0) as first:
+        port = first.getsockname()[1]
+        done = command("view", "logs", "--port", port)
+    assert done.code == 2
+    assert f"--port {port}: Address already in use" in done.err
+
+
+def test_an_output_folder_without_its_session_table_is_an_error_and_no_log(here, logs, command):
+    assert command("convert", "logs", "-q").code == 0
+    (here / "out/reports/sessions.jsonl").unlink()
+    done = command("view", "out")
+    assert done.code == 2
+    assert "out/reports/sessions.jsonl: cannot be read (No such file or directory)" in done.err
+    (here / "logs/run.json").write_text("{}")  # of something else
+    assert serve.result_of(("logs",)) is None
+
+
+def test_a_connection_that_asks_for_nothing_ends_and_an_answer_may_take_longer(monkeypatch):
+    """Also one that sends a request a byte at a time."""
+    monkeypatch.setattr(connections, "IDLE", 0.2)
+
+    async def answer(scope, receive, send):
+        await asyncio.sleep(0.7)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
+        await send({"type": "http.response.body", "body": b"x"})
+
+    async def ends(*pieces):
+        server = uvicorn.Server(uvicorn.Config(answer, http=connections.Connection, lifespan="off", log_config=None))
+        made = await asyncio.get_running_loop().create_server(
+            lambda: connections.Connection(server.config, server.server_state, {}), "127.0.0.1", 0
+        )
+        server.config.load()
+        reader, writer = await asyncio.open_connection(*made.sockets[0].getsockname())
+        said = b""
+        with suppress(ConnectionError):
+            for piece in pieces:
+                writer.write(piece)
+                await asyncio.sleep(0.05)
+            said = await asyncio.wait_for(reader.read(), 20)
+        with suppress(ConnectionError):
+            writer.close()
+            await writer.wait_closed()
+        made.close()
+        return said
+
+    asked = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    assert asyncio.run(ends()) == b""
+    assert asyncio.run(ends(*(asked[at : at + 1] for at in range(len(asked) - 1)))) == b""
+    assert asyncio.run(ends(asked)).endswith(b"\r\n\r\nx")
 
 
 def test_without_the_packages_the_error_names_the_install(here, logs, command, monkeypatch):

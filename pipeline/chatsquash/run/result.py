@@ -115,3 +115,16 @@ class ResultFolder:
 def is_result(path: Path) -> bool:
     """Whether a folder holds what a conversion wrote."""
     return (path / RUN).is_file() and (path / SESSIONS).is_file()
+
+
+def is_output(path: Path) -> bool:
+    """Whether a folder holds the ``run.json`` of a conversion, be its other files there or not."""
+    if is_result(path):
+        return True
+    if not (path / RUN).is_file():
+        return False
+    try:
+        ResultFolder(Folder(path))
+    except UsageError:
+        return False
+    return True

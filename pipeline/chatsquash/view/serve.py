@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import logging
 import os
 import signal
 import socket
 import sys
+import threading
 import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
@@ -66,7 +68,7 @@ def view(  # noqa: PLR0913 - each is one of the command
     os.environ.setdefault("_RJEM_MALLOC_CONF", _MEMORY)
     for each in given:
         refuse_remote(each)
-    with _HangUp() as hang_up, _listening(port) as bound, _result(given, asked, watch) as path:
+    with _leaving(), _HangUp() as hang_up, _listening(port) as bound, _result(given, asked, watch) as path:
         from chatsquash.view.app import Viewer
         from chatsquash.view.rendering import Model
 
@@ -79,10 +81,21 @@ def view(  # noqa: PLR0913 - each is one of the command
 
 
 def result_of(given: tuple[str, ...]) -> Path | None:
-    """The output folder that is given; ``None`` where that is logs."""
-    from chatsquash.run.result import is_result
+    """The output folder that is given; ``None`` where that is logs.
 
-    return Path(given[0]).absolute() if len(given) == 1 and is_result(Path(given[0])) else None
+    Raises ``UsageError`` for one whose session table is missing.
+    """
+    from chatsquash.folder import Folder
+    from chatsquash.report.reading import Lines
+    from chatsquash.report.session_table import SESSIONS
+    from chatsquash.run.result import is_output, is_result
+
+    path = Path(given[0]).absolute()
+    if len(given) != 1 or not is_output(path):
+        return None
+    if not is_result(path):
+        Lines(Folder(path), SESSIONS)  # which says that it is missing
+    return path
 
 
 def _title(given: tuple[str, ...], path: Path) -> str:
@@ -119,9 +132,32 @@ def _listening(port: int) -> Iterator[socket.socket]:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((HOST, port))
+            bound.listen()  # so that whoever is quick waits and is not refused, and nobody else takes the port
         except OSError as problem:
             raise UsageError(f"--port {port}: {problem.strerror}; leave it out for one that is free") from None
         yield bound
+
+
+@contextmanager
+def _leaving() -> Iterator[None]:
+    """Ends this process once all is cleaned up, also where a page is still made: no thread can be stopped."""
+    before = {*threading.enumerate()}
+    try:
+        yield
+    except SystemExit as ended:
+        _leave(before, ended.code if isinstance(ended.code, int) else 1)
+        raise
+    _leave(before, 0)
+
+
+def _leave(before: set[Thread], code: int) -> None:
+    if all(each.daemon or each in before for each in threading.enumerate()):
+        return
+    for stream in (sys.stdout, sys.stderr):
+        if stream:  # a process may be started without
+            with suppress(OSError, ValueError):
+                stream.flush()
+    os._exit(code)
 
 
 class _HangUp:
@@ -158,6 +194,7 @@ def _serve(viewer: Viewer, bound: socket.socket, hang_up: _HangUp, *, opens: boo
     import uvicorn
 
     from chatsquash.view.app import app
+    from chatsquash.view.connections import Connection
     from chatsquash.view.guard import Keys
 
     keys = Keys()
@@ -166,7 +203,7 @@ def _serve(viewer: Viewer, bound: socket.socket, hang_up: _HangUp, *, opens: boo
     config = uvicorn.Config(
         app(viewer, keys, threads=_THREADS),
         access_log=False,  # which would hold the token
-        http="h11",
+        http=Connection,
         limit_concurrency=100,
         log_config=None,
         loop="asyncio",
@@ -175,7 +212,6 @@ def _serve(viewer: Viewer, bound: socket.socket, hang_up: _HangUp, *, opens: boo
         timeout_graceful_shutdown=_GRACE,
         ws="none",
     )
-    bound.listen()  # so that whoever is quick waits and is not refused
     for line in _told(viewer, port, keys.token):
         say(line)
     Thread(target=viewer.prepare, daemon=True).start()
@@ -220,8 +256,15 @@ class _Escaped(logging.Formatter):
         return "\n".join(map(escaped, super().format(record).split("\n")))
 
 
+def _is_told(record: logging.LogRecord) -> bool:
+    """Whether an error is one; that a page was not made in time when the server ended is none."""
+    problem = record.exc_info[1] if record.exc_info else None
+    return not isinstance(problem, asyncio.CancelledError) and "timeout graceful shutdown" not in str(record.msg)
+
+
 def _log_escaped() -> None:
     handler = logging.StreamHandler()
+    handler.addFilter(_is_told)
     handler.setFormatter(_Escaped("%(message)s"))
     logger = logging.getLogger("uvicorn.error")
     logger.handlers = [handler]
