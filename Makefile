@@ -107,7 +107,7 @@ $(VENV)/web: $(VENV)/installed
 	  || { rm -rf $@; echo "Playwright cannot be installed here, so no page is opened: see $@-driver.log"; }
 
 test-web: $(VENV)/web ## Open pages in the Chromium that CHROMIUM names, or the one on PATH; SCREENSHOTS=docs writes docs/*.png
-	@CHROMIUM="$(CHROMIUM)" SCREENSHOTS="$(SCREENSHOTS)" $(CACHED) $(BIN)/python -m pytest -n0 -rs tests/web
+	@CHROMIUM="$(CHROMIUM)" SCREENSHOTS="$(SCREENSHOTS)" $(CACHED) $(BIN)/python -m pytest -n0 tests/web
 
 # An environment a trainer over one torch without what GPUs need; TORCH_INDEX, PIP_FIND_LINKS and TORCH say where it is.
 train: $(VENV)/installed ## Run the trainers of docs/training.md, or those of ONLY, on the sample logs, offline

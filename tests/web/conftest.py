@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.run.page.report import report
+from chatsquash.text import counted
 from tests import hostile_logs
 from tests.web.browser import ROOT, launched, watched, why_not
 
@@ -55,6 +57,13 @@ def shown(folder: Path, options: Options):
     page = report(folder / "out").as_uri()
     with served(folder / "out", "--template", folder / "model.jinja") as (url, base):
         yield Run(page, url, base)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say in one line what is skipped, and why, since all of it is for want of one thing."""
+    skipped = (each for each in terminalreporter.stats.get("skipped", ()) if each.nodeid.startswith("tests/web/"))
+    for why, count in Counter(each.longrepr[2].removeprefix("Skipped: ") for each in skipped).items():
+        terminalreporter.write_line(f"{counted(count, 'test')} skipped: {why}")
 
 
 @pytest.fixture(scope="session")

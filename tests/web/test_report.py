@@ -6,12 +6,17 @@ import pytest
 
 from tests.web.browser import NARROW, WIDE, serious, too_wide, unfold, unreached
 
-LATER = 400
-"""Milliseconds after which the page has done what somebody typed."""
-
 
 def told(page, name):
     return page.locator(f"#{name}").inner_text()
+
+
+def after(page, name, act):
+    """What is told once something was done, which the page does a moment later."""
+    before = told(page, name)
+    act()
+    page.wait_for_function("([name, old]) => document.getElementById(name).innerText !== old", arg=[name, before])
+    return told(page, name)
 
 
 def open_some(page):
@@ -28,7 +33,7 @@ def test_all_of_it_unfolded_runs_and_loads_nothing(either, reports):
     with reports(either) as page:
         unfold(page)
         page.keyboard.press("End")
-        page.wait_for_timeout(LATER)
+        page.wait_for_timeout(200)
         assert page.evaluate("document.scripts.length") == 1
         assert page.title().startswith("chatsquash report: ")
         assert page.locator("img, iframe, object, embed, link, base, math").count() == 0
@@ -38,27 +43,21 @@ def test_findings_are_filtered_and_counted(samples, reports):
     with reports(samples) as page:
         total = int(told(page, "f-count").split(" of ")[1])
         assert told(page, "f-count") == f"{total} of {total}"
-        page.select_option("#f-severity", "error")
-        page.wait_for_timeout(LATER)
         rows = page.locator("#f-rows tbody tr:visible")
-        errors = rows.count()
-        assert told(page, "f-count") == f"{errors} of {total}"
-        assert 0 < errors < total
-        page.select_option("#f-severity", "")
+        shown = after(page, "f-count", lambda: page.select_option("#f-severity", "error"))
+        assert shown == f"{rows.count()} of {total}"
+        assert 0 < rows.count() < total
+        after(page, "f-count", lambda: page.select_option("#f-severity", ""))
         code = page.locator("#f-code option").nth(1).inner_text()
-        page.select_option("#f-code", code)
-        page.wait_for_timeout(LATER)
+        after(page, "f-count", lambda: page.select_option("#f-code", code))
         assert {row.locator("code").inner_text() for row in rows.all()} == {code}
-        page.fill("#f-text", "no such finding")
-        page.wait_for_timeout(LATER)
-        assert told(page, "f-count") == f"0 of {total}"
+        assert after(page, "f-count", lambda: page.fill("#f-text", "no such finding")) == f"0 of {total}"
 
 
 @pytest.mark.parametrize(("name", "word"), [("samples", "linkwalk"), ("hostile", "<script>window.hacked")])
 def test_search_finds_and_opens_what_is_folded(request, reports, name, word):
     with reports(request.getfixturevalue(name)) as page:
-        page.fill("#q", word)
-        page.wait_for_timeout(LATER)
+        after(page, "q-count", lambda: page.fill("#q", word))
         page.press("#q", "Enter")
         assert re.search(r"^[\d,]+ of [\d,]+ sessions, place 1 of [\d,]+$", told(page, "q-count"))
         hit = page.evaluate("""() => {
@@ -69,9 +68,7 @@ def test_search_finds_and_opens_what_is_folded(request, reports, name, word):
         }""")
         assert hit == {"text": hit["text"], "isVisible": True, "isInside": True}
         assert hit["text"].lower() == word
-        page.fill("#q", "no session says this")
-        page.wait_for_timeout(LATER)
-        assert told(page, "q-count").startswith("0 of ")
+        assert after(page, "q-count", lambda: page.fill("#q", "no session says this")).startswith("0 of ")
         assert page.locator("details.session:visible").count() == 0
 
 
