@@ -109,6 +109,18 @@ def test_two_viewers_of_one_machine_do_not_take_each_others_cookies(samples):
     assert TestClient(one.client.app, base_url=BASE).get("/", headers={"cookie": swapped}).status_code == 403
 
 
+OTHERS = ['other={"a": "b"}', "=", "x", "a=b=c", "n\u00e4me=\u00e4", '"', "{ours}=x", "{ours}", "$Version=1", "a=\"b;c\""]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_cookies_of_others_do_not_hide_ours(sample_reader, other):
+    keys = sample_reader.keys
+    told, ours = other.replace("{ours}", keys.name), f"{keys.name}={keys.cookie}"
+    client = TestClient(sample_reader.client.app, base_url=BASE)
+    for header, status in ((f"{told}; {ours}", 200), (f"{ours};{told}", 200), (f"{told}; {ours}x", 403), (told, 403)):
+        assert client.get("/state", headers={"cookie": header.encode("latin-1")}).status_code == status
+
+
 @pytest.mark.parametrize("path", ["/", "/state", "/nowhere", "/static/view.css", "/static/../guard.py"])
 def test_every_answer_has_the_headers(sample_reader, path):
     answer = sample_reader.get(path)

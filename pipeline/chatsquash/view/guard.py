@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
@@ -54,11 +53,8 @@ class Keys:
 
     def is_cookie(self, header: str) -> bool:
         """Whether a header holds the cookie."""
-        try:
-            held = SimpleCookie(header).get(self.name)
-        except CookieError:
-            return False
-        return held is not None and _same(held.value, self.cookie)
+        pairs = (each.partition("=") for each in header.split(";"))  # of which others may be as they like
+        return any(name.strip() == self.name and _same(value.strip(), self.cookie) for name, _, value in pairs)
 
     @property
     def set_cookie(self) -> str:
