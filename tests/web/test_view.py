@@ -7,13 +7,15 @@ import pytest
 
 from chatsquash import Options, convert
 from tests import hostile_logs
-from tests.conftest import log_line, user, write_log
+from tests.conftest import assistant, log_line, user, write_log
 from tests.hostile_logs import ELSEWHERE, SCRIPT
 from tests.web.browser import NARROW, WIDE, serious, too_wide, unfold, unreached
-from tests.web.conftest import Run, served
+from tests.web.conftest import Run, served, shown
 
 PAGES = ("", "/log", "/tree", "/template", "/log/3", "/log/3/difference")
 """The pages of a session whose log has three entries."""
+LATER = 400
+"""Milliseconds after which the page has done what somebody pressed."""
 DISK = "1768212345678901234"
 """A session of the sample run."""
 
@@ -202,6 +204,87 @@ def test_keys_lead_to_prompts_errors_and_findings_and_fold(samples, viewers):
         assert page.locator(".conversation details[open]").count() == folded.count() > 5
         page.keyboard.press("z")
         assert page.locator(".conversation details[open]").count() == 0
+
+
+@pytest.fixture(scope="module")
+def asked(browser, tmp_path_factory):
+    """A session of several pages, whose every prompt says the same, and which ends with a failed call."""
+    folder = tmp_path_factory.mktemp("asked")
+    call = {"id": "c", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    messages = [each for at in range(40) for each in (user(f"question {at}"), assistant(f"answer {at}"))]
+    messages += [
+        assistant(None, tool_calls=[call]),
+        {"role": "tool", "tool_call_id": "c", "content": "Error: it failed"},
+    ]
+    write_log(folder / "logs/a.jsonl", log_line(*messages, reply="done", session_id="a"))
+    with shown(folder, Options(anonymize=False)) as run:
+        yield run
+
+
+def at(page):
+    """The message that the URL names, once it has the focus."""
+    page.wait_for_function("document.activeElement.id === location.hash.slice(1)")
+    return page.url.rpartition("#m")[2]
+
+
+def test_keys_go_on_from_the_message_that_they_led_to_on_another_page(asked, viewers):
+    with viewers(asked) as page:
+        open_session(page, "a")
+        go(page, f"{page.url}?m=46#m46")
+        went = [at(page)]
+        for key in "jjjnk":
+            page.keyboard.press(key)
+            if went[-1] == "48":
+                page.wait_for_url("**/s/*?m=50#m50")
+                page.wait_for_load_state()
+            went.append(at(page))
+        assert went == ["46", "48", "50", "52", "80", "78"]
+        assert told(page, "keys-told") == "prompt 40 of 40"
+        words = [("j", "no later prompt"), ("n", "error 1 of 2"), ("f", "finding 2 of 2"), ("f", "no later finding")]
+        for key, word in words:
+            page.keyboard.press(key)
+            wait_for(page, "keys-told", word)
+
+
+def test_back_leads_to_the_place_before_each_jump(asked, viewers):
+    with viewers(asked) as page:
+        open_session(page, "a")
+        session = page.url
+        for key in "jj":
+            page.keyboard.press(key)
+        page.fill("#find", "question 2")
+        for _ in range(3):
+            page.keyboard.press("Enter")
+            page.wait_for_timeout(LATER)
+        places = []
+        for _ in range(6):
+            places.append((told(page, "find-told"), page.url.removeprefix(session)))
+            page.go_back()
+            page.wait_for_timeout(LATER)
+        query = "?find=question+2&hit="
+        assert places == [
+            ("3 of 11", f"{query}3#m42"),
+            ("2 of 11", f"{query}2#m40"),
+            ("1 of 11", f"{query}1#m4"),
+            ("", "#m2"),
+            ("", "#m0"),
+            ("", ""),
+        ]
+        assert page.locator(".now, mark.found").count() == 0
+
+
+def test_enter_goes_on_with_hits_on_other_pages(asked, viewers):
+    with viewers(asked) as page:
+        open_session(page, "a")
+        go(page, f"{page.url}?find=answer&hit=24#m47")
+        wait_for(page, "find-told", "24 of 40")
+        for hit in range(25, 28):
+            page.keyboard.press("Enter")
+            wait_for(page, "find-told", f"{hit} of 40")
+            assert page.evaluate("document.activeElement.id") == "find"
+        page.keyboard.press("Shift+Enter")
+        wait_for(page, "find-told", "26 of 40")
+        assert page.url.endswith("?find=answer&hit=26&m=51#m51")
 
 
 def test_find_counts_in_the_whole_record_and_opens_what_is_folded(samples, viewers):

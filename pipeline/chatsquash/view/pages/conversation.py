@@ -178,6 +178,7 @@ def toolbar(shown: Conversation) -> Html:
         tag("button", "Copy as JSON", type="button", data_copy=url(*base, "copy.json")),
         tag("a", "Markdown", href=url(*base, "copy.md")),
         tag("a", "JSON", href=url(*base, "copy.json")),
+        tag("output", id="keys-told", class_="quiet", role="status"),
     ]
     keys = "Keys: J next prompt, K previous prompt, N next error, F next finding, U unfold all, Z fold all, / find."
     return tag(

@@ -23,45 +23,76 @@ if (toolbar) {
 
 // Places
 
+main.classList.add("led"); // what is outlined from now on is the message that was gone to last
+
+let current = Number.NaN; // its number, also where it is not drawn
+
 function article(number) {
   return document.getElementById(`m${number}`);
 }
 
-function address(query, number) {
-  const asked = new URLSearchParams(query).toString();
-  return `${main.dataset.base}${asked ? "?" : ""}${asked}#m${number}`;
+function hashed() {
+  return /^#m\d+$/.test(location.hash) ? Number(location.hash.slice(2)) : Number.NaN;
 }
 
-// Where the reader is: the message that was gone to last, else the first one in sight.
+// The URL of a message; what is not changed of the query stays.
+function address(number, changes) {
+  const asked = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(changes)) asked.set(name, value);
+  return `${location.pathname}${asked.size ? "?" : ""}${asked}#m${number}`;
+}
+
+// Where the reader is: the message that was gone to last, as long as it is in sight, else the first one that is.
 function here() {
-  const now = document.querySelector(".now");
-  if (now) return Number(now.id.slice(1));
+  const gone = article(current);
+  const box = gone?.getBoundingClientRect();
+  if (!Number.isNaN(current) && (!box || (box.bottom > 0 && box.top < innerHeight))) return current;
   for (const each of document.querySelectorAll(".message[id]")) {
     if (each.getBoundingClientRect().bottom > 120) return Number(each.id.slice(1)) - 1;
   }
   return first - 1;
 }
 
-function goTo(number, query = {}, focus = true) {
+function outline(number) {
+  current = number;
+  for (const each of document.querySelectorAll(".now")) each.classList.remove("now");
   const found = article(number);
-  if (!found) {
-    location.assign(address({ m: number, ...query }, number));
+  found?.classList.add("now");
+  return found;
+}
+
+// Go to a message, on another page where it is not on this one; "Back" leads to the place before.
+function goTo(number, changes = {}, focus = true) {
+  const found = article(number);
+  if (!found && (number < first || number > last)) {
+    location.assign(address(number, { m: number, ...changes }));
     return false;
   }
-  for (const each of document.querySelectorAll(".now")) each.classList.remove("now");
-  found.classList.add("now");
-  found.tabIndex = -1;
-  if (focus) found.focus({ preventScroll: true });
-  found.scrollIntoView({ block: "start" });
+  const to = address(number, changes);
+  if (to !== location.pathname + location.search + location.hash) history.pushState(null, "", to);
+  arrive(number, focus);
+  found?.scrollIntoView({ block: "start" });
   return true;
 }
 
-function step(places, way) {
+function arrive(number, focus) {
+  const found = outline(number);
+  if (!found || !focus) return;
+  found.tabIndex = -1; // only now, since a browser moves the focus to what the URL names where that can have it
+  found.focus({ preventScroll: true });
+}
+
+function step(name, what, way) {
+  const places = numbers(name);
   const at = here();
-  const next = way > 0 ? places.find((each) => each > at) : places.findLast((each) => each < at);
-  if (next === undefined) return;
-  const window = new URLSearchParams(location.search).get("m");
-  if (goTo(next)) history.replaceState(null, "", address(window === null ? {} : { m: window }, next));
+  const next = way > 0 ? places.findIndex((each) => each > at) : places.findLastIndex((each) => each < at);
+  if (next < 0) say(places.length ? `no ${way > 0 ? "later" : "earlier"} ${what}` : `no ${what}`);
+  else if (goTo(places[next])) say(`${what} ${(next + 1).toLocaleString("en")} of ${places.length.toLocaleString("en")}`);
+}
+
+function say(text) {
+  const said = document.getElementById("keys-told");
+  if (said) said.textContent = text;
 }
 
 // Folding
@@ -97,11 +128,12 @@ function message(hit) {
 }
 
 function unmark() {
+  const parents = new Set();
   for (const each of document.querySelectorAll("mark.found")) {
-    const parent = each.parentNode;
+    parents.add(each.parentNode);
     each.replaceWith(...each.childNodes);
-    parent.normalize();
   }
+  for (const each of parents) each.normalize();
 }
 
 function texts(root) {
@@ -118,52 +150,48 @@ function mark(root) {
   const marked = [];
   for (const pre of root.querySelectorAll("pre")) {
     const nodes = texts(pre);
-    const whole = nodes.map((node) => node.data).join("");
-    const places = [];
-    for (let from = 0; from <= whole.length;) {
-      let begin = -1;
-      let length = 0;
-      for (const each of spellings) {
-        const place = whole.indexOf(each, from);
-        if (place >= 0 && (begin < 0 || place < begin || (place === begin && each.length > length))) {
-          begin = place;
-          length = each.length;
-        }
-      }
-      if (begin < 0) break;
-      places.push([begin, begin + length]);
-      from = begin + length;
-    }
-    marked.push(...places.map(([begin, end]) => wrap(nodes, begin, end)).filter(Boolean));
+    marked.push(...wrap(nodes, places(nodes.map((node) => node.data).join(""))));
   }
   return marked;
 }
 
-function wrap(nodes, begin, end) {
+// Each spelling is looked for once from where it was found last, so that the time is linear in the text.
+function places(text) {
+  const found = [];
+  const ahead = spellings.map((each) => [text.indexOf(each), each.length, each]);
+  for (;;) {
+    const next = ahead.filter(([place]) => place >= 0).sort(([a, m], [b, n]) => a - b || n - m)[0];
+    if (!next) return found;
+    const end = next[0] + next[1];
+    found.push([next[0], end]);
+    for (const each of ahead) {
+      if (each[0] >= 0 && each[0] < end) each[0] = text.indexOf(each[2], end);
+    }
+  }
+}
+
+// Marks places, in order, in nodes that follow each other; tells the first mark of each.
+function wrap(nodes, found) {
+  const made = [];
+  let at = 0;
   let start = 0;
-  let made = null;
-  for (let index = 0; index < nodes.length; index++) {
-    const node = nodes[index];
-    const length = node.data.length;
-    const from = Math.max(begin - start, 0);
-    const to = Math.min(end - start, length);
-    if (from < to) {
-      const range = document.createRange();
-      range.setStart(node, from);
-      range.setEnd(node, to);
+  for (const node of nodes) {
+    const { data } = node;
+    const parts = [];
+    let told = 0;
+    for (; at < found.length && found[at][0] < start + data.length; at++) {
+      const from = Math.max(found[at][0] - start, 0);
+      const to = Math.min(found[at][1] - start, data.length);
       const around = document.createElement("mark");
       around.className = "found";
-      range.surroundContents(around);
-      made ??= around;
-      const behind = around.nextSibling;
-      const held = around.firstChild;
-      nodes.splice(index, 1, ...[from ? node : null, held, to < length ? behind : null].filter(Boolean));
-      if (from) { start += from; index++; }
-      start += to - from;
-      continue;
+      around.textContent = data.slice(from, to);
+      parts.push(data.slice(told, from), around);
+      made[at] ??= around;
+      told = to;
+      if (found[at][1] - start > data.length) break; // it goes on in the next node
     }
-    start += length;
-    if (start >= end) break;
+    start += data.length;
+    if (parts.length) node.replaceWith(...[...parts, data.slice(told)].filter((each) => each !== ""));
   }
   return made;
 }
@@ -179,27 +207,33 @@ function show() {
   const [number, inside] = place;
   unmark();
   if (!goTo(number, { find: asked, hit: at + 1 }, false)) return;
-  const found = mark(article(number));
+  const drawn = article(number);
+  const found = drawn ? mark(drawn) : [];
   const own = found[Math.min(inside, found.length - 1)];
   if (own) {
     unfold(own);
     own.scrollIntoView({ block: "center" });
   }
-  const window = new URLSearchParams(location.search).get("m");
-  const query = { ...(window === null ? {} : { m: window }), find: asked, hit: at + 1 };
-  history.replaceState(null, "", address(query, number));
   tell(own ? "" : " (in what is cut here)");
 }
 
 async function find(text, hit = null, from = null) {
   asked = text;
-  if (!text.trim()) { unmark(); hits = []; total = 0; tell(); return; }
+  if (!text.trim()) { forget(); return; }
   const base = main.dataset.base.replace(/\/log$/, "");
   const answer = await fetch(`${base}/find?${new URLSearchParams({ q: text })}`);
   if (!answer.ok || asked !== text) return;
   ({ hits, total, spellings } = await answer.json());
   at = hit === null ? nearest(from ?? here()) : Math.min(hit, total - 1);
   show();
+}
+
+function forget() {
+  unmark();
+  asked = "";
+  hits = [];
+  total = 0;
+  tell();
 }
 
 // The first hit in a message or behind it, else the very first.
@@ -220,15 +254,18 @@ function go(way) {
 }
 
 bar?.form.addEventListener("submit", (event) => { event.preventDefault(); go(1); });
+bar?.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.shiftKey) { event.preventDefault(); go(-1); }
+});
 document.getElementById("find-previous")?.addEventListener("click", () => go(-1));
 
 // Keys
 
 const keys = {
-  j: () => step(numbers("prompts"), 1),
-  k: () => step(numbers("prompts"), -1),
-  n: () => step(numbers("errors"), 1),
-  f: () => step(numbers("findings"), 1),
+  j: () => step("prompts", "prompt", 1),
+  k: () => step("prompts", "prompt", -1),
+  n: () => step("errors", "error", 1),
+  f: () => step("findings", "finding", 1),
   u: () => foldAll(true),
   z: () => foldAll(false),
   "/": () => bar?.focus(),
@@ -268,18 +305,34 @@ function visible(text) {
     (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-// What the URL asks for
+// What the URL asks for, on load and when "Back" or a link within the page leads to it
 
-const query = new URLSearchParams(location.search);
-if (bar && query.get("find")) {
-  bar.value = query.get("find");
+function look() {
+  const number = hashed();
+  const query = new URLSearchParams(location.search);
+  const text = query.get("find") ?? "";
   const hit = Number(query.get("hit"));
-  const number = Number(location.hash.slice(2));
-  find(bar.value, hit > 0 ? hit - 1 : null, location.hash ? number : null);
-} else if (location.hash.startsWith("#m")) {
-  const found = document.getElementById(location.hash.slice(1));
-  if (found) {
-    unfold(found);
-    found.scrollIntoView();
+  say("");
+  arrive(number, !bar || !text);
+  if (bar && text) {
+    bar.value = text;
+    findOn();
+    find(text, hit > 0 ? hit - 1 : null, Number.isNaN(number) ? null : number);
+  } else {
+    if (bar && asked) { bar.value = ""; forget(); }
+    const found = article(number);
+    if (found) unfold(found);
   }
 }
+
+// Enter goes on with the find; what a browser does about the message that the URL names takes the focus from the field.
+function findOn() {
+  if (!asked && !bar?.value) return;
+  const { activeElement } = document;
+  if (activeElement === document.body || activeElement.matches(".message, .answer")) bar.focus({ preventScroll: true });
+}
+
+addEventListener("load", () => setTimeout(findOn));
+addEventListener("popstate", look);
+look();
+article(current)?.scrollIntoView();
