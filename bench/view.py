@@ -171,7 +171,7 @@ def measured(out: Path, sessions: int) -> Measured:
             "the list": "/",
             "the list, filtered by a text": "/?text=alert",
             "the list, filtered by a finding": "/?finding=tool-result-failed",
-            "the list, sorted by tokens": "/?sort=tokens",
+            "the list, sorted by tokens": "/?sort=-tokens",
         }
         timed = {name: _median(lambda path=path: viewer.get(path)) for name, path in lists.items()}
         going = iter(places * 2)

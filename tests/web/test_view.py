@@ -176,14 +176,14 @@ def test_another_site_cannot_frame_or_read_a_page(samples, browser):
 
 def test_a_filter_leaves_what_it_says_and_back_brings_all_again(samples, viewers):
     with viewers(samples) as page:
-        assert told(page, "found") == "85 of 85 rows"
+        assert told(page, "found") == "85 of 85 sessions, 79 of 79 records"
         page.select_option("select[name=format]", "anthropic")
         page.wait_for_url("**/?format=anthropic")
-        assert told(page, "found") == "3 of 85 rows"
+        assert told(page, "found") == "3 of 85 sessions, 3 of 79 records"
         page.go_back()
-        assert told(page, "found") == "85 of 85 rows"
+        assert told(page, "found") == "85 of 85 sessions, 79 of 79 records"
         page.get_by_role("link", name="tokens").click()
-        page.wait_for_url("**sort=tokens*")
+        page.wait_for_url("**sort=-tokens*")
         column = page.locator("table.sessions tbody tr td:nth-child(6)").all_inner_texts()
         counts = [int(each.replace(",", "")) for each in column if each]
         assert counts == sorted(counts, reverse=True)
@@ -374,7 +374,7 @@ def test_an_open_page_says_when_the_result_was_replaced(browser, viewers, tmp_pa
         convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False))
         page.clock.fast_forward(6_000)
         page.get_by_role("link", name="see what is there now").click()
-        page.get_by_text("2 of 2 rows").wait_for()
+        page.get_by_text("2 of 2 sessions, 2 of 2 records").wait_for()
 
 
 def test_on_paper_a_conversation_has_no_folds_and_no_bars(samples, viewers):

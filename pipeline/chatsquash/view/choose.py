@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 PAGE = 100
 """Sessions on a page."""
 SORTS = ("session", "format", "model", "start", "turns", "tokens", "outcome", "findings", "lost", "log")
-_NUMBERS = ("turns", "tokens", "lost", "findings")
-"""What is sorted with the largest first, unless asked otherwise."""
+NUMBERS = ("turns", "tokens", "findings", "lost")
+"""Those of which people want the largest first."""
 _TEXTS = ("session", "log", "model")
 _LONGEST = 200
 
@@ -35,7 +35,7 @@ class Wanted(NamedTuple):
     tokens: str = ""
     """At least so many."""
     sort: str = ""
-    """A column, the other way round behind ``-``; empty: in the order of the run."""
+    """A column, the largest first behind ``-``; empty: in the order of the run."""
     page: str = ""
     """From 1."""
 
@@ -54,8 +54,11 @@ class Chosen(NamedTuple):
 
     rows: list[dict[str, object]]
     found: int
-    """How many the filters leave."""
+    """How many rows the filters leave."""
     all: int
+    sessions: tuple[int, int]
+    """How many they leave, and how many there are: a session may have several records, and a row for each."""
+    records: tuple[int, int]
 
 
 def wanted(query: Mapping[str, str]) -> Wanted:
@@ -70,9 +73,15 @@ def choose(result: Result, asked: Wanted) -> Chosen:
     order, is_descending = _order(asked.sort)
     if order is not None:
         found = found.sort(order, descending=is_descending, nulls_last=True, maintain_order=True)
-    places = found.select("at").collect()["at"]
-    page = frame[places.slice((asked.number - 1) * PAGE, PAGE)]
-    return Chosen(list(page.iter_rows(named=True)), len(places), frame.height)
+    kept = found.select("at", "nth", "file").collect()
+    page = frame[kept["at"].slice((asked.number - 1) * PAGE, PAGE)]
+    sessions, records = zip(_counts(kept), _counts(frame), strict=True)
+    return Chosen(list(page.iter_rows(named=True)), kept.height, frame.height, sessions, records)
+
+
+def _counts(frame: pl.DataFrame) -> tuple[int, int]:
+    """Sessions and records."""
+    return frame["nth"].n_unique(), frame.height - frame["file"].null_count()
 
 
 def _filters(result: Result, asked: Wanted) -> Iterator[pl.Expr]:
@@ -103,7 +112,7 @@ def _order(sort: str) -> tuple[pl.Expr | None, bool]:
         return None, False
     order = pl.col(name) if name != "findings" else pl.col("errors") * 1_000_000 + pl.col("warnings")
     order = order.cast(pl.String) if name in ("format", "model", "outcome") else order
-    return order, (name in _NUMBERS) != sort.startswith("-")
+    return order, sort.startswith("-")
 
 
 def _number(text: str) -> int | None:

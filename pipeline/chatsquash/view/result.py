@@ -84,11 +84,15 @@ class Result(ResultFolder):
 
     @cached_property
     def facets(self) -> dict[str, list[tuple[str, int]]]:
-        """The values of some columns and how many sessions have each, the most frequent first."""
+        """The values of some columns and how many rows have each, the most frequent first.
+
+        Of findings that is how many sessions have one of a code; those about files alone are of no session.
+        """
         from chatsquash.view import table
 
         columns = {name: self.sessions[name] for name in ("format", "model", "outcome")}
-        columns["finding"] = self.findings["code"]
+        of_sessions = self.findings.filter(self.findings["key"].is_in(self.sessions["key"].unique().implode()))
+        columns["finding"] = of_sessions.unique(["code", "key"])["code"]
         return {name: table.most_frequent(column, _FACETS) for name, column in columns.items()}
 
     def findings_of(self, key: int) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ WRITTEN = "written"
 _INT, _TEXT = pl.Int64, pl.String
 _SESSION = {
     **dict.fromkeys(("file", "log", "session", "format", "model", "start", "left_out", "filtered"), _TEXT),
-    **dict.fromkeys(("row", "offset", "line", "entries", "turns"), _INT),
+    **dict.fromkeys(("row", "offset", "record", "sample", "line", "entries", "turns"), _INT),
     **dict.fromkeys(("kind", "conversation", "parent", "finish", "last_user"), _TEXT),
     "findings": pl.Struct(dict.fromkeys(("error", "warning", "info"), _INT)),
     "replies": pl.Struct(dict.fromkeys(("logged", "carried", "rewritten"), _INT)),
@@ -29,7 +29,10 @@ _PIECE = 1 << 20
 
 
 def sessions(folder: Folder) -> pl.DataFrame:
-    """The session table, a row for each of its lines in their order; raises ``UsageError`` for none of chatsquash."""
+    """The session table, a row for each of its lines in their order; raises ``UsageError`` for none of chatsquash.
+
+    ``nth`` is which session of the run a row is about, since one may have several records.
+    """
     findings, replies, usage = (pl.col(name).struct for name in ("findings", "replies", "usage"))
     without = pl.when(pl.col("row").is_null()).then(pl.lit("none"))
     outcome = pl.coalesce(pl.col("left_out"), pl.col("filtered"), without, pl.lit(WRITTEN))
@@ -45,8 +48,9 @@ def sessions(folder: Folder) -> pl.DataFrame:
         .then(pl.sum_horizontal(tokens))
         .alias("tokens"),
         _key("log", "session").alias("key"),
+        pl.all_horizontal(pl.col(name).fill_null(1) == 1 for name in ("record", "sample")).alias("nth"),
     ]
-    return _read(folder, SESSIONS, _SESSION, columns)
+    return _read(folder, SESSIONS, _SESSION, columns).with_columns(pl.col("nth").cum_sum())
 
 
 def findings(folder: Folder) -> pl.DataFrame:

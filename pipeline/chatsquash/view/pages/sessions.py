@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from chatsquash.html.markup import Child, Html, tag, together
+from chatsquash.report.left_out import lacks
 from chatsquash.text import counted, escaped
-from chatsquash.view.choose import PAGE, SORTS, Chosen, Wanted
+from chatsquash.view.choose import NUMBERS, PAGE, SORTS, Chosen, Wanted
 from chatsquash.view.pages.layout import address, choice, field, joined, page, short, table, url
 from chatsquash.view.result import Result
 
@@ -17,14 +19,18 @@ _ONLY = [("errors", "errors"), ("warnings", "warnings"), ("lost", "lost replies"
 def sessions(result: Result, asked: Wanted, chosen: Chosen, *, is_new: bool = False) -> Html:
     """A page of the list; ``is_new``: it is of another result than the pages before."""
     heads: list[Child] = [_head(name, asked) for name in SORTS]
-    rows = [_row(result, row) for row in chosen.rows]
-    found = f"{chosen.found:,} of {counted(chosen.all, 'row')}"
-    told = "Each row is a record, or a session without one. Tokens are those that the log counts, each once."
+    rows = list(_rows(result, chosen))
+    found = f"{_of(chosen.sessions, 'session')}, {_of(chosen.records, 'record')}"
+    told = (
+        "Each row is a record, or a session without one. Tokens, findings and lost replies are those of the whole "
+        "session: they stand in its first row here. Tokens are those that the log counts, each once."
+    )
     body: list[Child] = [
         tag("h1", "Sessions"),
         tag("p", "The output folder was replaced: this is what is there now.", class_="replaced") if is_new else None,
         _filters(result, asked),
         tag("p", found, role="status", id="found"),
+        _left_out(result),
         table(heads, rows, class_="sessions") if rows else tag("p", "No session is like that."),
         _pages(asked, chosen),
         tag("p", told, class_="quiet"),
@@ -62,26 +68,69 @@ def _cut(value: str) -> str:
 
 def _head(name: str, asked: Wanted) -> Html:
     is_sorted = asked.sort.removeprefix("-") == name
-    other = f"-{name}" if asked.sort == name else name
-    arrow = " ↕" if is_sorted else ""
+    usual, turned = (f"-{name}", name) if name in NUMBERS else (name, f"-{name}")
+    other = turned if asked.sort == usual else usual
+    arrow = (" ↓" if asked.sort.startswith("-") else " ↑") if is_sorted else ""
     told = {**asked.query(), "sort": other, "page": ""}
     link = tag("a", f"{_TITLES.get(name, name)}{arrow}", href=address("/", **told))
-    return tag("th", link, scope="col", aria_sort=_sorted(asked, name) if is_sorted else None)
+    return tag("th", link, scope="col", aria_sort=_sorted(asked) if is_sorted else None)
 
 
-def _sorted(asked: Wanted, name: str) -> str:
-    is_numeric = name in ("turns", "tokens", "lost", "findings")
-    return "descending" if is_numeric != asked.sort.startswith("-") else "ascending"
+def _sorted(asked: Wanted) -> str:
+    return "descending" if asked.sort.startswith("-") else "ascending"
 
 
-def _row(result: Result, row: dict[str, Any]) -> list[Child]:
+def _of(counts: tuple[int, int], one: str) -> str:
+    return f"{counts[0]:,} of {counted(counts[1], one)}"
+
+
+def _left_out(result: Result) -> Html | None:
+    """What the run left out or lost, as its counts say; what the list can show of it is a link."""
+    codes = {code for code, _ in result.facets["finding"]}
+    outcomes = {outcome for outcome, _ in result.facets["outcome"]}
+    told: list[Child] = []
+    why: list[Child]
+    for lack in lacks(result.counts):
+        why = [
+            _filter(f"{count:,} {code}", "outcome" if code in outcomes else "finding", code, outcomes | codes)
+            for code, count in lack.why.items()
+            if count
+        ]
+        told.append(together([f"{lack.what} (", _listed(why), ")"]))
+    if lost := result.counts["replies"]["lost"]:
+        many = counted(sum(lost.values()), "logged reply", "logged replies")
+        told.append(together([tag("a", many, href=address("/", only="lost")), f" ({_numbers(lost)})"]))
+    if others := result.counts["other_files"]:
+        told.append(f"{counted(sum(others.values()), 'file')} not read ({_numbers(others)})")
+    return tag("p", "Left out by the run: ", _listed(told), ".", class_="quiet", id="left-out") if told else None
+
+
+def _numbers(why: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {escaped(reason)}" for reason, count in why.items())
+
+
+def _filter(said: str, name: str, value: str, known: set[str]) -> Child:
+    return tag("a", said, href=address("/", **{name: value})) if value in known else escaped(said)
+
+
+def _listed(parts: list[Child]) -> Html:
+    return together([together((", ", each)) if number else each for number, each in enumerate(parts)])
+
+
+def _rows(result: Result, chosen: Chosen) -> Iterator[list[Child]]:
+    seen = set[object]()
+    for row in chosen.rows:
+        yield _row(result, row, is_first=row["nth"] not in seen)
+        seen.add(row["nth"])
+
+
+def _row(result: Result, row: dict[str, Any], *, is_first: bool) -> list[Child]:
     link = tag("a", short(row["session"] or "without an id", 48), href=url(result, "s", row["at"]), dir="auto")
     kind = tag("span", str(row["kind"]), class_="quiet") if row["kind"] else None
     start = (row["start"] or "")[:16].replace("T", " ")
-    tokens = "" if row["tokens"] is None else f"{row['tokens']:,}"
+    tokens = f"{row['tokens']:,}" if is_first and row["tokens"] is not None else ""
     turns = "" if row["turns"] is None else f"{row['turns']:,}"
-    counts = [each for name in ("error", "warning", "info") if (each := _count(row, name))]
-    commas = [together((", ", each)) if number else each for number, each in enumerate(counts)]
+    counts: list[Child] = [each for name in ("error", "warning", "info") if (each := _count(row, name))]
     return [
         joined(link, kind),
         escaped(row["format"] or ""),
@@ -90,8 +139,8 @@ def _row(result: Result, row: dict[str, Any]) -> list[Child]:
         turns,
         tokens,
         escaped(str(row["outcome"])),
-        together(commas),
-        f"{row['lost']:,}" if row["lost"] else "",
+        _listed(counts) if is_first else "",
+        f"{row['lost']:,}" if is_first and row["lost"] else "",
         tag("span", short(row["log"] or "", 48), dir="auto", title=escaped(str(row["log"] or ""))[:500]),
     ]
 
