@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -47,9 +48,11 @@ def test_entries_say_when_how_large_and_what_became_of_them(branched):
     page = said(branched.of(0, "/log"))
     for text in (
         "line 1, 2026-01-13 10:00:00, ",
-        "superseded, 0 kept, 1 added (user), reply Ac ",
-        "line 3, 17 B, bad-line, no JSON object",
-        "selected, ",
+        "B. The request has 1 message (user). The reply says something (",
+        "superseded: the record is made of a later entry; its reply: in this record, message 1",
+        "line 3, 17 B. not read: ",
+        "The request repeats 3 messages of the one before and adds 2 messages (assistant, user). ",
+        "selected: the record is made of this entry; ",
         "its reply: branch, lost: it is on a branch, which --conversations all writes",
         "its reply: in this record, message 1",
     ):
@@ -74,6 +77,36 @@ def test_a_line_is_shown_as_it_stands_in_the_log(branched, here):
         assert answer.content == line
         assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert branched.of(0, "/log/99/raw").status_code == 404
+
+
+def test_a_line_is_shown_on_several_lines_without_what_hides_text_in_it(here):
+    from chatsquash.html.markup import text
+
+    hidden = "a\u202eb\u034f\u3164\u200b\ufff0\U000e0001c <b>&amp;"
+    told = log_line(hidden, reply="x" * 300_000, session_id="a")
+    write_log(here / "logs/a.jsonl", json.dumps(told, ensure_ascii=False), f"no JSON {hidden}")
+    convert("logs", "out", QUIET)
+    reader = Reader(here / "out")
+    for line, begin in ((1, '{\n  "session_id": "a",\n'), (2, "no JSON a")):
+        answer = reader.of(0, f"/log/{line}/shown")
+        assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+        assert answer.text.startswith(begin)
+        assert unescape(text(answer.text)) == answer.text
+        assert r"a\u202eb\u034f\u3164\u200b\ufff0" in answer.text
+        assert "c <b>&amp;" in answer.text
+    cut = reader.of(0, "/log/1/shown").text[-90:]
+    assert re.search(r"x\n… 1\d\d,\d{3} characters more \(the line as it stands has all\)$", cut)
+
+
+def test_a_request_leads_to_the_ones_before_and_behind_it_and_not_to_itself(branched):
+    base = f"/r/{branched.viewer.tag}/s/0/log"
+    for path, other in (("", "/difference"), ("/difference", "")):
+        nav = branched.of(0, f"/log/4{path}").text.split('aria-label="Pages of this request"')[1].split("</nav>")[0]
+        assert re.findall('href="([^"]*)"', nav) == [base, f"{base}/4{other}", f"{base}/2{path}", f"{base}/5{path}"]
+        assert nav.count('aria-current="page"') == 1
+    for path in ("", "/difference"):
+        assert "Previous request" not in branched.of(0, f"/log/1{path}").text
+        assert "Next request" not in branched.of(0, f"/log/5{path}").text
 
 
 def test_a_request_is_a_conversation_with_its_reply(branched):

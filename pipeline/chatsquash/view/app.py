@@ -146,6 +146,7 @@ def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
         f"{session}/log/{{line}}": _request,
         f"{session}/log/{{line}}/difference": _difference,
         f"{session}/log/{{line}}/raw": _raw,
+        f"{session}/log/{{line}}/shown": _shown,
     }
     routes = [Route(path, _answered(viewer, page), methods=["GET"]) for path, page in pages.items()]
 
@@ -319,6 +320,13 @@ def _of_line(viewer: Viewer, request: Request, page: Callable[..., Html]) -> Res
 
 
 def _raw(viewer: Viewer, request: Request) -> Response:
+    return PlainTextResponse(_line(viewer, request).decode("utf-8", "backslashreplace"))
+
+
+def _shown(viewer: Viewer, request: Request) -> Response:
+    return PlainTextResponse(log_pages.line(_line(viewer, request)))
+
+
+def _line(viewer: Viewer, request: Request) -> bytes:
     found = viewer.conversation(request)
-    data = viewer.logs.raw(viewer.looked(found.at), _number(request.path_params["line"]) or 0)
-    return PlainTextResponse(data.decode("utf-8", "backslashreplace"))
+    return viewer.logs.raw(viewer.looked(found.at), _number(request.path_params["line"]) or 0)

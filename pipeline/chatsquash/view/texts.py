@@ -12,9 +12,9 @@ _FARTHER, _LITTLE = 8, 10_000
 """How many times longer, and how much longer, it may become."""
 
 
-def readable(text: str) -> str | None:
-    """JSON on several lines; ``None`` for what is none, or nothing but a text or a number."""
-    if not text.lstrip().startswith(("{", "[")) or len(text) > _READABLE:
+def readable(text: str, most: int = _READABLE) -> str | None:
+    """JSON of at most so many characters on several lines; ``None`` for other texts, and for a mere text or number."""
+    if not text.lstrip().startswith(("{", "[")) or len(text) > most:
         return None
     try:
         value = jsonio.loads(text.encode())

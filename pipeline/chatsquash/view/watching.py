@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from chatsquash import chat, jsonio
 from chatsquash.entries.usage import of_entry
+from chatsquash.html.record import size
 from chatsquash.model import Added, Entry, Message, Origin, Seen, Tool
+from chatsquash.text import counted
 
 if TYPE_CHECKING:
     from chatsquash.run.session import EntryStream
@@ -16,6 +19,16 @@ if TYPE_CHECKING:
 
 _ENTRIES = 200_000
 """Entries that are kept of a session."""
+OUTCOMES = {
+    "selected": "the record is made of this entry",
+    "superseded": "the record is made of a later entry",
+    "cut": "the record is made of an earlier entry",
+    "cleaned": "cleaning left the entry out",
+    "left out": "the session was left out",
+}
+"""What becomes of an entry, in words."""
+_SAYS = {"Ac": "says something", "At": "calls {}", "Act": "says something and calls {}", "A": "is empty"}
+"""What a reply does, by its role token."""
 
 
 class EntryRow(NamedTuple):
@@ -30,13 +43,18 @@ class EntryRow(NamedTuple):
     added: int
     tools: int
     reply: str
-    """The role token of the reply, and its size; empty where there is none."""
+    """What the reply does, and its size; empty where there is none."""
     finish: str | None
     model: str | None
     roles: str
-    """The role trace of what it adds."""
+    """The roles of what it adds; of a line that was not read, why."""
     outcome: str
-    """What became of it."""
+    """What became of it: one of ``OUTCOMES``, or the code of what is wrong with a line that was not read."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is an entry, and no line that was not read."""
+        return self.outcome in OUTCOMES
 
 
 class MessageRow(NamedTuple):
@@ -109,7 +127,6 @@ class Watch:
 def _row(entry: Entry) -> EntryRow:
     added = [message for run in entry.edits if isinstance(run, Added) for message in run.messages]
     reply = entry.reply.message
-    said = f"{chat.token(reply)} {len(jsonio.dumps(reply)):,} B" if reply is not None else ""
     return EntryRow(
         line=entry.line,
         at=entry.at,
@@ -117,12 +134,24 @@ def _row(entry: Entry) -> EntryRow:
         kept=len(entry.messages) - len(added),
         added=len(added),
         tools=len(entry.tools),
-        reply=said,
+        reply=_reply(reply) if reply is not None else "",
         finish=entry.reply.finish_reason,
         model=of_entry(entry).model,
-        roles=chat.trace(added),
+        roles=_roles(added),
         outcome="",
     )
+
+
+def _reply(reply: Message) -> str:
+    token = chat.token(reply)
+    does = _SAYS.get(token, f"is of the role {token}").format(counted(chat.call_count(reply), "tool"))
+    return f"{does} ({size(len(jsonio.dumps(reply)))})"
+
+
+def _roles(messages: list[Message]) -> str:
+    """``system, 2 user, assistant``: how many messages of each role, in the order in which each begins."""
+    counts = Counter(message["role"] for message in messages)
+    return ", ".join(role if count == 1 else f"{count:,} {role}" for role, count in counts.items())
 
 
 def _messages(entry: Entry, origin: Origin) -> Iterator[MessageRow]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from difflib import unified_diff
+from html import unescape
 from itertools import islice
 
 from chatsquash import jsonio
-from chatsquash.html.markup import Child, Html, tag, together
+from chatsquash.html.markup import Child, Html, tag, text, together
 from chatsquash.html.record import Showing, fitting, size
 from chatsquash.logged import LoggedReply
 from chatsquash.model import Message
@@ -21,22 +22,17 @@ from chatsquash.view.pages import code
 from chatsquash.view.pages.conversation import attributes, head, pages, section, toolbar
 from chatsquash.view.pages.layout import facts, joined, page, short, url
 from chatsquash.view.pages.replies import became, in_words
-from chatsquash.view.watching import EntryRow, MessageRow, Request
+from chatsquash.view.texts import readable
+from chatsquash.view.watching import OUTCOMES, EntryRow, MessageRow, Request
 
-_WORDS: dict[str, Child] = {
-    "selected": "the record is made of this entry",
-    "superseded": "a later entry has all of it",
-    "cut": "the entry stands behind that of the record",
-    "cleaned": "cleaning left it out",
-    "kept, added": "messages that the request before has, too, and new ones by their roles",
-    "Ac, At, Act": "the assistant says something, calls tools, does both",
-}
 ENTRIES = 300
 """Entries that are shown at once."""
 _MOST = 3_000_000
 """Bytes of HTML of a request's messages."""
 _RAW = 200_000
 """Characters of a line that are shown on a page; all of it has a place of its own."""
+_READABLE = 1 << 24
+"""Characters of a line that are put on several lines."""
 _DIFFERENCE = 400_000
 
 
@@ -65,7 +61,6 @@ def _log(shown: Conversation, logs: Logs, looked: Looked | NoLogError, first: in
         yield from (_message(shown, looked, row) for row in islice(looked.messages, first, first + ENTRIES))
         yield _more(shown, first, len(looked.messages))
         return
-    yield tag("details", tag("summary", "What the words mean"), facts(_WORDS), class_="about")
     rows = logs.records(shown.at, looked)
     replies: dict[int, list[LoggedReply]] = {}
     for reply in looked.replies:
@@ -83,10 +78,10 @@ def _told(looked: Looked) -> Iterator[Html]:
 
 def _more(shown: Conversation, first: int, count: int) -> Html:
     links: list[Child] = []
-    for text, to in (("Earlier entries", first - ENTRIES), ("Later entries", first + ENTRIES)):
+    for said, to in (("Earlier entries", first - ENTRIES), ("Later entries", first + ENTRIES)):
         is_there = 0 <= to < count or (to < 0 < first)
         links.append(
-            tag("a", text, href=url(shown.result, "s", shown.at, "log", entry=max(0, to))) if is_there else None
+            tag("a", said, href=url(shown.result, "s", shown.at, "log", entry=max(0, to))) if is_there else None
         )
     told = f"{min(first + 1, count):,} to {min(first + ENTRIES, count):,} of {count:,}"
     return tag("nav", joined(links[0], told, links[1]), class_="pages", aria_label="Entries before and behind")
@@ -102,28 +97,52 @@ def _message(shown: Conversation, looked: Looked, row: MessageRow) -> Html:
 def _raw(shown: Conversation, line: int, told: Child, links: list[Child], id_: str | None) -> Html:
     """A line of the log, which is read when it is unfolded."""
     where = url(shown.result, "s", shown.at, "log", line, "raw")
-    links = [*links, tag("a", "raw", href=where)]
-    return tag("details", tag("summary", told), tag("p", joined(*links)), class_="entry", data_raw=where, id=id_)
+    links = [*links, tag("a", "the line as it stands", href=where)]
+    shown_at = url(shown.result, "s", shown.at, "log", line, "shown")
+    return tag("details", tag("summary", told), tag("p", joined(*links)), class_="entry", data_raw=shown_at, id=id_)
+
+
+def line(data: bytes) -> str:
+    """A line of a log as a page shows it: JSON on several lines, its beginning, what hides text as escapes."""
+    said = data.decode("utf-8", "backslashreplace")
+    readable_line = readable(said, _READABLE) or said
+    more = len(readable_line) - _RAW
+    told = f"\n… {more:,} characters more (the line as it stands has all)" if more > 0 else ""
+    return unescape(text(readable_line[:_RAW])) + told
 
 
 def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, replies: list[LoggedReply]) -> Html:
-    told = [f"line {row.line:,}", time(row.at), size(row.size), escaped(row.outcome)]
-    if not row.reply and not row.added and not row.kept:
-        told.append(escaped(row.roles))
+    place = tag("strong", f"line {row.line:,}")
+    summary: list[Child] = [place, f", {', '.join(filter(None, (time(row.at), size(row.size))))}. "]
+    links: list[Child] = []
+    if row.is_read:
+        base = shown.result, "s", shown.at, "log", row.line
+        links += [tag("a", "the request", href=url(*base)), tag("a", "what it changes", href=url(*base, "difference"))]
+        summary += [
+            f"{' '.join(_sentences(row))} ",
+            tag("span", f"{row.outcome}: {OUTCOMES[row.outcome]}", class_="fate"),
+        ]
     else:
-        told += [f"{row.kept:,} kept, {row.added:,} added ({escaped(row.roles)})"]
-        told += [f"reply {escaped(row.reply)}" if row.reply else "no reply"]
-        told += [escaped(row.finish)] if row.finish else []
-    base = shown.result, "s", shown.at, "log", row.line
-    links: list[Child] = [tag("a", "request", href=url(*base)), tag("a", "difference", href=url(*base, "difference"))]
-    summary = [", ".join(filter(None, told))]
+        summary.append(tag("span", f"not read: {escaped(row.roles)} ({escaped(row.outcome)})", class_="severity-error"))
     if replies:
         kind = "" if replies[0].kind == "main" else f"{replies[0].kind}, "
-        summary += ["; its reply: ", tag("span", kind, in_words(shown, rows, replies), class_="fate")]
-        links.append(tag("span", *became(shown, rows, replies)))
+        summary += [tag("span", "; its reply: ", kind, in_words(shown, rows, replies), class_="fate")]
+        links.append(tag("span", "; its reply: ", *became(shown, rows, replies)))
     if looked.is_in_lines:
         return _raw(shown, row.line, together(summary), links, f"line{row.line}")
     return tag("details", tag("summary", *summary), tag("p", joined(*links)), class_="entry", id=f"line{row.line}")
+
+
+def _sentences(row: EntryRow) -> Iterator[str]:
+    """What a request and its reply are, in words."""
+    new = f"{counted(row.added, 'message')} ({escaped(row.roles)})"
+    as_before = f"repeats {counted(row.kept, 'message')} of the one before"
+    if row.kept:
+        yield f"The request {as_before} and adds {new}." if row.added else f"The request {as_before}."
+    else:
+        yield f"The request has {new}." if row.added else "The request has no messages."
+    finish = f", finish reason {escaped(row.finish)}" if row.finish else ""
+    yield f"The reply {escaped(row.reply)}{finish}." if row.reply else "There is no reply."
 
 
 def time(at: int | None) -> str:
@@ -145,7 +164,7 @@ def request(shown: Conversation, looked: Looked, found: Request, *, has_template
     body = [
         *head(shown, "", has_template=has_template),
         tag("h2", f"The request on line {found.line:,}"),
-        _links(shown, found),
+        _links(shown, looked, found, ""),
         facts({"log": escaped(place), "messages": f"{len(messages):,}", "tools": f"{len(found.tools):,}"}),
         tag(
             "section",
@@ -156,13 +175,17 @@ def request(shown: Conversation, looked: Looked, found: Request, *, has_template
     return page(f"line {found.line:,}", shown.result, *body, modules=("conversation.js",))
 
 
-def _links(shown: Conversation, found: Request) -> Html:
+def _links(shown: Conversation, looked: Looked, found: Request, now: str) -> Html:
+    """Links to what else there is of a request, and to the same of the ones before and behind it."""
     base = shown.result, "s", shown.at, "log"
-    links = [
-        tag("a", "All entries", href=url(*base)),
-        tag("a", "Difference from the request before", href=url(*base, found.line, "difference")),
-        tag("a", "The request before", href=url(*base, found.line_before)) if found.line_before is not None else None,
-    ]
+    behind = next((row.line for row in looked.rows if row.line > found.line and row.is_read), None)
+    links: list[Child] = [tag("a", "All entries", href=url(*base))]
+    for name, said in (("", "The request"), ("difference", "What it changes")):
+        to = url(*base, found.line, *filter(None, (name,)))
+        links.append(tag("span", said, aria_current="page") if name == now else tag("a", said, href=to))
+    for at, said, rel in ((found.line_before, "Previous request", "prev"), (behind, "Next request", "next")):
+        to = url(*base, at, *filter(None, (now,)))
+        links.append(tag("a", said, href=to, rel=rel) if at is not None else None)
     return tag("nav", *links, class_="tabs", aria_label="Pages of this request")
 
 
@@ -178,7 +201,7 @@ def difference(shown: Conversation, looked: Looked, found: Request, *, has_templ
     body = [
         *head(shown, "", has_template=has_template),
         tag("h2", f"What line {found.line:,} changes"),
-        _links(shown, found),
+        _links(shown, looked, found, "difference"),
     ]
     section_of = tag("section", *inside, class_="conversation differences")
     return page(f"line {found.line:,}", shown.result, *body, section_of, modules=("conversation.js",))
@@ -202,9 +225,9 @@ def _step(step: Step, place: str) -> Html:
     if step.kind == "changed":
         was, now = (_spelled(messages[0]) for messages in (step.before, step.now))
         lines = unified_diff(was.split("\n"), now.split("\n"), "before", "now", lineterm="")
-        text = "\n".join(islice(lines, 2_000))[:_DIFFERENCE]
+        told = "\n".join(islice(lines, 2_000))[:_DIFFERENCE]
         return tag(
-            "div", tag("p", f"message {step.begin:,} is another"), code.body("difference", text), class_="changed"
+            "div", tag("p", f"message {step.begin:,} is another"), code.body("difference", told), class_="changed"
         )
     messages = step.now if step.kind == "added" else step.before
     showing = Showing(place=place, text=4_000, body=code.body, prefix=f"{step.kind}-")

@@ -282,8 +282,6 @@ document.addEventListener("keydown", (event) => {
 
 // Lines of the log
 
-const SHOWN = 200000;
-
 document.addEventListener("toggle", async (event) => {
   const entry = event.target;
   if (!entry.open || !entry.dataset?.raw || entry.querySelector("pre")) return;
@@ -292,18 +290,8 @@ document.addEventListener("toggle", async (event) => {
   shown.tabIndex = 0; // so that keys can scroll it
   entry.append(shown);
   const answer = await fetch(entry.dataset.raw);
-  const text = answer.ok ? await answer.text() : `The server answers ${answer.status}.`;
-  let readable = text;
-  try { readable = JSON.stringify(JSON.parse(text), null, 2); } catch { /* It is shown as it stands. */ }
-  const more = readable.length > SHOWN ? `\n… ${(readable.length - SHOWN).toLocaleString("en")} characters more (raw)` : "";
-  shown.textContent = visible(readable.slice(0, SHOWN)) + more;
+  shown.textContent = answer.ok ? await answer.text() : `The server answers ${answer.status}.`;
 }, true);
-
-// What controls, hides or reorders text is shown as an escape.
-function visible(text) {
-  return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
 
 // What the URL asks for, on load and when "Back" or a link within the page leads to it
 
