@@ -15,11 +15,19 @@ _SPANS = 20_000
 """Coloured words of a text."""
 _LOOKED_AT = 20_000
 """Characters in which a diff has to begin."""
+_BREAKS = 5_000
+"""Line feeds of texts in JSON that break a line."""
 _FENCE = re.compile(
     r"^(?P<fence>```++|~~~++)[ \t]*+(?P<name>[\w.+#-]*+)[^\n]*+\n(?P<code>.*?)(?:^(?P=fence)[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _DIFF = re.compile(r"^(?:diff --git |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|--- [^\n]+\n\+\+\+ )", re.MULTILINE)
+_OF_DIFF = re.compile(
+    r"[ +\-@\\]|(?:diff --git|index|new file|deleted file|old mode|new mode|similarity|rename|copy|Binary files) |\Z"
+)
+"""What lines of a diff begin with, and an empty one."""
+_LINE = re.compile(r"[^\n]*+\n|[^\n]++")
+_ESCAPE = re.compile(r"\\.")
 _WORDS = (
     "and as assert async await begin break case catch class const continue def del do done echo elif else end enum "
     "except export extends false fi final finally fn for from func function global if impl import in interface is "
@@ -47,36 +55,52 @@ def body(kind: str, said: str) -> Html:
 
 def json(value: str) -> Html:
     """A text of JSON in colours."""
-    inside = together(_coloured(_JSON.finditer(value), value)) if len(value) <= _COLOURED else text(value)
+    inside = together(_json(value)) if len(value) <= _COLOURED else text(value)
     return tag("pre", Html("\n"), inside, class_="json")
 
 
 def _inside(kind: str, said: str) -> Iterator[Html]:
     if kind in ("call", "result") and (spelled := readable(said)) and len(spelled) <= _COLOURED:
-        yield from _coloured(_JSON.finditer(spelled), spelled)
-    elif _DIFF.search(said[:_LOOKED_AT]):
-        yield from _diff(said)
+        yield from _json(spelled)
     elif kind in ("said", "thought"):
         yield from _prose(said)
+    elif _DIFF.search(said[:_LOOKED_AT]):
+        yield from _diff(said)
     else:
         yield text(said)
 
 
 def _prose(said: str) -> Iterator[Html]:
-    """A text with its fenced code in colours."""
+    """A text with its code in colours, which fences or the beginning of a diff tell."""
     at = 0
     for fence in _FENCE.finditer(said):
-        yield text(said[at : fence.start("code")])
+        yield from _unfenced(said[at : fence.start("code")])
         code = fence["code"]
         yield tag("code", together(_fenced(fence["name"], code)), class_="fenced")
         at = fence.end("code")
-    yield text(said[at:])
+    yield from _unfenced(said[at:])
+
+
+def _unfenced(said: str) -> Iterator[Html]:
+    """A text without fences: the lines of a diff are code."""
+    found = _DIFF.search(said[:_LOOKED_AT])
+    if not found:
+        yield text(said)
+        return
+    stop = begin = found.start()
+    for line in _LINE.finditer(said, begin):
+        if not _OF_DIFF.match(line[0].rstrip("\r\n")):
+            break
+        stop = line.end()
+    yield text(said[:begin])
+    yield tag("code", together(_diff(said[begin:stop])), class_="fenced")
+    yield text(said[stop:])
 
 
 def _fenced(name: str, code: str) -> Iterator[Html]:
     if name in ("diff", "patch"):
         return _diff(code)
-    return _coloured(_JSON.finditer(code) if name == "json" else _TOKEN.finditer(code), code)
+    return _json(code) if name == "json" else _coloured(_TOKEN.finditer(code), code)
 
 
 def _diff(said: str) -> Iterator[Html]:
@@ -95,3 +119,31 @@ def _coloured(words: Iterator[re.Match[str]], code: str) -> Iterator[Html]:
         yield tag("span", found[0], class_=found.lastgroup)
         at = found.end()
     yield text(code[at:])
+
+
+def _json(code: str) -> Iterator[Html]:
+    """JSON in colours, in which a line feed of a text breaks the line behind its escape, where that is not its end.
+
+    A style sheet does that: the page holds the same text, so what is found in it and copied from it stays what it is.
+    """
+    at = breaks = 0
+    for found in islice(_JSON.finditer(code), _SPANS):
+        yield text(code[at : found.start()])
+        word = found[0]
+        inside: list[Html] = [text(word)]
+        if found.lastgroup == "string" and "\\n" in word and breaks < _BREAKS:
+            inside = list(_broken(word))
+            breaks += len(inside)
+        yield tag("span", *inside, class_=found.lastgroup)
+        at = found.end()
+    yield text(code[at:])
+
+
+def _broken(word: str) -> Iterator[Html]:
+    at = 0
+    for escape in _ESCAPE.finditer(word):
+        if escape[0] == r"\n" and escape.end() < len(word) - 1:
+            yield text(word[at : escape.start()])
+            yield tag("span", escape[0], class_="break")
+            at = escape.end()
+    yield text(word[at:])
