@@ -1,5 +1,7 @@
 """Preference pairs side by side."""
 
+import re
+
 import pytest
 
 from chatsquash import Options, convert
@@ -38,7 +40,38 @@ def test_both_replies_stand_side_by_side_with_the_prompt_and_what_tells_the_bett
         shown = markup.said(page(reader, number + 1))
         chosen, rejected = shown.index(f"assistant\nchosen {number}"), shown.index(f"rejected {number} {EVIL}")
         assert shown.index(f"Why {number}?") < chosen < rejected
-        assert f"regenerated; chosen {number}.jsonl:2; rejected {number}.jsonl:1" in shown
+        assert "whyregenerated" in shown
+        assert f"{number + 1} of 2" in shown
+        assert f"chosenlogged at {number}.jsonl:2: s{number}, beside its log1assistant" in shown
+        assert f"rejectedlogged at {number}.jsonl:1: s{number}, beside its log1assistant" in shown
+
+
+def test_a_pair_leads_to_the_session_and_to_its_log(reader):
+    base = f"/r/{reader.viewer.tag}/s/{reader.at('s1')}"
+    assert page(reader, 2).count(f'href="{base}"') == 2
+    assert page(reader, 2).count(f'href="{base}/log"') == 2
+    assert "chosen 1" in reader.get(base).text
+
+
+def test_what_was_said_before_the_last_prompt_is_folded_and_messages_are_numbered_on(here):
+    first = [*(each for at in range(3) for each in (f"question {at}", assistant(f"answer {at}")))]
+    call = {"id": "c", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    first += ["last", assistant(None, tool_calls=[call]), {"role": "tool", "tool_call_id": "c", "content": "ran"}]
+    tools = [
+        {"type": "function", "function": {"name": "run", "description": "Runs.", "parameters": {"type": "object"}}}
+    ]
+    lines = [
+        log_line(*first, reply=reply, session_id="s", at=f"2026-01-13T10:0{at}:00Z", tools=tools)
+        for at, reply in enumerate("ab")
+    ]
+    lines.append(log_line(*first, assistant("b"), "on", session_id="s", at="2026-01-13T10:02:00Z", tools=tools))
+    write_log(here / "logs/a.jsonl", *lines)
+    convert("logs", "out", Options(anonymize=False, pairs="logged", format="jsonl"))
+    shown = page(Reader(here / "out"), 1)
+    folded, _, rest = shown.partition("<summary>6 messages before</summary>")[2].partition("</details>")
+    assert folded.count("<article") == 6
+    assert re.findall('class="number" href="#([^"]*)"', rest) == ["prompt-6", "prompt-7", "chosen-9", "rejected-9"]
+    assert "Runs." in shown
 
 
 def test_pairs_lead_to_each_other_and_the_menu_to_the_first(reader):

@@ -22,6 +22,8 @@ class Pair(NamedTuple):
     file: str
     row: int
     has_next: bool
+    total: int
+    """How many there are, as the run counted."""
 
 
 def files(result: Result) -> list[str]:
@@ -39,7 +41,14 @@ def pair(result: Result, number: int) -> Pair | None:
         value = jsonio.loads(row.data)
     except (ValueError, RecursionError):
         raise UsageError(f"{name}:{row.number}: is no JSON") from None
-    return Pair(value if isinstance(value, dict) else {}, number, name, row.number, len(found) > 1)
+    return Pair(
+        value if isinstance(value, dict) else {},
+        number,
+        name,
+        row.number,
+        len(found) > 1,
+        sum(result.counts["pairs"].values()),
+    )
 
 
 def _rows(result: Result) -> Any:

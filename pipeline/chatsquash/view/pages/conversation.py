@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chatsquash.html.markup import Child, Html, tag, together
-from chatsquash.html.record import Showing, articles, medium, tools
+from chatsquash.html.record import Showing, articles, medium
 from chatsquash.model import Json
 from chatsquash.records.said import made
 from chatsquash.text import counted, escaped
 from chatsquash.view.conversation import WINDOW, Conversation, Window
 from chatsquash.view.pages import code
 from chatsquash.view.pages.layout import facts, joined, page, short, url
+from chatsquash.view.pages.tools import tools
 
 TEXT = 16_000
 """Bytes of a text that a page shows; the rest has a place of its own."""
@@ -204,7 +205,7 @@ def section(shown: Conversation, window: Window) -> Html:
         else []
     )
     notes = _notes(shown, window, whole)
-    body = [tools(window.held) if window.start == 0 else None, *bounded(shown, window, notes)]
+    body = [tools(window.held.tools) if window.start == 0 else None, *bounded(shown, window, notes)]
     return tag(
         "section",
         *(body if window.held.messages else [tag("p", "The record has no messages.")]),

@@ -22,6 +22,7 @@ from chatsquash.view.pages import code
 from chatsquash.view.pages.conversation import attributes, head, pages, section, toolbar
 from chatsquash.view.pages.layout import facts, joined, page, short, url
 from chatsquash.view.pages.replies import became, in_words
+from chatsquash.view.pages.tools import tools
 from chatsquash.view.texts import readable
 from chatsquash.view.watching import OUTCOMES, EntryRow, MessageRow, Request
 
@@ -167,9 +168,7 @@ def request(shown: Conversation, looked: Looked, found: Request, *, has_template
         _links(shown, looked, found, ""),
         facts({"log": escaped(place), "messages": f"{len(messages):,}", "tools": f"{len(found.tools):,}"}),
         tag(
-            "section",
-            *fitting(StoredRecord(messages, None), showing, _MOST),
-            class_="conversation",
+            "section", tools(found.tools), *fitting(StoredRecord(messages, None), showing, _MOST), class_="conversation"
         ),
     ]
     return page(f"line {found.line:,}", shown.result, *body, modules=("conversation.js",))

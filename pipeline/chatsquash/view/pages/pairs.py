@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from chatsquash.html.markup import Child, Html, tag
-from chatsquash.html.record import Showing, fitting, tools
+from chatsquash.html.markup import Child, Html, tag, together
+from chatsquash.html.record import Showing, fitting
+from chatsquash.model import Message
 from chatsquash.records.reading import NotARecordError, StoredRecord, record
-from chatsquash.text import escaped
+from chatsquash.text import counted, escaped
 from chatsquash.view.pages import code
-from chatsquash.view.pages.layout import facts, joined, page, url
+from chatsquash.view.pages.layout import address, facts, joined, page, short, url
+from chatsquash.view.pages.tools import tools
 from chatsquash.view.pairs import Pair
 from chatsquash.view.result import Result
 
@@ -19,40 +22,95 @@ _MOST = 1_500_000
 
 def pair(result: Result, found: Pair) -> Html:
     """The page of a pair."""
-    links: list[Child] = [
-        tag("a", "Previous pair", href=url(result, "pairs", found.number - 1), rel="prev")
-        if found.number > 1
-        else None,
-        f"pair {found.number:,}",
-        tag("a", "Next pair", href=url(result, "pairs", found.number + 1), rel="next") if found.has_next else None,
-    ]
+    told, replies = _evidence(result, found.value.get("evidence"))
     place = f"{found.file}:{found.row}"
-    evidence = found.value.get("evidence")
-    told = {"evidence": escaped(str(evidence))[:500] if evidence else None, "place": escaped(place)}
+    prompt = _messages(found.value, "prompt")
+    count = len(prompt) if isinstance(prompt, list) else 0
     sides = [
-        tag("section", tag("h2", name), *_messages(found.value, name, place), class_="side conversation")
+        tag(
+            "section",
+            tag("h2", name),
+            replies.get(name),
+            *_shown(_messages(found.value, name), name, place, count),
+            class_="side conversation",
+        )
         for name in ("chosen", "rejected")
     ]
-    prompt = tag("section", *_messages(found.value, "prompt", place), class_="conversation")
     body = [
         tag("h1", "Preference pair"),
-        tag("nav", joined(*links), class_="pages", aria_label="Pairs"),
-        facts(told),
-        tag("details", tag("summary", "prompt"), prompt, class_="about"),
+        _links(result, found),
+        facts({"why": told, "place": escaped(place)}),
+        tag("section", tag("h2", "prompt"), *_prompt(found.value, prompt, place), class_="conversation"),
         tag("div", *sides, class_="sides"),
     ]
     return page(f"Pair {found.number:,}", result, *body, modules=("conversation.js",))
 
 
-def _messages(value: dict[str, Any], name: str, place: str) -> list[Html]:
+def _links(result: Result, found: Pair) -> Html:
+    before, behind = found.number - 1, found.number + 1 if found.has_next else 0
+    links: list[Child] = [
+        tag("a", "Previous pair", href=url(result, "pairs", before), rel="prev") if before else None,
+        f"{found.number:,} of {found.total:,}" if found.total >= found.number else f"pair {found.number:,}",
+        tag("a", "Next pair", href=url(result, "pairs", behind), rel="next") if behind else None,
+    ]
+    return tag("nav", joined(*links), class_="pages", aria_label="Pairs")
+
+
+def _evidence(result: Result, evidence: Any) -> tuple[str | None, dict[str, Html]]:
+    """What tells the better reply, in words, and by the names of both where each was logged."""
+    if not isinstance(evidence, str):
+        return None, {}
+    kind, _, places = evidence.partition("; chosen ")
+    chosen, _, rejected = places.rpartition("; rejected ")
+    if not chosen:
+        return escaped(evidence[:500]), {}
+    return escaped(kind[:500]), {"chosen": _logged(result, chosen), "rejected": _logged(result, rejected)}
+
+
+def _logged(result: Result, place: str) -> Html:
+    """Where a reply was logged, and what leads to its session, or to all sessions of its log."""
+    log = place.rpartition(":")[0]
+    frame = result.sessions
+    rows = frame.filter((frame["log"] == log) | frame["log"].str.ends_with(f"/{log}"))
+    parts: list[Child] = [f"logged at {short(place, 200)}"]
+    if rows["nth"].n_unique() == 1:
+        row = rows.row(0, named=True)
+        name = short(row["session"] or "the session", 48)
+        parts += [": ", tag("a", name, href=url(result, "s", row["at"]), dir="auto"), ", "]
+        parts.append(tag("a", "beside its log", href=url(result, "s", row["at"], "log")))
+    elif rows.height:
+        many = counted(rows["nth"].n_unique(), "session")
+        parts += [": ", tag("a", f"{many} of logs with this name", href=address("/", text=log[:200]))]
+    return tag("p", together(parts), class_="quiet")
+
+
+def _messages(value: dict[str, Any], name: str) -> list[Message] | str:
+    """Messages of a pair, or why they cannot be shown."""
     try:
-        held = record({"messages": value.get(name)})
+        return record({"messages": value.get(name)}).messages
     except NotARecordError as problem:
-        return [tag("p", escaped(str(problem)))]
-    defined = tools(StoredRecord([], value.get("tools"))) if name == "prompt" else None
+        return str(problem)
+
+
+def _prompt(value: dict[str, Any], messages: list[Message] | str, place: str) -> Iterator[Html | None]:
+    """The prompt: what its last user says stands open, and folded what was said before."""
+    yield tools(value.get("tools"))
+    if isinstance(messages, str):
+        yield tag("p", escaped(messages))
+        return
+    last = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
+    if last:
+        told = tag("summary", counted(last, "message") + " before")
+        yield tag("details", told, *_shown(messages[:last], "prompt", place, 0), class_="about")
+    yield from _shown(messages[last:], "prompt", place, last)
+
+
+def _shown(messages: list[Message] | str, name: str, place: str, first: int) -> list[Html]:
+    """Messages, of which the first has a number in the conversation that the prompt begins."""
+    if isinstance(messages, str):
+        return [tag("p", escaped(messages))]
     showing = Showing(place=escaped(place), text=16_000, prefix=f"{name}-", body=code.body)
-    shown = fitting(held, showing, _MOST)
-    return [*([defined] if defined else []), *shown]
+    return fitting(StoredRecord(messages, None, [*range(first, first + len(messages))]), showing, _MOST)
 
 
 def nothing(result: Result) -> Html:
