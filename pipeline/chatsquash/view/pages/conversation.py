@@ -107,7 +107,7 @@ def _known(told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in told.items():
         if isinstance(value, dict):
             yield from ((f"{name} {inner.replace('_', ' ')}", each) for inner, each in value.items())
-        elif name not in ("log", "file", "row", "offset"):
+        elif name not in ("log", "file", "row", "offset", "record"):  # which the first two facts say
             yield name.replace("_", " "), value
 
 

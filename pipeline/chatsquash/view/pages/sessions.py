@@ -91,10 +91,15 @@ def _left_out(result: Result) -> Html | None:
     told: list[Child] = []
     why: list[Child]
     for lack in lacks(result.counts):
+        counts = {code: count for code, count in lack.why.items() if count}
         why = [
-            _filter(f"{count:,} {code}", "outcome" if code in outcomes else "finding", code, outcomes | codes)
-            for code, count in lack.why.items()
-            if count
+            _filter(
+                f"{count:,} {code}" if len(counts) > 1 else code,
+                "outcome" if code in outcomes else "finding",
+                code,
+                outcomes | codes,
+            )
+            for code, count in counts.items()
         ]
         told.append(together([f"{lack.what} (", _listed(why), ")"]))
     if lost := result.counts["replies"]["lost"]:
