@@ -221,6 +221,19 @@ def refuse_typed(options: Options) -> None:
     _refuse_samples(options)
 
 
+def can_have(option: Declared, value: Any) -> bool:
+    """Whether a value is one that an option by itself may have, whoever says that it has."""
+    if value is None:
+        return option.default is None
+    if option.kind in (bool, int, str) and type(value) is not option.kind:
+        return False
+    try:
+        _refuse_value(option, value)
+    except UsageError:
+        return False
+    return True
+
+
 def in_python(told: str) -> str:
     """A message that names options as they are typed, with parameters of ``Options`` instead."""
     return _TYPED.sub(_parameter, told)

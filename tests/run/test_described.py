@@ -12,7 +12,12 @@ GROUPS = ("cleaning", "sessions", "reading", "bounds")
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"sessions_by": "id"}, {"cleanup": ("codex",), "max_line": 77}, {"include": ("a*",), "from_format": "gemini"}],
+    [
+        {},
+        {"sessions_by": "id"},
+        {"cleanup": ("claude-code",), "max_line": 77},
+        {"include": ("a*",), "from_format": "gemini"},
+    ],
     ids=str,
 )
 def test_options_of_these_groups_come_back(options):
@@ -26,3 +31,22 @@ def test_options_of_these_groups_come_back(options):
 @pytest.mark.parametrize("value", ["yes", 1, [], {}, 1.5])
 def test_a_value_that_the_option_cannot_have_is_left_out(value):
     assert as_described({"cleanup_goose": value}, GROUPS) == {}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        *(
+            {"cleanup_goose": None},
+            {"cleanup": None},
+            {"cleanup": [1]},
+            {"cleanup": ["none of ours"]},
+            {"cleanup": "codex"},
+        ),
+        *({"sessions_by": "x"}, {"sessions_by": []}, {"from_format": {}}, {"from_format": "none of ours"}),
+        *({"max_line": True}, {"max_line": -1}, {"max_line": None}),
+    ],
+    ids=str,
+)
+def test_nor_does_one_come_back_that_nobody_could_have_given(told):
+    assert as_described(told, GROUPS) == {}

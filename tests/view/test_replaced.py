@@ -28,6 +28,51 @@ def replaced(reader, here):
     return tag
 
 
+@pytest.mark.parametrize("ends", ["made", ValueError("moved"), OSError(2, "gone"), IndexError()], ids=str)
+def test_a_page_that_is_made_while_the_folder_is_replaced_says_so(reader, here, monkeypatch, ends):
+    from chatsquash.view import app
+
+    def late(*_, **__):
+        (here / "out/run.json").touch()
+        if ends != "made":
+            raise ends
+        return "of both"
+
+    monkeypatch.setattr(app.conversations, "conversation", late)
+    answer = reader.of(0)
+    assert answer.status_code == 409
+    assert "was replaced" in answer.text
+
+
+@pytest.mark.parametrize("ends", [None, ValueError("moved")])
+def test_a_search_ends_where_the_folder_is_replaced(reader, here, monkeypatch, ends):
+    from chatsquash.view.pages import search
+    from chatsquash.view.search import Progress
+
+    def late(*_):
+        yield Progress(0, 1)
+        (here / "out/run.json").touch()
+        if ends:
+            raise ends
+        yield Progress(1, 1)
+
+    monkeypatch.setattr(search, "run", late)
+    told = reader.get(f"/r/{reader.viewer.tag}/search/stream", q="first").text.splitlines()
+    assert len(told) == 2
+    assert "was replaced while it was searched" in told[1]
+
+
+def test_an_error_that_no_other_run_caused_is_no_replacement(reader, monkeypatch):
+    from chatsquash.view import app
+
+    def fail(*_, **__):
+        raise ValueError("of ours")
+
+    monkeypatch.setattr(app.conversations, "conversation", fail)
+    with pytest.raises(ValueError, match="of ours"):
+        reader.of(0)
+
+
 def test_the_state_says_so(reader, replaced):
     assert reader.get("/state").json() == {"result": replaced, "replaced": True}
 

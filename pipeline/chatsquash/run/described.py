@@ -7,6 +7,7 @@ from typing import Any
 
 from xxhash import xxh3_128_hexdigest
 
+from chatsquash.option_rules import can_have
 from chatsquash.options import Options, declared
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.text import printable
@@ -45,6 +46,6 @@ def as_described(told: Mapping[str, Any], groups: Collection[str]) -> dict[str, 
             continue
         value = told[option.name]
         value = tuple(value) if isinstance(value, list) else value
-        if option.default is None or type(value) is type(option.default):
+        if can_have(option, value):
             found[option.name] = value
     return found

@@ -53,6 +53,8 @@ _STATIC = {
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _PLAIN = "text/plain; charset=utf-8"
 _DIGITS = 12
+_WHY = 1_000
+"""Characters that are shown of what is wrong."""
 Page = Callable[["Viewer", Request], Response]
 
 
@@ -166,17 +168,30 @@ def _answered(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
     @wraps(page)
     def answer(request: Request) -> Response:
         try:
-            return page(viewer, request)
-        except ReplacedError as problem:
-            return _problem(409, "The result was replaced", f"{problem}: the list shows what is there now.")
-        except ChatsquashError as problem:
-            return _problem(404, "This cannot be shown", str(problem))
+            made = page(viewer, request)
+        except Exception as problem:
+            if isinstance(problem, ReplacedError) or _is_late(viewer, request):
+                return _replaced(viewer)
+            if isinstance(problem, ChatsquashError):
+                return _problem(404, "This cannot be shown", str(problem))
+            raise
+        return _replaced(viewer) if _is_late(viewer, request) else made
 
     return answer
 
 
+def _is_late(viewer: Viewer, request: Request) -> bool:
+    """Whether a page about a result may have been made of what another run wrote meanwhile."""
+    return "tag" in request.path_params and viewer.is_replaced
+
+
+def _replaced(viewer: Viewer) -> Response:
+    why = f"{viewer.title} was replaced since this page was made: the list shows what is there now."
+    return _problem(409, "The result was replaced", why)
+
+
 def _problem(status: int, title: str, why: str) -> Response:
-    body = [tag("h1", title), tag("p", escaped(why)), tag("p", tag("a", "Sessions", href="/"))]
+    body = [tag("h1", title), tag("p", escaped(why[:_WHY])), tag("p", tag("a", "Sessions", href="/"))]
     return HTMLResponse(page(title, None, *body), status)
 
 

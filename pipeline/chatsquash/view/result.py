@@ -8,12 +8,14 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import msgspec
+
 from chatsquash.errors import ChatsquashError
 from chatsquash.folder import Folder
 from chatsquash.outcome import Place
 from chatsquash.records.places import Records
 from chatsquash.report.files.findings import FINDINGS
-from chatsquash.report.reading import Lines
+from chatsquash.report.reading import Lines, damaged
 from chatsquash.report.session_table import SESSIONS
 from chatsquash.run.result import ResultFolder
 from chatsquash.text import escaped
@@ -31,6 +33,41 @@ _FINDINGS = 1_000
 
 class ReplacedError(ChatsquashError):
     """Another run wrote to the folder since it was opened."""
+
+
+class _Finding(msgspec.Struct):
+    """What is shown of a finding, by its type."""
+
+    code: str
+    severity: str
+    text: str = ""
+    message: int | None = None
+    line: int | None = None
+    record: str | None = None
+
+
+class _Session(msgspec.Struct):
+    """What is looked at of a whole line of the session table, by its type."""
+
+    conversation: str | None = None
+    record: int | None = None
+    sample: int | None = None
+
+
+class _Typed(Lines):
+    """The lines of a report; raises ``UsageError`` for one that is not as chatsquash writes it."""
+
+    def __init__(self, folder: Folder, name: str, kind: type[msgspec.Struct]) -> None:
+        super().__init__(folder, name)
+        self._kind = kind
+
+    def __getitem__(self, at: int) -> dict[str, Any]:
+        try:
+            told = super().__getitem__(at)
+            msgspec.convert(told, self._kind)
+        except (IndexError, msgspec.ValidationError):
+            raise damaged(self._folder, self._name) from None
+        return told
 
 
 class Result(ResultFolder):
@@ -69,12 +106,12 @@ class Result(ResultFolder):
     @property
     def session_lines(self) -> Lines:
         """The lines of the session table with all that they hold."""
-        return self._once("session_lines", lambda: Lines(self.folder, SESSIONS))
+        return self._once("session_lines", lambda: _Typed(self.folder, SESSIONS, _Session))
 
     @property
     def finding_lines(self) -> Lines:
         """The findings with all that they hold."""
-        return self._once("finding_lines", lambda: Lines(self.folder, FINDINGS))
+        return self._once("finding_lines", lambda: _Typed(self.folder, FINDINGS, _Finding))
 
     def _once(self, name: str, read: Callable[[], T]) -> T:
         with self._lock:

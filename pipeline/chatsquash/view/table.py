@@ -26,6 +26,8 @@ _SESSION = {
 _FINDING = dict.fromkeys(("code", "severity", "session", "file"), _TEXT)
 _PIECE = 1 << 20
 """Bytes of a report that are parsed at once."""
+_WHY = 200
+"""Characters that are told of why they cannot be, in which polars repeats values."""
 
 
 def sessions(folder: Folder) -> pl.DataFrame:
@@ -75,13 +77,24 @@ def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Ex
     try:
         with folder.reading(name) as file:
             empty = pl.DataFrame(schema=schema).select(columns)
-            frames = [pl.read_ndjson(piece, schema=schema).select(columns) for piece in _pieces(file)]
+            frames = [_parsed(piece, schema).select(columns) for piece in _pieces(file)]
         return pl.concat([empty, *frames]).with_row_index("at")
     except FileNotFoundError:
         raise UsageError(f"{folder.path / name}: is not there: name a folder that chatsquash convert wrote") from None
+    except OSError as problem:
+        raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror})") from None
     except (ValueError, pl.exceptions.PolarsError) as problem:
-        why = str(problem).partition("\n")[0]
+        why = str(problem)[:_WHY].partition("\n")[0]
         raise UsageError(f"{folder.path / name}: is none of this version of chatsquash: {why}") from None
+
+
+def _parsed(piece: bytes, schema: dict[str, Any]) -> pl.DataFrame:
+    """The lines of a piece, each of them a row: else rows and lines would not belong together."""
+    frame = pl.read_ndjson(piece, schema=schema)
+    count = piece.count(b"\n") + (not piece.endswith(b"\n"))
+    if frame.height != count:
+        raise ValueError(f"{count:,} lines hold {frame.height:,} objects")
+    return frame
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from chatsquash.html.markup import Child, Html, tag, together
@@ -29,7 +30,9 @@ _CALLS = 20
 """Calls of a message behind which it has a link to all of it."""
 _FINDINGS = 200
 _TOLD = 500
-"""Characters of a finding."""
+"""Characters of a finding, or of a value that is known of a session."""
+_MEMBERS = 100
+"""Members of a line of the session table, and of each of these; chatsquash writes far fewer."""
 _TABS = ("conversation", "log", "tree", "template")
 
 
@@ -83,7 +86,7 @@ def _title(shown: Conversation) -> str:
 def _about(shown: Conversation) -> Html:
     """What is known of a session, folded below its first line."""
     told: dict[str, Child] = {"record": f"{shown.place.file}:{shown.place.row}" if shown.place else "none"}
-    told |= {"log": _place(shown), **{name: _value(value) for name, value in _known(shown.facts)}}
+    told |= {"log": _place(shown), **{name: _value(value) for name, value in islice(_known(shown.facts), _MEMBERS)}}
     opening = _opening(shown)
     about = tag("details", tag("summary", opening), facts(told), class_="about")
     return together((about, _findings(shown)))
@@ -104,21 +107,27 @@ def _place(shown: Conversation) -> str:
 
 
 def _known(told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in told.items():
+    for name, value in islice(told.items(), _MEMBERS):
         if isinstance(value, dict):
-            yield from ((f"{name} {inner.replace('_', ' ')}", each) for inner, each in value.items())
+            inside = islice(value.items(), _MEMBERS)
+            yield from ((short(f"{name} {inner.replace('_', ' ')}"), each) for inner, each in inside)
         elif name not in ("log", "file", "row", "offset", "record"):  # which the first two facts say
-            yield name.replace("_", " "), value
+            yield short(name.replace("_", " ")), value
 
 
 def _value(value: Any) -> Child:
     if value is None or value == {}:
         return None
     if isinstance(value, dict):
-        return ", ".join(f"{count:,} {escaped(str(why))}" for why, count in value.items())
+        inside = (f"{_spelled(count)} {_spelled(why)}" for why, count in islice(value.items(), _MEMBERS))
+        return short(", ".join(inside), _TOLD)
+    return _spelled(value)
+
+
+def _spelled(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return escaped(f"{value:,}" if isinstance(value, int) else str(value))[:300]
+    return escaped(f"{value:,}" if isinstance(value, int) else str(value)[:_TOLD])
 
 
 def _findings(shown: Conversation) -> Html | None:

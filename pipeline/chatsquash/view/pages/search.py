@@ -10,7 +10,7 @@ from chatsquash.html.markup import Html, tag
 from chatsquash.text import escaped
 from chatsquash.view.needle import Needle
 from chatsquash.view.pages.layout import page, url
-from chatsquash.view.result import Result
+from chatsquash.view.result import ReplacedError, Result
 from chatsquash.view.search import Hit, Progress
 from chatsquash.view.search import search as run
 
@@ -50,7 +50,7 @@ def lines(result: Result, asked: str) -> Iterator[bytes]:
     needle = Needle(asked)
     count = 0
     try:
-        for each in run(result, needle) if needle else ():
+        for each in _found(result, needle):
             if isinstance(each, Progress):
                 yield _line({"done": each.done, "total": each.total, "found": count})
                 continue
@@ -59,10 +59,22 @@ def lines(result: Result, asked: str) -> Iterator[bytes]:
             if count == MOST:
                 yield _line({"end": "first", "found": count})
                 return
-    except (ChatsquashError, OSError) as problem:
-        yield _line({"problem": escaped(str(problem))})
+    except Exception as problem:
+        is_replaced = result.is_replaced()
+        if not is_replaced and not isinstance(problem, (ChatsquashError, OSError)):
+            raise
+        told = f"{result.title} was replaced while it was searched" if is_replaced else escaped(str(problem))
+        yield _line({"problem": told})
         return
     yield _line({"end": "all", "found": count})
+
+
+def _found(result: Result, needle: Needle) -> Iterator[Hit | Progress]:
+    """What is found, as long as the result is the one that was opened."""
+    for each in run(result, needle) if needle else ():
+        if result.is_replaced():
+            raise ReplacedError
+        yield each
 
 
 def _line(value: dict[str, object]) -> bytes:
