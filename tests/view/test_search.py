@@ -1,8 +1,11 @@
 """The search over all texts, and the find of one conversation."""
 
+import asyncio
 import json
+import threading
 
 import pytest
+from anyio.to_thread import current_default_thread_limiter
 
 from chatsquash import Options, convert
 from chatsquash.view.needle import COUNTED, Needle
@@ -150,9 +153,14 @@ def test_no_more_is_read_once_nobody_goes_on_asking(here, monkeypatch):
     assert opened == ["a.jsonl"]
 
 
-def test_a_search_ends_when_the_browser_stops_it(sample_reader, monkeypatch):
-    import asyncio
+def _scope(reader, path, query=b""):
+    keys = reader.keys
+    headers = [(b"host", b"localhost:1"), (b"cookie", f"{keys.name}={keys.cookie}".encode())]
+    return {"type": "http", "asgi": {"version": "3.0"}, "method": "GET", "path": path, "query_string": query,
+            "headers": headers, "root_path": "", "scheme": "http", "http_version": "1.1"}  # fmt: skip
 
+
+def test_a_search_ends_when_the_browser_stops_it(sample_reader, monkeypatch):
     ended = []
 
     def endless(*_):
@@ -163,11 +171,7 @@ def test_a_search_ends_when_the_browser_stops_it(sample_reader, monkeypatch):
             ended.append(True)
 
     monkeypatch.setattr("chatsquash.view.pages.search.lines", endless)
-    keys, sent = sample_reader.keys, []
-    headers = [(b"host", b"localhost:1"), (b"cookie", f"{keys.name}={keys.cookie}".encode())]
-    path = f"/r/{sample_reader.viewer.tag}/search/stream"
-    scope = {"type": "http", "asgi": {"version": "3.0"}, "method": "GET", "path": path, "query_string": b"q=a",
-             "headers": headers, "root_path": "", "scheme": "http", "http_version": "1.1"}  # fmt: skip
+    sent = []
 
     async def receive():
         while len(sent) < 5:  # noqa: ASYNC110 - the server says nothing of what it sent
@@ -177,11 +181,58 @@ def test_a_search_ends_when_the_browser_stops_it(sample_reader, monkeypatch):
     async def send(message):
         sent.append(message)
 
+    scope = _scope(sample_reader, f"/r/{sample_reader.viewer.tag}/search/stream", b"q=a")
     asyncio.run(asyncio.wait_for(sample_reader.client.app(scope, receive, send), 20))
-    import gc
-
-    gc.collect()
     assert ended == [True]
+
+
+def test_no_page_waits_for_searches_of_which_two_go_on_at_once(sample_reader, monkeypatch):
+    """Those whose browser has gone end, also while they wait."""
+    goes_on, begun, ended = threading.Event(), [], []
+
+    def slow(*_):
+        begun.append(True)
+        try:
+            assert goes_on.wait(60)
+            yield b"{}\n"
+        finally:
+            ended.append(True)
+
+    monkeypatch.setattr("chatsquash.view.pages.search.lines", slow)
+    reader = sample_reader
+    stream = f"/r/{reader.viewer.tag}/search/stream"
+
+    async def everybody():
+        has_gone = asyncio.Event()
+        current_default_thread_limiter().total_tokens = 8
+
+        async def receive():
+            await has_gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def asked(path, query=b""):
+            sent = []
+
+            async def send(message):
+                sent.append(message)
+
+            await reader.client.app(_scope(reader, path, query), receive, send)
+            return sent
+
+        searches = [asyncio.create_task(asked(stream, b"q=a")) for _ in range(20)]
+        while len(begun) < 2:  # noqa: ASYNC110 - it begins in a thread
+            await asyncio.sleep(0.01)
+        told = await asyncio.wait_for(asyncio.gather(*(asked("/") for _ in range(8))), 30)
+        assert all(sent[0]["status"] == 200 for sent in told)
+        assert len(begun) == 2
+        has_gone.set()
+        while sum(each.done() for each in searches) < 18:  # noqa: ASYNC110 - of which two begin is not known
+            await asyncio.sleep(0.01)
+        goes_on.set()
+        await asyncio.wait_for(asyncio.gather(*searches), 30)
+
+    asyncio.run(everybody())
+    assert len(begun) == len(ended) == 2
 
 
 @pytest.mark.parametrize("chunk", [7, 16, 64, 1 << 20])

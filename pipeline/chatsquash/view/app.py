@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager, suppress
 from functools import wraps
 from importlib.resources import files
@@ -10,7 +10,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from anyio.to_thread import current_default_thread_limiter
+from anyio import CapacityLimiter
+from anyio.to_thread import current_default_thread_limiter, run_sync
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -53,6 +54,8 @@ _STATIC = {
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _PLAIN = "text/plain; charset=utf-8"
 _DIGITS = 12
+_SEARCHES = 2
+"""Searches that go on at once; others wait."""
 _WHY = 1_000
 """Characters that are shown of what is wrong."""
 Page = Callable[["Viewer", Request], Response]
@@ -66,6 +69,8 @@ class Viewer:
         self.path = path
         self.title = title or escaped(str(path))
         self.model = model
+        self.searching = CapacityLimiter(_SEARCHES)
+        """Lets searches go on, so many at once."""
         self._lock = Lock()
         self._result = Result(path, self.title)
         self._logs = Logs(self._result)
@@ -241,8 +246,18 @@ def _search(viewer: Viewer, request: Request) -> Response:
 
 
 def _stream(viewer: Viewer, request: Request) -> Response:
-    found: Iterator[bytes] = searches.lines(viewer.named(request), request.query_params.get("q", ""))
-    return StreamingResponse(found, media_type="application/x-ndjson")
+    found = searches.lines(viewer.named(request), request.query_params.get("q", ""))
+    return StreamingResponse(_in_turn(found, viewer.searching), media_type="application/x-ndjson")
+
+
+async def _in_turn(found: Generator[bytes], searching: CapacityLimiter) -> AsyncIterator[bytes]:
+    """The lines of a search, which ends where nobody reads it; no page waits for one, since few have threads."""
+    try:
+        while (line := await run_sync(next, found, None, limiter=searching)) is not None:
+            yield line
+    finally:
+        with suppress(ValueError):  # a thread is in it, which ends with the process
+            found.close()
 
 
 def _pair(viewer: Viewer, request: Request) -> Response:

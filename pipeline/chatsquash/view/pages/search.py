@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from chatsquash import jsonio
 from chatsquash.errors import ChatsquashError
@@ -45,7 +45,7 @@ def search(result: Result, asked: str) -> Html:
     return page("Search", result, *body, modules=("search.js",), data_stream=stream)
 
 
-def lines(result: Result, asked: str) -> Iterator[bytes]:
+def lines(result: Result, asked: str) -> Generator[bytes]:
     """What a search finds, a line of JSON each, as it is found."""
     needle = Needle(asked)
     count = 0
