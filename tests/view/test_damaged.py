@@ -128,3 +128,9 @@ def test_a_line_of_the_session_table_with_many_members_makes_no_large_page(out):
         for members in (("more",), ("replies",)):
             with_member(out, SESSIONS, members, value)
             assert len(looked_at(out, ("",))[2].content) < 200_000
+
+
+@pytest.mark.parametrize("name", ["file", "log", "session", "kind", "start", "left_out", "format", "model", "end"])
+def test_a_name_of_any_length_makes_no_large_page(out, name):
+    with_member(out, SESSIONS, (name,), "&" * 1_000_000)
+    assert all(len(answer.content) < 200_000 for answer in looked_at(out, ("", "/log", "/tree")))

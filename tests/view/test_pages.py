@@ -287,3 +287,39 @@ def test_a_page_is_bounded_whatever_its_messages_say(here, text):
     hold(reader.of(0))
     hold(reader.of(0, "/log"))
     assert len(reader.of(0, "/copy.md").content) < 40 * 4 * 24 * len(text)
+
+
+NAMED = 1_000_000
+"""Characters of a name."""
+
+
+def test_names_of_any_length_make_no_large_page(here):
+    from chatsquash import Options, convert
+    from tests.conftest import assistant, log_line, write_log
+    from tests.view.conftest import Reader
+
+    for at in range(30):
+        name = f"{at} " + "&" * NAMED
+        call = {"id": name, "type": "function", "function": {"name": name, "arguments": "{}"}}
+        result = {"role": "tool", "tool_call_id": name, "name": name, "content": "r"}
+        line = log_line(
+            user("q"), assistant(None, tool_calls=[call]), result, {**user("go on"), "name": name}, session_id=name
+        )
+        line["request"]["model"] = line["response"]["model"] = name
+        line["response"]["choices"][0]["finish_reason"] = name
+        write_log(here / f"logs/{at}.jsonl", line)
+    convert("logs", "out", Options(anonymize=False))
+    reader = Reader(here / "out")
+    for path in (
+        "/",
+        f"/r/{reader.viewer.tag}/search",
+        *(f"/r/{reader.viewer.tag}/s/0{each}" for each in (*PAGES, "/log/1")),
+    ):
+        answer = reader.get(path)
+        hold(answer)
+        assert len(answer.content) < MOST / 4
+    models = [name for name, _ in reader.result.facets["model"]]
+    assert len(models) == 30
+    assert all(len(name) <= 200 for name in models)
+    assert "1 of 30 rows" in reader.get("/", model=models[0]).text
+    assert len(reader.get(f"/r/{reader.viewer.tag}/search/stream", q="go on").content) < MOST / 4

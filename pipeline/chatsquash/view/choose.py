@@ -17,6 +17,7 @@ NUMBERS = ("turns", "tokens", "findings", "lost")
 """Those of which people want the largest first."""
 _TEXTS = ("session", "log", "model")
 _LONGEST = 200
+"""Characters of what is asked for; names in the session table are no longer."""
 
 
 class Wanted(NamedTuple):

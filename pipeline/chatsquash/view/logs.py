@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ _KEPT = 4
 """Sessions whose entries stay in memory."""
 _NAMESAKES = 10_000
 """Rows of sessions with one name in one log that are looked through."""
+_PATH = 1_000
+"""Characters of a path that are told."""
 _RELATED = 50
 """Parts of an agent's session that are looked at."""
 RAW = 64 << 20
@@ -185,14 +188,15 @@ def _named(log: str | None, known: list[Input]) -> str:
     """The path of a log, as the system has it; raises ``NoLogError`` for one that cannot be read here."""
     if not log:
         raise NoLogError("the session table names no log")
+    shown = log if len(log) <= _PATH else f"{log[:_PATH]}…"
     if is_remote(log):
-        raise NoLogError(f"the log lies in a store, from which the viewer fetches nothing: {log}")
+        raise NoLogError(f"the log lies in a store, from which the viewer fetches nothing: {shown}")
     if any(each.path_digest for each in known):
-        raise NoLogError(f"the run replaced what is private in the path of the log, and does not tell it: {log}")
+        raise NoLogError(f"the run replaced what is private in the path of the log, and does not tell it: {shown}")
     path = spelled(log)
-    if not Path(path).is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - which takes any name
         hint = "run chatsquash view where the conversion ran, if its path is a relative one"
-        raise NoLogError(f"the log is not there: {log} ({hint})")
+        raise NoLogError(f"the log is not there: {shown} ({hint})")
     return path
 
 

@@ -14,6 +14,8 @@ from chatsquash.report.session_table import SESSIONS
 
 WRITTEN = "written"
 """The outcome of a session whose record is there."""
+LONGEST = 200
+"""Characters of a name, such as that of a model."""
 _INT, _TEXT = pl.Int64, pl.String
 _SESSION = {
     **dict.fromkeys(("file", "log", "session", "format", "model", "start", "left_out", "filtered"), _TEXT),
@@ -41,9 +43,11 @@ def sessions(folder: Folder) -> pl.DataFrame:
     logged, carried, rewritten = (replies.field(name).fill_null(0) for name in ("logged", "carried", "rewritten"))
     tokens = [usage.field(name) for name in ("prompt_tokens", "completion_tokens")]
     columns = [
-        *map(pl.col, ("file", "row", "offset", "log", "line", "session", "start", "entries", "turns")),
-        *(pl.col(name).cast(pl.Categorical) for name in ("format", "model", "kind")),
-        outcome.cast(pl.Categorical).alias("outcome"),
+        *map(pl.col, ("file", "row", "offset", "log", "line", "session")),
+        _cut(pl.col("start")),
+        *map(pl.col, ("entries", "turns")),
+        *(_cut(pl.col(name)).cast(pl.Categorical) for name in ("format", "model", "kind")),
+        _cut(outcome).cast(pl.Categorical).alias("outcome"),
         *(findings.field(name).fill_null(0).alias(f"{name}s") for name in ("error", "warning", "info")),
         (logged - carried - rewritten).alias("lost"),
         pl.when(pl.any_horizontal(each.is_not_null() for each in tokens))
@@ -57,7 +61,7 @@ def sessions(folder: Folder) -> pl.DataFrame:
 
 def findings(folder: Folder) -> pl.DataFrame:
     """The findings in their order, each with its code, its severity and the key of its session."""
-    kinds = [pl.col(name).cast(pl.Categorical) for name in ("code", "severity")]
+    kinds = [_cut(pl.col(name)).cast(pl.Categorical) for name in ("code", "severity")]
     return _read(folder, FINDINGS, _FINDING, [*kinds, _key("file", "session").alias("key")])
 
 
@@ -65,6 +69,11 @@ def most_frequent(column: pl.Series, most: int) -> list[tuple[str, int]]:
     """The values of a column and how often each stands there, the most frequent first."""
     counts = column.cast(pl.String).drop_nulls().value_counts(sort=True).head(most)
     return [(value, count) for value, count in counts.iter_rows()]
+
+
+def _cut(text: pl.Expr) -> pl.Expr:
+    """A text that is shown or chosen, and may be of any length in a log."""
+    return pl.when(text.str.len_chars() > LONGEST).then(text.str.slice(0, LONGEST - 1) + "…").otherwise(text)
 
 
 def _key(*names: str) -> pl.Expr:

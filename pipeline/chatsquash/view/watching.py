@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from chatsquash import chat, jsonio
 from chatsquash.entries.usage import of_entry
@@ -29,6 +29,8 @@ OUTCOMES = {
 """What becomes of an entry, in words."""
 _SAYS = {"Ac": "says something", "At": "calls {}", "Act": "says something and calls {}", "A": "is empty"}
 """What a reply does, by its role token."""
+_NAME = 200
+"""Characters that are kept of a name, or of the names of roles."""
 
 
 class EntryRow(NamedTuple):
@@ -134,10 +136,10 @@ def _row(entry: Entry) -> EntryRow:
         kept=len(entry.messages) - len(added),
         added=len(added),
         tools=len(entry.tools),
-        reply=_reply(reply) if reply is not None else "",
-        finish=entry.reply.finish_reason,
-        model=of_entry(entry).model,
-        roles=_roles(added),
+        reply=_cut(_reply(reply)) if reply is not None else "",
+        finish=_cut(entry.reply.finish_reason),
+        model=_cut(of_entry(entry).model),
+        roles=_cut(_roles(added)),
         outcome="",
     )
 
@@ -154,10 +156,18 @@ def _roles(messages: list[Message]) -> str:
     return ", ".join(role if count == 1 else f"{count:,} {role}" for role, count in counts.items())
 
 
+@overload
+def _cut(name: str) -> str: ...
+@overload
+def _cut(name: None) -> None: ...
+def _cut(name: str | None) -> str | None:
+    return name if name is None or len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+
+
 def _messages(entry: Entry, origin: Origin) -> Iterator[MessageRow]:
     for number, message in enumerate(entry.messages):
         line = origin.lines[number] if number < len(origin.lines) else None
-        yield MessageRow(number, line, message["role"], len(jsonio.dumps(message)))
+        yield MessageRow(number, line, _cut(message["role"]), len(jsonio.dumps(message)))
 
 
 class FoundError(Exception):

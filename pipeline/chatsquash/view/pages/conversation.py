@@ -31,6 +31,7 @@ _CALLS = 20
 _FINDINGS = 200
 _TOLD = 500
 """Characters of a finding, or of a value that is known of a session."""
+_NAME = 200
 _MEMBERS = 100
 """Members of a line of the session table, and of each of these; chatsquash writes far fewer."""
 _TABS = ("conversation", "log", "tree", "template")
@@ -58,7 +59,7 @@ def head(shown: Conversation, now: str, *, has_template: bool) -> list[Html]:
     for name in names:
         to = url(*base) if name == "conversation" else url(*base, name)
         links.append(tag("a", titles.get(name, name), href=to, aria_current="page" if name == now else None))
-    title = tag("h1", escaped(str(shown.row["session"] or "a session without an id")), dir="auto")
+    title = tag("h1", short(shown.row["session"] or "a session without an id", _NAME), dir="auto")
     return [title, tag("nav", *links, class_="tabs", aria_label="Pages of this session")]
 
 
@@ -103,7 +104,7 @@ def _opening(shown: Conversation) -> Html:
 
 def _place(shown: Conversation) -> str:
     row = shown.row
-    return escaped(f"{row['log']}:{row['line']}" if row["line"] is not None else str(row["log"]))
+    return short(f"{row['log']}:{row['line']}" if row["line"] is not None else row["log"], _TOLD)
 
 
 def _known(told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -161,7 +162,7 @@ def severity(told: Mapping[str, Any]) -> Html:
     """The code of a finding in the colour of its severity, which is also said."""
     kind = told.get("severity")
     known = kind if kind in ("error", "warning", "info") else "info"
-    return tag("span", f"{known} ", tag("code", escaped(str(told.get("code")))), class_=f"severity-{known}")
+    return tag("span", f"{known} ", tag("code", short(told.get("code"), _NAME)), class_=f"severity-{known}")
 
 
 def message_url(shown: Conversation, number: int) -> str:

@@ -58,8 +58,9 @@ def _header(result: Result | None) -> Html:
 
 def short(text: object, most: int = _SHORT) -> str:
     """A name or a path for a table: the end of it where it is long, since that tells more."""
-    shown = escaped(str(text))
-    return shown if len(shown) <= most else f"…{shown[1 - most :]}"
+    whole = str(text)
+    shown = escaped(whole[-2 * most :])  # of which hardly more is shown
+    return shown if len(shown) <= most and len(whole) <= most else f"…{shown[1 - most :]}"
 
 
 def facts(told: Mapping[str, Child]) -> Html:

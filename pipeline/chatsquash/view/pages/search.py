@@ -9,7 +9,7 @@ from chatsquash.errors import ChatsquashError
 from chatsquash.html.markup import Html, tag
 from chatsquash.text import escaped
 from chatsquash.view.needle import Needle
-from chatsquash.view.pages.layout import page, url
+from chatsquash.view.pages.layout import page, short, url
 from chatsquash.view.result import ReplacedError, Result
 from chatsquash.view.search import Hit, Progress
 from chatsquash.view.search import search as run
@@ -89,7 +89,7 @@ def _hit(result: Result, hit: Hit, asked: str) -> dict[str, object]:
     before, found, after = map(escaped, around)
     return {
         "href": where,
-        "session": escaped(str(session or hit.file)),
+        "session": short(session or hit.file, 200),
         "message": hit.message,
         "count": hit.times,
         "before": before,

@@ -146,7 +146,7 @@ def _row(result: Result, row: dict[str, Any], *, is_first: bool) -> list[Child]:
         escaped(str(row["outcome"])),
         _listed(counts) if is_first else "",
         f"{row['lost']:,}" if is_first and row["lost"] else "",
-        tag("span", short(row["log"] or "", 48), dir="auto", title=escaped(str(row["log"] or ""))[:500]),
+        tag("span", short(row["log"] or "", 48), dir="auto", title=short(row["log"] or "", 500)),
     ]
 
 
