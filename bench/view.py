@@ -79,7 +79,7 @@ def made(sessions: int) -> Path:
         for name in ("sessions.jsonl", "findings.jsonl")
     )
     (out / "reports").mkdir(parents=True)
-    outputs = []
+    outputs: list[dict[str, object]] = []
     with (out / "reports/sessions.jsonl").open("w") as rows, (out / "reports/findings.jsonl").open("w") as found:
         left, number = sessions, 0
         while left > 0:
@@ -92,6 +92,7 @@ def made(sessions: int) -> Path:
             rows.writelines(_line(_copy(row, name, number)) for row in some)
             found.writelines(_line(_copy(each, name, number)) for each in findings)
     manifest = json.loads((one / "run.json").read_bytes())
+    outputs += [{"path": f"reports/{name}.jsonl"} for name in ("sessions", "findings")]  # a report of no other is read
     (out / "run.json").write_text(json.dumps({**manifest, "outputs": outputs}))
     return out
 
