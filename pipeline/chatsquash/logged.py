@@ -20,6 +20,8 @@ WHY = {
     "refused": "its record could not be written; a finding says why",
 }
 """Why a reply is lost, in words."""
+ELSEWHERE = "duplicate"
+"""Why a reply stands in no record of its session though another record stands for it, so that nothing is lost."""
 
 
 class Stands(NamedTuple):

@@ -4,7 +4,10 @@ import re
 
 import pytest
 
-from tests.web.browser import NARROW, WIDE, serious, too_wide, unfold, unreached
+from chatsquash import Options, convert
+from chatsquash.run.page.report import report
+from tests.conftest import log_line, write_log
+from tests.web.browser import NARROW, WIDE, serious, too_wide, unfold, unreached, watched
 
 
 def told(page, name):
@@ -41,23 +44,44 @@ def test_all_of_it_unfolded_runs_and_loads_nothing(either, reports):
 
 def test_findings_are_filtered_and_counted(samples, reports):
     with reports(samples) as page:
-        total = int(told(page, "f-count").split(" of ")[1])
-        assert told(page, "f-count") == f"{total} of {total}"
+        total = int(told(page, "f-count").split()[2])
+        assert told(page, "f-count") == f"{total} of {total} findings"
         rows = page.locator("#f-rows tbody tr:visible")
         shown = after(page, "f-count", lambda: page.select_option("#f-severity", "error"))
-        assert shown == f"{rows.count()} of {total}"
+        assert shown == f"{rows.count()} of {total} findings"
         assert 0 < rows.count() < total
         after(page, "f-count", lambda: page.select_option("#f-severity", ""))
-        code = page.locator("#f-code option").nth(1).inner_text()
+        option = page.locator("#f-code option").nth(1)
+        code = option.get_attribute("value")
         after(page, "f-count", lambda: page.select_option("#f-code", code))
-        assert {row.locator("code").inner_text() for row in rows.all()} == {code}
-        assert after(page, "f-count", lambda: page.fill("#f-text", "no such finding")) == f"0 of {total}"
+        assert {row.locator("code").text_content() for row in rows.all()} == {code}
+        assert option.inner_text() == f"{code} ({rows.count()})"
+        assert after(page, "f-count", lambda: page.fill("#f-text", "no such finding")) == f"0 of {total} findings"
+
+
+def test_a_page_with_room_for_some_findings_says_how_many_the_result_has(browser, tmp_path):
+    write_log(tmp_path / "logs/a.jsonl", *[log_line("one")] * 3, *["no JSON"] * 2_000)
+    convert(tmp_path / "logs", tmp_path / "out", Options(workers=1, on_invalid="keep"))
+    url = report(tmp_path / "out").as_uri()
+    with watched(browser, url) as watch:
+        page = watch.page
+        page.goto(url)
+        held = page.locator("#f-rows tbody tr").count()
+        option = page.locator("#f-code option[value=bad-line]")
+        assert option.inner_text() == "bad-line (2,000)"
+        assert told(page, "f-count").startswith(f"{held:,} of 2,00")
+        shown = after(page, "f-count", lambda: page.select_option("#f-code", "bad-line"))
+        rows = page.locator("#f-rows tbody tr:visible").count()
+        assert shown == f"{rows:,} of 2,000 findings are on this page"
+        shown = after(page, "f-count", lambda: page.fill("#f-text", "no JSON"))
+        assert shown == f"{rows:,} of {held:,} findings on this page"
 
 
 @pytest.mark.parametrize(("name", "word"), [("samples", "linkwalk"), ("hostile", "<script>window.hacked")])
 def test_search_finds_and_opens_what_is_folded(request, reports, name, word):
     with reports(request.getfixturevalue(name)) as page:
-        after(page, "q-count", lambda: page.fill("#q", word))
+        found = after(page, "q-count", lambda: page.fill("#q", word))
+        assert re.search(r"^[\d,]+ of [\d,]+ sessions, (1 place|[\d,]+ places)$", found)
         page.press("#q", "Enter")
         assert re.search(r"^[\d,]+ of [\d,]+ sessions, place 1 of [\d,]+$", told(page, "q-count"))
         hit = page.evaluate("""() => {

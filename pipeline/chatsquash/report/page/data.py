@@ -31,7 +31,7 @@ class Entries:
     rows: Sequence[dict[str, Any]] = ()
     """An entry each, as ``inspect`` tells of it, as seen from the record that is shown.
 
-    ``status`` and ``why`` tell what became of its reply, and ``holds`` which record has it, where that was traced;
+    ``replies`` tell what became of its replies, where that was traced;
     ``others`` are the records that are made of the same entry, and ``reason`` says why a line could not be read.
     """
     left: int = 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from chatsquash.html.markup import Child, Html, tag
 from chatsquash.html.record import size
-from chatsquash.logged import WHY
-from chatsquash.report.page.bounded import NAME, bounded
+from chatsquash.logged import ELSEWHERE, WHY
+from chatsquash.report.page.bounded import bounded
 from chatsquash.report.page.data import Entries, Shown
 
 _MOST = 12_000
@@ -103,16 +104,21 @@ def _became(shown: Shown, told: dict[str, Any]) -> Iterator[str]:
         yield f"left out ({bounded(outcome)}): {bounded(told['reason'], _TEXT)}" if told["reason"] else bounded(outcome)
     if others := told["others"]:
         more = f" and {len(others) - _OTHERS:,} more" if len(others) > _OTHERS else ""
-        yield f"another record is made of it: {', '.join(bounded(each) for each in others[:_OTHERS])}{more}"
-    if told["status"]:
-        yield _reply(shown, told)
+        yield f"made of it, too: {', '.join(bounded(each) for each in others[:_OTHERS])}{more}"
+    fates = Counter((each["status"], each["why"], each["record"]) for each in told["replies"])
+    for (status, why, record), count in fates.most_common(_OTHERS):
+        yield _lost(why or "", count) if status == "lost" else _held(shown, status, record, count)
 
 
-def _reply(shown: Shown, told: dict[str, Any]) -> str:
-    """Where a reply stands, or why it stands nowhere."""
-    if told["status"] == "lost":
-        why = WHY.get(told["why"] or "", told["why"] or "nothing says why")
-        is_elsewhere = told["why"] == "duplicate"
-        return f"its reply is {'in no record of this session' if is_elsewhere else 'lost'}: {bounded(why, NAME)}"
-    where = "the record" if told["holds"] in (None, shown.place) else bounded(told["holds"])
-    return f"{where} holds its reply" + (" in another wording" if told["status"] == "rewritten" else "")
+def _lost(why: str, count: int) -> str:
+    """Why replies stand in no record of their session."""
+    where = "in no record of this session" if why == ELSEWHERE else "lost"
+    said = f"its reply is {where}" if count == 1 else f"{count:,} replies are {where}"
+    return f"{said}: {bounded(WHY.get(why, why))}"
+
+
+def _held(shown: Shown, status: str, record: str | None, count: int) -> str:
+    """Which record holds replies."""
+    where = "the record" if record in (None, shown.place) else bounded(record or "")
+    said = f"{where} holds {'its reply' if count == 1 else f'{count:,} replies'}"
+    return f"{said} in another wording" if status == "rewritten" else said

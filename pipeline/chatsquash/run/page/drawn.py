@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from chatsquash.logged import WHY
+from chatsquash.logged import ELSEWHERE, WHY
 from chatsquash.model import Severity
 from chatsquash.report.files.redactions import REDACTIONS
 from chatsquash.report.files.tool_usage import TOOLS
@@ -14,7 +14,6 @@ from chatsquash.report.page.charts import Bar, Chart
 from chatsquash.report.reading import damaged
 from chatsquash.run.page import bins
 from chatsquash.run.page.figures import secrets
-from chatsquash.run.page.table import ELSEWHERE
 from chatsquash.run.page.told import Counts
 from chatsquash.run.result import ResultFolder
 from chatsquash.text import counted

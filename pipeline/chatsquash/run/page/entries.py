@@ -40,7 +40,8 @@ _ASK = "chatsquash inspect shows them"
 class _Traced(NamedTuple):
     """What reports tell of lines, by file and line."""
 
-    replies: dict[tuple[str, int | None], Reply]
+    replies: dict[tuple[str, int | None], list[Reply]]
+    """A file of an agent may have all replies on one line."""
     rejected: dict[tuple[str, int | None], Rejected]
 
 
@@ -121,16 +122,14 @@ def _row(picked: Picked, told: dict[str, Any], traced: _Traced) -> dict[str, Any
     log, line = picked.key[0], told["line"]
     roles = [each if each.partition("*")[0] in _ROLES else "other" for each in told["roles"]]
     reply = told["reply"] if told["reply"] in (None, *_ROLES) else "other"
-    became, rejected = traced.replies.get((log, line)), traced.rejected.get((log, line))
+    rejected = traced.rejected.get((log, line))
     return {
         **told,
         "roles": roles,
         "reply": reply,
         "outcome": _outcome(picked, line, told["outcome"]),
         "others": [_place(each) for each in picked.others if each["line"] == line],
-        "status": became["status"] if became else None,
-        "why": became["why"] if became else None,
-        "holds": became["record"] if became else None,
+        "replies": traced.replies.get((log, line), []),
         "reason": rejected["reason"] if rejected else None,
     }
 
@@ -150,12 +149,19 @@ def _place(row: dict[str, Any]) -> str:
 def _kept(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The entries that are shown: the last ones, and before them those that are not simply in the record."""
     first, last = rows[:-_LAST], rows[-_LAST:]
-    others = [each for each in first if each["outcome"] != "superseded" or (each["status"] or "carried") != "carried"]
+    others = [each for each in first if each["outcome"] != "superseded" or any(map(_is_not_carried, each["replies"]))]
     return [*others[:_OTHERS], *last]
+
+
+def _is_not_carried(reply: Reply) -> bool:
+    return reply["status"] != "carried"
 
 
 def _traced(result: ResultFolder, logs: set[str]) -> _Traced:
     """What became of the replies of logs, where that was traced, and why lines could not be read."""
-    replies = {(each["file"], each["line"]): each for each in result.told(REPLIES, Reply) if each["file"] in logs}
+    replies: dict[tuple[str, int | None], list[Reply]] = defaultdict(list)
+    for told in result.told(REPLIES, Reply):
+        if told["file"] in logs:
+            replies[told["file"], told["line"]].append(told)
     rejected = {(each["file"], each["line"]): each for each in result.told(REJECTED, Rejected) if each["file"] in logs}
     return _Traced(replies, rejected)

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from chatsquash.logged import ELSEWHERE
 from chatsquash.options import Options, declared
 from chatsquash.report.page.bounded import bounded
 from chatsquash.report.page.data import Figure
 from chatsquash.run.described import described
 from chatsquash.run.page import bins
-from chatsquash.run.page.table import ELSEWHERE
 from chatsquash.run.page.told import Counts
 from chatsquash.run.result import ResultFolder
 from chatsquash.text import counted

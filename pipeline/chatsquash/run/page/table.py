@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chatsquash.logged import ELSEWHERE
 from chatsquash.report.frame import frame_of
 from chatsquash.report.reading import damaged
 from chatsquash.report.session_table import SESSIONS
@@ -14,9 +15,6 @@ from chatsquash.write.commit import RUN
 
 if TYPE_CHECKING:
     import polars as pl
-
-ELSEWHERE = "duplicate"
-"""Why a reply is in no record of its own session though nothing is lost: another record stands for it."""
 
 
 def table(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame:
