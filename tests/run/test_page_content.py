@@ -11,10 +11,16 @@ from chatsquash.run.page.findings import _most_of_each
 
 
 def table(*rows):
-    usual = {"replies_lost": 0, "findings_error": 0, "characters": 10, "left_out": None, "filtered": None}
-    made = [{"log": f"{n}.jsonl", "session": f"s{n}", **usual, **row} for n, row in enumerate(rows)]
-    schema = {"log": pl.String, "session": pl.String, "replies_lost": pl.Int64, "findings_error": pl.Int64}
-    return pl.DataFrame(made, schema={**schema, "characters": pl.Int64, "left_out": pl.String, "filtered": pl.String})
+    """A session table of these rows; what they do not tell is as in most."""
+    texts, numbers = ("left_out", "filtered", "kind"), ("line", "sample")
+    usual = {"replies_lost": 0, "findings_error": 0, "characters": 10, **dict.fromkeys((*texts, *numbers))}
+    made = [
+        {"log": f"{n}.jsonl", "session": f"s{n}", "file": "f.jsonl", "row": n + 1, **usual, **row}
+        for n, row in enumerate(rows)
+    ]
+    schema = dict.fromkeys(("log", "session", "file", *texts), pl.String)
+    schema |= dict.fromkeys(("row", "replies_lost", "findings_error", "characters", *numbers), pl.Int64)
+    return pl.DataFrame(made, schema=schema)
 
 
 def reasons(picked, session):
@@ -47,8 +53,17 @@ def test_a_session_is_chosen_once_however_many_records_it_has():
     assert len(chosen(table(*rows), Counter())) == 2
 
 
+def test_of_the_records_of_a_session_the_main_one_is_shown_and_the_others_are_named():
+    rows = [{"log": "a", "session": "s", "kind": kind} for kind in ("branch", "main", "side")]
+    (picked,) = chosen(table(*rows), Counter())
+    assert picked.facts["row"] == 2
+    assert [(each["row"], each["kind"]) for each in picked.others] == [(1, "branch"), (3, "side")]
+
+
 def test_a_session_without_a_record_is_one_too():
-    picked = chosen(table({"characters": None, "left_out": "empty-session", "findings_error": 1}), Counter())
+    picked = chosen(
+        table({"file": None, "characters": None, "left_out": "empty-session", "findings_error": 1}), Counter()
+    )
     assert picked[0].why == ["1 error", "no record"]
     assert chosen(table(), Counter()) == []
 
@@ -66,8 +81,8 @@ def test_no_code_crowds_out_the_others(counts, most, expected):
 SIZES = [
     ([], []),
     ([0], [("0", 1)]),
-    ([1, 1, 4, 5], [("1", 2), ("2-4", 1), ("5-9", 1)]),
-    ([1, 10], [("1", 1), ("2-4", 0), ("5-9", 0), ("10-19", 1)]),
+    ([2, 4, 4, 5], [("2", 1), ("3", 0), ("4", 2), ("5", 1)]),
+    ([1, 1, 4, 40], [("1", 2), ("2-4", 1), ("5-9", 0), ("10-19", 0), ("20-49", 1)]),
     ([1500, 2_500_000], [("1k-2k", 1), *[(name, 0) for name in ("2k-5k", "5k-10k", "10k-20k", "20k-50k", "50k-100k", "100k-200k", "200k-500k", "500k-1M", "1M-2M")], ("2M-5M", 1)]),
     ([500, 999], [("500-999", 2)]),
 ]  # fmt: skip
@@ -93,15 +108,29 @@ PERIODS = [
     ([f"2026-{m:02}-{d:02}" for m in (1, 2, 3) for d in range(1, 29)], "week", "2026-03-23"),
     ([f"{y}-{m:02}-{d:02}" for y in (2025, 2026) for m in range(1, 13) for d in (1, 9, 17)], "month", "2026-12"),
     ([f"{y}-{m:02}-01" for y in range(2000, 2026) for m in range(1, 13)], "year", "2025"),
-    ([f"{y}-01-01" for y in range(1000, 2026)], "decade", "2020s"),
+    ([f"{y}-01-01" for y in range(1800, 2026)], "decade", "2020s"),
+    ([f"{y}-01-01" for y in range(1000, 2026)], "century", "2000s"),
     (["0001-01-01"], "day", "0001-01-01"),
 ]
 
 
 @pytest.mark.parametrize("days, name, last", PERIODS)
 def test_days_become_as_few_bars_as_there_is_room_for(days, name, last):
-    period, called = bins.periods(days)
-    assert (called, period(days[-1])) == (name, last)
+    period = bins.periods(days)
+    assert (period.name, period.label(period.of(days[-1]))) == (name, last)
+    assert len(list(period.axis())) <= bins.MOST
+
+
+GAPS = [
+    ("a few", ["2026-01-01", "2026-01-03"], ["2026-01-01", "2026-01-02", "2026-01-03"]),
+    ("many", ["2026-01-01", "2026-01-20"], ["2026-01-01", "… 2026-01-19", "2026-01-20"]),
+    ("those of a wrong clock", ["1970-01-01", "2026-01-20"], ["1970-01-01", "… 2026-01-19", "2026-01-20"]),
+]
+
+
+@pytest.mark.parametrize("what, days, labels", GAPS, ids=[row[0] for row in GAPS])
+def test_days_without_records_have_room(what, days, labels):
+    assert [label for _, label in bins.periods(days).axis()] == labels
 
 
 def test_what_is_no_day_is_known():
