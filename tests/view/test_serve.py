@@ -19,7 +19,7 @@ import pytest
 import uvicorn
 
 from chatsquash.view import connections, serve
-from chatsquash.view.scratch import scratch
+from chatsquash.view.scratch import clear, scratch
 from tests.conftest import log_line, user, write_log
 
 URL = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]{43})")
@@ -116,6 +116,16 @@ def test_several_run_at_once_and_a_killed_one_leaves_what_the_next_one_removes(h
         first.wait()
         with running(here, "logs"):
             assert len(left(here)) == 2  # that of the killed one is gone, the others are there
+
+
+def test_a_viewer_of_a_result_removes_what_a_killed_one_left_too(here, logs, command):
+    assert command("convert", "logs", "-q").code == 0
+    with running(here, "logs") as (killed, _):
+        killed.kill()
+        killed.wait()
+        assert len(left(here)) == 1
+        with running(here, "out"):
+            assert left(here) == []
 
 
 def test_an_answer_that_goes_on_does_not_keep_it_from_ending(here, logs):
@@ -295,15 +305,25 @@ def test_what_cannot_be_shown_is_an_error_and_leaves_nothing(here, command, monk
     assert list(here.iterdir()) == []
 
 
-def test_a_private_folder_of_somebody_else_stays(here, monkeypatch):
+def test_only_private_folders_that_no_viewer_has_go(here, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(here))
     (here / "chatsquash-view-link").symlink_to(here / "elsewhere")
     (here / "elsewhere").mkdir()
     (here / "elsewhere/lock").write_text("")
+    (here / "chatsquash-view-file").write_text("")
     (here / "chatsquash-view-new").mkdir()  # of one that has no lock yet
+    for name in ("empty", "half"):
+        (here / f"chatsquash-view-{name}").mkdir()
+    (here / "chatsquash-view-half/out").mkdir()  # of one that was killed while it removed the folder
+    for path in here.iterdir():
+        if path.name != "chatsquash-view-new":
+            os.utime(path, (0, 0), follow_symlinks=False)
     with scratch() as folder:
+        os.utime(folder, (0, 0))
+        clear()
         assert folder.is_dir()
-    assert sorted(path.name for path in here.iterdir()) == ["chatsquash-view-link", "chatsquash-view-new", "elsewhere"]
+    kept = ["chatsquash-view-file", "chatsquash-view-link", "chatsquash-view-new", "elsewhere"]
+    assert sorted(path.name for path in here.iterdir()) == kept
 
 
 def test_errors_of_the_server_control_no_terminal():

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Self
 from chatsquash.errors import UsageError
 from chatsquash.text import escaped
 from chatsquash.urls import refuse_remote
+from chatsquash.view.scratch import clear, scratch
 
 if TYPE_CHECKING:
     import uvicorn
@@ -68,6 +69,7 @@ def view(  # noqa: PLR0913 - each is one of the command
     os.environ.setdefault("_RJEM_MALLOC_CONF", _MEMORY)
     for each in given:
         refuse_remote(each)
+    clear()
     with _leaving(), _HangUp() as hang_up, _listening(port) as bound, _result(given, asked, watch) as path:
         from chatsquash.view.app import Viewer
         from chatsquash.view.rendering import Model
@@ -110,8 +112,6 @@ def _result(given: tuple[str, ...], asked: Options, watch: Watch | None) -> Iter
     if path := result_of(given):
         yield path
         return
-    from chatsquash.view.scratch import scratch
-
     with scratch() as folder:
         yield _converted(given, folder / "out", asked, watch)
 
