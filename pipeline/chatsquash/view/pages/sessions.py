@@ -86,9 +86,16 @@ def _of(counts: tuple[int, int], one: str) -> str:
 
 def _left_out(result: Result) -> Html | None:
     """What the run left out or lost, as its counts say; what the list can show of it is a link."""
+    try:
+        told = [*_lacking(result)]
+    except (LookupError, TypeError, ValueError, AttributeError):  # somebody changed them
+        return tag("p", "run.json does not say what the run left out.", class_="quiet", id="left-out")
+    return tag("p", "Left out by the run: ", _listed(told), ".", class_="quiet", id="left-out") if told else None
+
+
+def _lacking(result: Result) -> Iterator[Child]:
     codes = {code for code, _ in result.facets["finding"]}
     outcomes = {outcome for outcome, _ in result.facets["outcome"]}
-    told: list[Child] = []
     why: list[Child]
     for lack in lacks(result.counts):
         counts = {code: count for code, count in lack.why.items() if count}
@@ -101,13 +108,12 @@ def _left_out(result: Result) -> Html | None:
             )
             for code, count in counts.items()
         ]
-        told.append(together([f"{lack.what} (", _listed(why), ")"]))
+        yield together([f"{lack.what} (", _listed(why), ")"])
     if lost := result.counts["replies"]["lost"]:
         many = counted(sum(lost.values()), "logged reply", "logged replies")
-        told.append(together([tag("a", many, href=address("/", only="lost")), f" ({_numbers(lost)})"]))
+        yield together([tag("a", many, href=address("/", only="lost")), f" ({_numbers(lost)})"])
     if others := result.counts["other_files"]:
-        told.append(f"{counted(sum(others.values()), 'file')} not read ({_numbers(others)})")
-    return tag("p", "Left out by the run: ", _listed(told), ".", class_="quiet", id="left-out") if told else None
+        yield f"{counted(sum(others.values()), 'file')} not read ({_numbers(others)})"
 
 
 def _numbers(why: dict[str, int]) -> str:
