@@ -8,6 +8,7 @@ import pytest
 from anyio.to_thread import current_default_thread_limiter
 
 from chatsquash import Options, convert
+from chatsquash.view import search as module
 from chatsquash.view.needle import COUNTED, Needle
 from chatsquash.view.result import Result
 from chatsquash.view.search import Hit, Progress, _candidates, search
@@ -141,8 +142,6 @@ def test_no_more_is_read_once_nobody_goes_on_asking(here, monkeypatch):
     write_log(here / "logs/b.jsonl", log_line(user("word"), session_id="b"))
     convert("logs", "out", Options(anonymize=False, group_by="scenario"))
     opened = []
-    from chatsquash.view import search as module
-
     monkeypatch.setattr(
         module, "opened", lambda folder, name, open=module.opened: opened.append(name) or open(folder, name)
     )
@@ -151,6 +150,59 @@ def test_no_more_is_read_once_nobody_goes_on_asking(here, monkeypatch):
         pass
     going.close()
     assert opened == ["a.jsonl"]
+
+
+WORDS = (
+    "role",
+    "content",
+    "tool",
+    "user",
+    "name",
+    "arguments",
+    "function",
+    "type",
+    "id",
+    "value",
+    "from",
+    "text",
+    "call",
+    "o",
+)
+
+
+@pytest.mark.parametrize("preset", ["chat", "hf", "openai", "mistral", "sharegpt", "text"])
+def test_words_that_are_also_names_of_members_are_found_where_they_are_said(tmp_path, monkeypatch, preset):
+    """Also in names and values of arguments, whether these are a text or not."""
+    for at, word in enumerate(WORDS):
+        for number, given in enumerate(({word: 1}, {"x": {"role": word}}, {}, {"x": [{"type": word}], word: "user"})):
+            call = {"id": "c", "type": "function", "function": {"name": "t", "arguments": json.dumps(given)}}
+            said = [assistant(None, tool_calls=[call]), {"role": "tool", "tool_call_id": "c", "content": "-"}]
+            asked = f'"{word}":' if at % 3 else "-"
+            line = log_line(user(asked if number == 2 else "-"), *said, session_id=f"{at} {number}")
+            write_log(tmp_path / f"logs/{at}-{number}.jsonl", line)
+    convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False, preset=preset))
+    result = Result(tmp_path / "out")
+    parsed = []
+    monkeypatch.setattr(module, "parsed", lambda line, made=module.parsed: parsed.append(line) or made(line))
+    for word in WORDS:
+        hits = [each for each in search(result, Needle(word)) if isinstance(each, Hit)]
+        with monkeypatch.context() as patch:
+            patch.setattr(Needle, "may_be_said", lambda *_: True)
+            assert [each for each in search(result, Needle(word)) if isinstance(each, Hit)] == hits
+        assert hits
+
+
+@pytest.mark.parametrize("word", ["role", "content", "tool", "assistant", "tool_call", "l"])
+def test_no_record_is_parsed_where_a_word_is_only_the_name_of_a_member(here, monkeypatch, word):
+    call = {"id": "c", "type": "function", "function": {"name": "t", "arguments": '{"x": "?"}'}}
+    said = [assistant(None, tool_calls=[call]), {"role": "tool", "tool_call_id": "c", "content": "-"}]
+    write_log(here / "logs/a.jsonl", log_line(user("?"), *said, session_id="a", reply={"content": "?"}))
+    write_log(here / "logs/b.jsonl", log_line(user(f"a {word}"), session_id="b", reply={"content": "?"}))
+    convert("logs", "out", Options(anonymize=False))
+    parsed = []
+    monkeypatch.setattr(module, "parsed", lambda line, made=module.parsed: parsed.append(line) or made(line))
+    assert len([each for each in search(Result(here / "out"), Needle(word)) if isinstance(each, Hit)]) == 1
+    assert len(parsed) == 1
 
 
 def _scope(reader, path, query=b""):

@@ -20,6 +20,20 @@ _TOTAL = 100_000
 _MESSAGES = 5_000
 """Messages of a record in which something is found."""
 
+_MEMBERS = (
+    *("messages", "role", "content", "type", "text", "tools", "function", "name", "description", "parameters", "id"),
+    *("tool_calls", "tool_call_id", "arguments", "reasoning_content", "properties", "required", "prompt", "completion"),
+    *("conversations", "from", "value", "system", "input", "output", "function_call", "reasoning", "thinking"),
+)
+"""Names of members that most records have."""
+_VALUES = {
+    "role": ("system", "user", "assistant", "tool", "developer", "function"),
+    "type": ("function", "text", "object", "string", "thinking", "array", "number", "integer", "boolean"),
+    "from": ("human", "gpt", "function_call", "observation"),
+}
+_SAID = (b"arguments", b"custom")
+"""Members that are said as JSON where they are no text."""
+
 
 class Needle:
     """A text that is looked for; one without capital letters is found with them, too.
@@ -53,6 +67,27 @@ class Needle:
             inner = (text, _spelled(text).decode(), json.dumps(text)[1:-1])
             found += map(_spelled, inner)
         return list(dict.fromkeys(found))
+
+    @cached_property
+    def _structure(self) -> list[tuple[bytes, int]]:
+        """Bytes of JSON that no message says, each with how often it holds the text."""
+        names = [(f'"{name}":', name) for name in _MEMBERS]
+        values = [(f'"{name}":"{value}"', value) for name, values in _VALUES.items() for value in values]
+        held = [(data.encode(), sum(inner.encode().count(each) for each in self.raw)) for data, inner in names + values]
+        return [(data, times) for data, times in held if times]
+
+    def may_be_said(self, line: bytes) -> bool:
+        """Whether it stands in a line of JSON elsewhere than in names of members, roles and types.
+
+        A quote in a text is escaped, so that none of these can be one.  Where arguments are no text, their names are
+        said, too.
+        """
+        count = sum(map(line.count, self.raw))
+        if not count or not self._structure:
+            return count > 0
+        if count > sum(times * line.count(data) for data, times in self._structure):
+            return True
+        return any(line.count(b'"%s":' % name) != line.count(b'"%s":"' % name) for name in _SAID)
 
     def places(self, text: str) -> Iterator[tuple[int, int]]:
         """Where it stands in a text: begins and ends, in order, none in another.

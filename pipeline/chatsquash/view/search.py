@@ -76,7 +76,7 @@ def _lines(result: Result, name: str, needle: Needle, done: int, total: int) -> 
                 if offset - told >= _TOLD:
                     told = offset
                     yield Progress(done + min(offset, size), total)
-            elif hit := _looked_at(line, needle):
+            elif needle.may_be_said(line) and (hit := _looked_at(line, needle)):
                 yield Hit(name, None, offset, *hit)
 
 
@@ -137,7 +137,7 @@ def _parquet(result: Result, name: str, needle: Needle, progress: Progress) -> I
     for row in rows(result.folder, name):
         if row.number % _ROWS == 0:
             yield progress  # so that it can be stopped
-        if any(each in row.data for each in needle.raw) and (hit := _looked_at(row.data, needle)):
+        if needle.may_be_said(row.data) and (hit := _looked_at(row.data, needle)):
             yield Hit(name, row.number, None, *hit)
 
 
