@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from chatsquash.errors import UsageError
 from chatsquash.options import Options
 from chatsquash.run.described import as_described, described
 
@@ -29,8 +30,9 @@ def test_options_of_these_groups_come_back(options):
 
 
 @pytest.mark.parametrize("value", ["yes", 1, [], {}, 1.5])
-def test_a_value_that_the_option_cannot_have_is_left_out(value):
-    assert as_described({"cleanup_goose": value}, GROUPS) == {}
+def test_a_value_of_another_type_is_an_error(value):
+    with pytest.raises(UsageError, match="cleanup_goose cannot be"):
+        as_described({"cleanup_goose": value}, GROUPS)
 
 
 @pytest.mark.parametrize(
@@ -48,5 +50,6 @@ def test_a_value_that_the_option_cannot_have_is_left_out(value):
     ],
     ids=str,
 )
-def test_nor_does_one_come_back_that_nobody_could_have_given(told):
-    assert as_described(told, GROUPS) == {}
+def test_so_is_one_that_nobody_could_have_given(told):
+    with pytest.raises(UsageError, match="cannot be what it says there"):
+        as_described(told, GROUPS)

@@ -7,6 +7,7 @@ from typing import Any
 
 from xxhash import xxh3_128_hexdigest
 
+from chatsquash.errors import UsageError
 from chatsquash.option_rules import can_have
 from chatsquash.options import Options, declared
 from chatsquash.redact.pseudonyms import fingerprint
@@ -38,7 +39,7 @@ def asked(options: Options) -> dict[str, object]:
 def as_described(told: Mapping[str, Any], groups: Collection[str]) -> dict[str, Any]:
     """The options of some groups that ``run.json`` tells, as ``Options`` takes them.
 
-    Those that it has as a hash are left out, and values that the option cannot have.
+    Those that it has as a hash are left out.  Raises ``UsageError`` for a value that the option cannot have.
     """
     found: dict[str, Any] = {}
     for option in declared():
@@ -46,6 +47,9 @@ def as_described(told: Mapping[str, Any], groups: Collection[str]) -> dict[str, 
             continue
         value = told[option.name]
         value = tuple(value) if isinstance(value, list) else value
-        if can_have(option, value):
-            found[option.name] = value
+        if not can_have(option, value):
+            raise UsageError(
+                f"run.json: {option.name} cannot be what it says there: chatsquash verify says what changed"
+            )
+        found[option.name] = value
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import PurePosixPath
 from threading import Lock
@@ -86,10 +86,14 @@ class Logs:
 
     def __init__(self, result: Result) -> None:
         self._result = result
-        told = {**as_described(result.options, _GROUPS), "join": False}  # the log alone is read
-        self._options = Options(**told, anonymize=False, integrity_analysis=False, trace_replies=True)
         self._lock = Lock()
         self._last: OrderedDict[int, Looked] = OrderedDict()
+
+    @cached_property
+    def _options(self) -> Options:
+        """Those of the run that say what its logs hold; raises ``UsageError`` where ``run.json`` has others."""
+        told = {**as_described(self._result.options, _GROUPS), "join": False}  # the log alone is read
+        return Options(**told, anonymize=False, integrity_analysis=False, trace_replies=True)
 
     def look(self, at: int) -> Looked:
         """The session of a row of the session table; raises ``NoLogError``."""

@@ -70,8 +70,8 @@ def entries(result: ResultFolder, picked: Iterable[Picked]) -> dict[Key, Entries
 
 def _asked(result: ResultFolder) -> Options:
     """The options by which the logs were read; raises ``UsageError`` for what are none."""
-    asked = Options(**as_described(result.options, _READING), anonymize=False)
     try:
+        asked = Options(**as_described(result.options, _READING), anonymize=False)
         refuse_wrong(asked)
     except UsageError:
         raise damaged(result.folder, RUN) from None
