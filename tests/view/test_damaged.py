@@ -72,6 +72,8 @@ MEMBERS = [
     *((FINDINGS, (name,)) for name in ("code", "severity", "text", "message", "line", "record", "session", "file")),
     *((RUN, ("options", name)) for name in ("cleanup", "cleanup_goose", "preset", "max_line", "from_format", "restore")),
     *((RUN, (name,)) for name in ("inputs", "options", "outputs", "counts")),
+    *((RUN, ("counts", name)) for name in ("sessions", "lines", "replies", "pairs", "findings", "other_files")),
+    *((RUN, ("counts", *names)) for names in (("sessions", "left_out"), ("lines", "unreadable"), ("replies", "lost"))),
     *((RUN, (name, 0)) for name in ("inputs", "outputs")),
     *((RUN, (name, 0, "path")) for name in ("inputs", "outputs")),
 ]  # fmt: skip

@@ -321,5 +321,5 @@ def test_names_of_any_length_make_no_large_page(here):
     models = [name for name, _ in reader.result.facets["model"]]
     assert len(models) == 30
     assert all(len(name) <= 200 for name in models)
-    assert "1 of 30 sessions" in reader.get("/", model=models[0]).text
+    assert "1 of 30 sessions, 1 of 30 records" in reader.get("/", model=models[0]).text
     assert len(reader.get(f"/r/{reader.viewer.tag}/search/stream", q="go on").content) < MOST / 4

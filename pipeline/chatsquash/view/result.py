@@ -54,6 +54,30 @@ class _Session(msgspec.Struct):
     sample: int | None = None
 
 
+class _Lost(msgspec.Struct):
+    lost: dict[str, int]
+
+
+class _LeftOut(msgspec.Struct):
+    left_out: dict[str, int]
+
+
+class _Unreadable(msgspec.Struct):
+    unreadable: int
+
+
+class _Counts(msgspec.Struct):
+    """What is shown of the counts of ``run.json``, by its type."""
+
+    sessions: _LeftOut
+    lines: _Unreadable
+    replies: _Lost
+    pairs: dict[str, int]
+    findings: dict[str, dict[str, int]]
+    filtered_findings: dict[str, dict[str, int]]
+    other_files: dict[str, int]
+
+
 class _Typed(Lines):
     """The lines of a report; raises ``UsageError`` for one that is not as chatsquash writes it."""
 
@@ -81,6 +105,10 @@ class Result(ResultFolder):
         self._read: dict[str, object] = {}
         self.identity = identity(path)
         super().__init__(Folder(path))
+        try:
+            msgspec.convert(self.counts, _Counts)
+        except msgspec.ValidationError:
+            raise damaged(self.folder, RUN) from None
         self.records = Records(self.folder)
 
     def is_replaced(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from chatsquash.html.markup import Child, Html, tag, together
@@ -14,6 +15,8 @@ from chatsquash.view.result import Result
 
 _TITLES = {"format": "source", "start": "began", "lost": "lost replies"}
 _ONLY = [("errors", "errors"), ("warnings", "warnings"), ("lost", "lost replies")]
+_REASONS = 30
+"""Why something was left out: chatsquash has fewer codes."""
 
 
 def sessions(result: Result, asked: Wanted, chosen: Chosen, *, is_new: bool = False) -> Html:
@@ -101,12 +104,12 @@ def _lacking(result: Result) -> Iterator[Child]:
         counts = {code: count for code, count in lack.why.items() if count}
         why = [
             _filter(
-                f"{count:,} {code}" if len(counts) > 1 else code,
+                f"{count:,} {short(code)}" if len(counts) > 1 else short(code),
                 "outcome" if code in outcomes else "finding",
                 code,
                 outcomes | codes,
             )
-            for code, count in counts.items()
+            for code, count in islice(counts.items(), _REASONS)
         ]
         yield together([f"{lack.what} (", _listed(why), ")"])
     if lost := result.counts["replies"]["lost"]:
@@ -117,7 +120,8 @@ def _lacking(result: Result) -> Iterator[Child]:
 
 
 def _numbers(why: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {escaped(reason)}" for reason, count in why.items())
+    told = [f"{count:,} {short(reason)}" for reason, count in islice(why.items(), _REASONS)]
+    return ", ".join([*told, "…"] if len(why) > _REASONS else told)
 
 
 def _filter(said: str, name: str, value: str, known: set[str]) -> Child:
