@@ -195,10 +195,10 @@ def test_the_log_is_told_beside_the_record_and_says_why_lines_were_left_out(tmp_
     assert '<p class="quiet" dir="auto">a.jsonl</p>' in page
     rows = re.findall(r'<tr><td>(\d)</td><td[^>]*>([^<]*)</td>.*?<td dir="auto">(.*?)</td></tr>', page)
     assert [(line, time) for line, time, _ in rows] == [
-        ("1", "10:00:00"),
-        ("2", "10:00:00"),
+        ("1", "2026-01-13 10:00:00"),
+        ("2", "2026-01-13 10:00:00"),
         ("3", "-"),
-        ("4", "11:00:00"),
+        ("4", "2026-01-13 11:00:00"),
     ]
     outcomes = [outcome for _, _, outcome in rows]
     assert outcomes[0] == "earlier than the entry of the record; the record holds its reply"

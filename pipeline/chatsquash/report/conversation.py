@@ -17,6 +17,8 @@ _FOLDED = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
 """The lines of a text that are shown where it is folded, by what it is."""
 _WIDTH = 160
 """The characters of a line that are shown where it is folded."""
+_TAB = 4
+"""Characters from one tab stop to the next."""
 _NARROWEST = 20
 """Characters of a line that is wrapped, at least."""
 _STYLES = {
@@ -101,7 +103,7 @@ def _spelled(part: Part) -> tuple[str, str]:
 def _shown(kind: str, text: str, *, unfold: bool) -> Iterator[Line]:
     """A text as lines, of which the first are shown unless all are asked for."""
     indent = "      " if kind in ("reasoning", "call") else "    "
-    found = printable(text).split("\n")
+    found = printable(text).expandtabs(_TAB).split("\n")
     most = len(found) if unfold else _FOLDED.get(kind, 1)
     cut = 0
     for line in found[:most]:

@@ -70,7 +70,7 @@ def view(  # noqa: PLR0913 - each is one of the command
     for each in given:
         refuse_remote(each)
     clear()
-    with _leaving(), _HangUp() as hang_up, _listening(port) as bound, _result(given, asked, watch) as path:
+    with _leaving(), _HangUp() as hang_up, _listening(port) as bound, _result(given, asked, say, watch) as path:
         from chatsquash.view.app import Viewer
         from chatsquash.view.rendering import Model
 
@@ -85,15 +85,19 @@ def view(  # noqa: PLR0913 - each is one of the command
 def result_of(given: tuple[str, ...]) -> Path | None:
     """The output folder that is given; ``None`` where that is logs.
 
-    Raises ``UsageError`` for one whose session table is missing.
+    Raises ``UsageError`` for one whose session table is missing, and for one that is given beside something else.
     """
     from chatsquash.folder import Folder
     from chatsquash.report.reading import Lines
     from chatsquash.report.session_table import SESSIONS
     from chatsquash.run.result import is_output, is_result
 
+    if len(given) > 1:
+        if found := next((each for each in given if is_output(Path(each))), None):
+            raise UsageError(f"{found}: is an output folder: view shows one, and nothing beside it")
+        return None
     path = Path(given[0]).absolute()
-    if len(given) != 1 or not is_output(path):
+    if not is_output(path):
         return None
     if not is_result(path):
         Lines(Folder(path), SESSIONS)  # which says that it is missing
@@ -107,13 +111,20 @@ def _title(given: tuple[str, ...], path: Path) -> str:
 
 
 @contextmanager
-def _result(given: tuple[str, ...], asked: Options, watch: Watch | None) -> Iterator[Path]:
+def _result(given: tuple[str, ...], asked: Options, say: Say, watch: Watch | None) -> Iterator[Path]:
     """The folder to show: the one that is given, or a private one with what logs come to, which goes at the end."""
     if path := result_of(given):
         yield path
         return
+    from chatsquash.folder import Folder
+    from chatsquash.report.left_out import last_line
+    from chatsquash.run.result import ResultFolder
+
     with scratch() as folder:
-        yield _converted(given, folder / "out", asked, watch)
+        out = _converted(given, folder / "out", asked, watch)
+        if missing := last_line(ResultFolder(Folder(out)).counts):
+            say(missing)
+        yield out
 
 
 def _converted(logs: tuple[str, ...], out: Path, asked: Options, watch: Watch | None) -> Path:

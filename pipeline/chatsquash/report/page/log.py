@@ -78,7 +78,7 @@ def _row(shown: Shown, told: dict[str, Any]) -> Html:
     return tag(
         "tr",
         tag("td", f"{told['line']:,}"),
-        tag("td", (told["time"] or "-").partition(" ")[2].partition(".")[0] or "-", title=told["time"]),
+        tag("td", (told["time"] or "-").partition(".")[0], title=told["time"]),
         tag("td", reply, *_small(adds)),
         tag("td", became, dir="auto"),
     )
