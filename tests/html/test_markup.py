@@ -1,5 +1,7 @@
 """Text becomes HTML by being escaped, and by nothing else."""
 
+import sys
+import unicodedata
 from html.parser import HTMLParser
 
 import pytest
@@ -9,12 +11,27 @@ from hypothesis import strategies as st
 from chatsquash.html import policy
 from chatsquash.html.markup import Html, tag, text, together
 
+SCOTLAND = "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
 ESCAPED = [
     ("tags", "<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
     ("quotes stay, entities do not", "\"'&amp;", "\"'&amp;amp;"),
     ("NUL and terminal escapes", "\x00\x1b[31m\x9b", r"\x00\x1b[31m\x9b"),
     ("marks that reorder text", "\u202e\u2066\u200f", r"\u202e\u2066\u200f"),
     ("what hides text", "a\u200b\u00ad\U000e0041", r"a\u200b\xad\U000e0041"),
+    ("signs without a shape", "a\u2800\u034f\u3164\U0001bca0\U00013430b", r"a\u2800\u034f\u3164\U0001bca0\U00013430b"),
+    ("signs that select a shape, and nothing to select", "a\ufe0f\ufe00b\ufe0e", r"a\ufe0f\ufe00b\ufe0e"),
+    ("more than one sign behind an emoji", "❤\ufe0f\ufe0f", "❤\ufe0f\\ufe0f"),
+    (
+        "a keycap of no key, a flag of no region",
+        "a\ufe0f\u20e3🏴\U000e0061\U000e007f",
+        "a\\ufe0f\u20e3🏴\\U000e0061\\U000e007f",
+    ),
+    (
+        "emoji of several signs stay",
+        "❤\ufe0f 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3 ☎\ufe0e ©\ufe0f",
+        "❤\ufe0f 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3 ☎\ufe0e ©\ufe0f",
+    ),
+    ("flags of regions stay", SCOTLAND, SCOTLAND),
     ("lone surrogates", "\ud800", r"\ud800"),
     ("ends of lines", "a\r\nb\nc\td\re", "a\nb\nc\td\\re"),
     (
@@ -28,6 +45,36 @@ ESCAPED = [
 @pytest.mark.parametrize("what, given, expected", ESCAPED, ids=[row[0] for row in ESCAPED])
 def test_a_text_is_escaped(what, given, expected):
     assert text(given) == expected
+
+
+IGNORABLE = [
+    *(
+        (0xAD, 0xAD),
+        (0x34F, 0x34F),
+        (0x61C, 0x61C),
+        (0x115F, 0x1160),
+        (0x17B4, 0x17B5),
+        (0x180B, 0x180F),
+        (0x200B, 0x200F),
+    ),
+    *((0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0)),
+    *((0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+]
+"""Default_Ignorable_Code_Point, as Unicode 16 has it."""
+JOINERS = "\u200c\u200d"
+WITH_A_SHAPE = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+"""Signs of format that are drawn."""
+
+
+def test_all_that_unicode_calls_a_control_a_sign_of_format_or_ignorable_is_shown():
+    ignorable = {at for first, last in IGNORABLE for at in range(first, last + 1)}
+    for at in range(sys.maxunicode + 1):
+        sign = chr(at)
+        is_hidden = at in ignorable or unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        if is_hidden and sign not in JOINERS + WITH_A_SHAPE + "\n\t":
+            assert text(sign) == ascii(sign)[1:-1], hex(at)
+        elif sign.isprintable() and sign not in "&<>\u2800\ufffc\ufffd":
+            assert text(sign) == sign, hex(at)
 
 
 def test_an_element_escapes_its_texts_and_the_values_of_its_attributes():
@@ -56,7 +103,7 @@ def test_whatever_a_text_holds_a_page_has_only_our_elements(said, value):
     parsed.close()
     assert [name for name, _ in parsed.tags] == ["p"]
     assert [name for name, _ in parsed.tags[0][1]] == ["title"]
-    if said.isprintable():
+    if said.isprintable() and "\\" not in text(said):
         assert "".join(parsed.said) == said
 
 

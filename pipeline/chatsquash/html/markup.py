@@ -8,12 +8,26 @@ from typing import Any
 
 _SPECIAL = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _QUOTES = str.maketrans({'"': "&quot;", "'": "&#39;"})
+_FLAG = "\U0001f3f4"
 _HIDDEN = re.compile(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b"
-    "\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\uffff\\ud800-\\udfff"
-    "\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff]"
+    # The property Default_Ignorable_Code_Point but for joiners, of which Python tells nothing.
+    "[\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u206f"
+    "\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\uffff\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a"
+    "\\U000e0000-\\U000e0fff"
+    # Controls, other signs of format without a shape, divided lines, surrogates, and a braille sign without dots.
+    "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u2800\\ud800-\\udfff\\U00013430-\\U0001343f"
+    # The flags of three regions, which are one sign and stay.
+    f"{_FLAG}](?:(?<={_FLAG})\\U000e0067\\U000e0062(?:\\U000e0065\\U000e006e\\U000e0067|\\U000e0073\\U000e0063\\U000e0074"
+    "|\\U000e0077\\U000e006c\\U000e0073)\\U000e007f)?"
 )
 """What controls, hides or reorders text. Joiners of scripts and emoji, and spaces of any width, stay."""
+_SELECTORS = ("\ufe0e", "\ufe0f")
+"""What makes the character before it an emoji, or none."""
+_EMOJI = re.compile(
+    "[\\xa9\\xae\\u203c\\u2049\\u2122\\u2139\\u2190-\\u21ff\\u2300-\\u23ff\\u24c2\\u25a0-\\u27bf\\u2900-\\u297f"
+    "\\u2b00-\\u2bff\\u3030\\u303d\\u3297\\u3299\\U0001f000-\\U0001faff]"
+)
+_KEY = re.compile("[0-9#*]\\ufe0f\\u20e3")
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _ATTRIBUTE = re.compile(r"[a-z][A-Za-z0-9-]*")
 _FORBIDDEN = re.compile("on.*|style|srcdoc", re.IGNORECASE)
@@ -43,7 +57,11 @@ def text(value: str) -> Html:
 
 
 def _visible(found: re.Match[str]) -> str:
-    return ascii(found[0])[1:-1]
+    sign, before = found[0], found.start() - 1
+    is_emoji = sign[0] == _FLAG
+    if sign in _SELECTORS and before >= 0:
+        is_emoji = bool(_EMOJI.match(found.string, before) or _KEY.match(found.string, before))
+    return sign if is_emoji else ascii(sign)[1:-1]
 
 
 def tag(name: str, /, *children: Child, **attributes: Any) -> Html:
