@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 import click
 
+from bench.view_forms import in_each_form
+
 HERE = Path(__file__).parent
 DATA = HERE / ".data" / "view"
 SAMPLES = HERE.parent / "sample_logs"
@@ -57,7 +59,7 @@ class Measured(NamedTuple):
 def main(sessions: int, *, write: bool) -> None:
     """Print how long the list, a conversation, the start and a search take, and how much memory."""
     out = made(sessions)
-    told = table(measured(out, sessions))
+    told = table(measured(out, sessions), in_each_form(DATA / "forms", CHATSQUASH, SAMPLES))
     click.echo(told)
     if write and sessions == 100_000:
         DOCS.write_text(with_region(DOCS.read_text("utf-8"), told), "utf-8")
@@ -211,7 +213,7 @@ def _hits(viewer: Viewer, text: str) -> Iterator[bytes]:
     answer.close()
 
 
-def table(told: Measured) -> str:
+def table(told: Measured, forms: dict[str, float]) -> str:
     """What was measured, as Markdown."""
     about = (
         f"`make bench-view` measures this on {told.sessions:,} sessions, whose records have {told.records / _MB:,.0f} "
@@ -226,6 +228,7 @@ def table(told: Measured) -> str:
         ("a conversation of 20 kB", _ms(told.large)),
         ("find in it", _ms(told.find)),
         ("search, until the only hit, which stands last", f"{told.search:.1f} s, {rate:,.0f} MB/s"),
+        *((f"a record in the middle of {name}", _ms(seconds)) for name, seconds in forms.items()),
         ("memory, at most", f"{told.peak / _MB:,.0f} MB"),
         ("memory, at most, with searches", f"{told.peak_search / _MB:,.0f} MB"),
     ]  # fmt: skip
@@ -235,7 +238,7 @@ def table(told: Measured) -> str:
 
 
 def _ms(seconds: float) -> str:
-    return f"{seconds * 1000:,.0f} ms"
+    return f"{seconds * 1000:,.0f} ms" if seconds >= 0.001 else "under 1 ms"
 
 
 def with_region(page: str, made: str) -> str:
