@@ -40,7 +40,7 @@ def held() -> Iterator[KnownFormat]:
 def _known(name: str) -> KnownFormat:
     form = conversations.module(name)
     streams = hasattr(form, "assemble")
-    what = " ".join((form.__doc__ or "").strip().partition("\n\n")[0].split()).removesuffix(".").replace("``", "")
+    what = " ".join((form.__doc__ or "").strip().partition("\n\n")[0].split()).removesuffix(".")
     return KnownFormat(name, name in conversations.writable(), streams, documents.holds_tools(name), what)
 
 
@@ -65,12 +65,17 @@ def as_json() -> dict[str, list[dict[str, object]]]:
     """All tables for programs."""
     envelopes_told = [{"name": name, "line": what, "session": session} for name, what, session in envelope_rows()]
     return {
-        "exchanges": [known._asdict() for known in exchanges()],
-        "documents": [known._asdict() for known in held()],
+        "exchanges": [_plain(known)._asdict() for known in exchanges()],
+        "documents": [_plain(known)._asdict() for known in held()],
         "envelopes": envelopes_told,
     }
 
 
 def _cells(known: KnownFormat) -> tuple[str, ...]:
     facts = ("yes" if fact else "-" for fact in (True, known.writes, known.streams, known.tools))
-    return (known.name, *facts, re.split("[:;]", known.what)[0])
+    return (known.name, *facts, re.split("[:;]", _plain(known).what)[0])
+
+
+def _plain(known: KnownFormat) -> KnownFormat:
+    """The same without the marks of docstrings."""
+    return known._replace(what=known.what.replace("``", ""))
