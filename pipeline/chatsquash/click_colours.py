@@ -10,8 +10,8 @@ import click
 _SEVERITIES = {"ERROR": "red", "WARNING": "yellow", "INFO": "blue"}
 _OUTCOMES = {"selected": "green", "superseded": "bright_black", "cut": "yellow", "cleaned": "bright_black"}
 _FINDING = re.compile(r"(ERROR|WARNING|INFO)(\t.*)")
-_SESSION = re.compile(r".*: session .*")
-_ENTRY = re.compile(r"(\d+ .*?)(selected|superseded|cut|cleaned|bad-line|bad-entry)( .*|$)")
+_SESSION = ": session "
+_ENTRY = re.compile(r"(\d+ .*?)(selected|superseded|cut|cleaned|bad-line|bad-entry)(?=[ ]|$)")
 
 
 def wanted() -> bool | None:
@@ -23,8 +23,8 @@ def painted(line: str) -> str:
     """A line of ``inspect`` with its colours."""
     if found := _FINDING.fullmatch(line):
         return click.style(found[1], fg=_SEVERITIES[found[1]]) + found[2]
-    if _SESSION.fullmatch(line):
+    if _SESSION in line:
         return click.style(line, bold=True)
-    if found := _ENTRY.fullmatch(line):
-        return found[1] + click.style(found[2], fg=_OUTCOMES.get(found[2], "red")) + found[3]
+    if found := _ENTRY.match(line):
+        return found[1] + click.style(found[2], fg=_OUTCOMES.get(found[2], "red")) + line[found.end() :]
     return line
