@@ -23,6 +23,7 @@ from bench.converters import ALBICILLA, CONVERTERS, LOGS, PURE, WHOLE, Converter
 from bench.generate import PROFILES, generate
 from bench.goals import MB
 from bench.table import markdown
+from chatsquash import jsonio
 
 DATA = HERE / ".data"
 DOCS, README = HERE.parent / "docs" / "comparison.md", HERE.parent / "README.md"
@@ -153,8 +154,16 @@ def _home(bench: Bench, kind: str) -> Path:
         copy = home / LOGS[kind] / path.parent.relative_to(logs) / _NAMES[kind](path)
         copy.parent.mkdir(parents=True, exist_ok=True)
         with path.open("rb") as lines, copy.open("wb") as file:
-            file.writelines(line for line in lines if line.endswith(b"}\n"))
+            file.writelines(filter(_is_whole, lines))
     return home
+
+
+def _is_whole(line: bytes) -> bool:
+    """Whether a line was not cut; where it was, it may end with a bracket all the same."""
+    try:
+        return line.endswith(b"}\n") and bool(jsonio.loads(line))
+    except ValueError:
+        return False
 
 
 def _number(path: Path) -> int:
