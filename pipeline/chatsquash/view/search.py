@@ -5,20 +5,17 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from chatsquash.errors import UsageError
-from chatsquash.records.datasets import PARQUET, is_dataset
+from chatsquash.records.datasets import PARQUET
 from chatsquash.records.places import LONGEST, opened, rows
 from chatsquash.records.reading import NotARecordError, native, parsed, record
 from chatsquash.view.needle import Needle
 from chatsquash.view.result import Result
-from chatsquash.write.shards import PAIRS
 
 _CHUNK = 1 << 20
 """Bytes that are looked through at once."""
-_OTHERS = ("reports/", f"{PAIRS}/")
-"""Folders whose files hold no records."""
 _TOLD = 32 << 20
 """Bytes after which progress is told."""
 _ROWS = 256
@@ -52,16 +49,16 @@ class Progress(NamedTuple):
 
 def search(result: Result, needle: Needle) -> Iterator[Hit | Progress]:
     """Every record of a result that says something, in the order of the files, and how far the search is."""
-    names = [name for name in result.outputs if is_dataset(result.path / name) and not name.startswith(_OTHERS)]
-    total = sum(result.outputs[name] for name in names)
+    sizes = result.record_files
+    total = sum(sizes.values())
     done = told = 0
     yield Progress(0, total)
-    for name in names:
+    for name, size in sizes.items():
         if name.lower().endswith(PARQUET):
             yield from _parquet(result, name, needle, Progress(done, total))
         else:
             yield from _lines(result, name, needle, done, total)
-        done += result.outputs[name]
+        done += size
         if done - told >= _TOLD or done == total:
             told = done
             yield Progress(done, total)
@@ -80,7 +77,7 @@ def _lines(result: Result, name: str, needle: Needle, done: int, total: int) -> 
                 yield Hit(name, None, offset, *hit)
 
 
-def _candidates(file: BinaryIO, wanted: list[bytes]) -> Iterator[tuple[int, bytes | None]]:
+def _candidates(file: io.FileIO, wanted: list[bytes]) -> Iterator[tuple[int, bytes | None]]:
     """The lines that hold one of some bytes, each with its offset; between them how far it is, without a line."""
     screen = "|".join(re.escape(each.decode()) for each in wanted)
     buffer = bytearray(_CHUNK)
@@ -89,7 +86,7 @@ def _candidates(file: BinaryIO, wanted: list[bytes]) -> Iterator[tuple[int, byte
         if filled == len(buffer):  # a line is longer
             buffer += bytes(min(len(buffer), LONGEST))
         with memoryview(buffer) as view:
-            count = file.readinto(view[filled:]) if isinstance(file, io.FileIO) else _fill(file, view[filled:])
+            count = file.readinto(view[filled:])
         filled += count or 0
         stop = buffer.rfind(b"\n", 0, filled) + 1 if count else filled
         if stop:
@@ -102,11 +99,6 @@ def _candidates(file: BinaryIO, wanted: list[bytes]) -> Iterator[tuple[int, byte
         if filled > LONGEST:
             raise UsageError(f"a line is longer than {LONGEST >> 20} MiB")
         yield origin, None
-
-
-def _fill(file: BinaryIO, view: memoryview) -> int:
-    count: int = file.readinto(view)  # type: ignore[attr-defined]
-    return count
 
 
 def _may_hold(data: bytes, screen: str) -> bool:
