@@ -284,22 +284,10 @@ class Conversation(Struct, frozen=True):
     """That of the agent, as far as its file says it."""
     marks: list[Mark] | None = None
     """One for each assistant message, in order, where somebody asks for them."""
-    told: tuple[Turn, ...] | None = None
-    """Its turns, where it was read from another format; ``turns`` has them of any."""
+    turns: tuple[Turn, ...] | None = None
+    """Its turns, if it was loaded from a document or another format; ``turns_of`` derives them for any conversation."""
     native: Native = {}
     """What only the provider of its document knows of it as a whole."""
-
-    @property
-    def turns(self) -> tuple[Turn, ...]:
-        """What is said in it, turn by turn, each an ordered list of blocks.
-
-        Raises ``TurnError`` for messages that are none.
-        """
-        if self.told is not None:
-            return self.told
-        from chatsquash.formats.openai_chat.read import turns_of  # which reads what stands in messages
-
-        return turns_of(self.messages)
 
 
 Staged = tuple[Conversation, Iterable[Found]]

@@ -11,7 +11,7 @@ from google.genai import types
 
 from chatsquash.blocks import Call, Reasoning, Result, Text
 from chatsquash.formats import gemini
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.openai_chat.read import turns_of_messages
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 LOGS = real_exchanges("gemini/*.jsonl")
@@ -89,7 +89,7 @@ def check(events: list[Any]) -> None:
     parts = held(events)
     message = gemini.reply(events[0] if len(events) == 1 else gemini.assemble(events).body).message
     assert message is not None
-    [turn] = turns_of([message])
+    [turn] = turns_of_messages([message])
     said = [(type(block), block.text) for block in turn.blocks if isinstance(block, Text | Reasoning) and block.text]
     assert neighbours(said) == neighbours(
         [(Reasoning if each.thought else Text, each.text) for each in parts if each.text]

@@ -13,7 +13,7 @@ import pytest
 from chatsquash.blocks import Call, HostedCall, Other, Reasoning, Refusal, Text, Turn
 from chatsquash.formats import openai_responses as responses
 from chatsquash.formats import view
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.openai_chat.read import turns_of_messages
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -64,7 +64,7 @@ def theirs(response: Any) -> dict[str, Any]:
 
 def ours(message: Any) -> dict[str, Any]:
     """The same of a message of ours."""
-    (turn,) = turns_of([message])
+    (turn,) = turns_of_messages([message])
     assert [call["id"] for call in message.get("tool_calls", [])] == [block.id for block in of(turn, Call)]
     others = [named(block) for block in of(turn, HostedCall, Other)]
     return {
@@ -211,7 +211,7 @@ def test_a_call_inside_a_message_is_refused_by_the_library_and_kept_as_logged_by
     turn = {"role": "assistant", "content": [CALL]}
     with pytest.raises(pydantic.ValidationError):
         forced(accepted.validate_python([turn]))
-    assert turns_of(loaded([turn]))[0].blocks == (Other("openai", {"item": turn}),)
+    assert turns_of_messages(loaded([turn]))[0].blocks == (Other("openai", {"item": turn}),)
 
 
 # Recorded exchanges

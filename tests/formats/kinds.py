@@ -97,7 +97,7 @@ def answers(*results: Result) -> Turn:
 
 
 def conversation(*turns: Turn, tools: Any = (), native: Any = None) -> Conversation:
-    return Conversation(view.public(turns), list(tools), told=turns, native=native or {})
+    return Conversation(view.public(turns), list(tools), turns=turns, native=native or {})
 
 
 def _called(*calls: Call, before: str = "") -> list[Turn]:

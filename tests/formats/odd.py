@@ -156,7 +156,7 @@ def _definitions(draw: Any) -> Any:
 
 
 def _conversation(turns: list[Turn], tools: list[Any], native: Any) -> Conversation:
-    return Conversation(view.public(turns), tools, told=tuple(turns), native=native)
+    return Conversation(view.public(turns), tools, turns=tuple(turns), native=native)
 
 
 CONVERSATIONS = st.builds(

@@ -8,6 +8,7 @@ from typing import Any
 
 from chatsquash.blocks import Block, Call, Reasoning, Result, Text, Turn
 from chatsquash.formats.calls import parsed
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.writing import named
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS
@@ -98,7 +99,7 @@ def cell(kind: str, name: str) -> str:
     if not lost:
         return MARKS if lost.kept_for_chatsquash else SAME
     again = conversations.load(document, name)
-    return MARKS if _said(conversation.turns) == _said(again.turns) else LOST
+    return MARKS if _said(turns_of(conversation)) == _said(turns_of(again)) else LOST
 
 
 def _said(turns: tuple[Turn, ...]) -> list[Any]:

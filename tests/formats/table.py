@@ -79,7 +79,7 @@ def conversation(given: Any) -> Conversation:
     """The conversation of a row."""
     told = tuple(msgspec.convert(given["turns"], tuple[Turn, ...])) if "turns" in given else None
     messages = given["messages"] if told is None else view.public(told)
-    return Conversation(messages, canonical(given.get("tools", [])), told=told, native=given.get("native", {}))
+    return Conversation(messages, canonical(given.get("tools", [])), turns=told, native=given.get("native", {}))
 
 
 def canonical(value: Any) -> Any:

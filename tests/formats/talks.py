@@ -346,7 +346,7 @@ def talks(draw: Any) -> Conversation:
             turns.append(draw(assistants(ids, hosted)))
             turns += draw(answers(turns[-1]))
     tools = draw(pick([[], TOOLS[:1], TOOLS]))
-    return Conversation(view.public(turns), tools, told=tuple(turns))
+    return Conversation(view.public(turns), tools, turns=tuple(turns))
 
 
 TALKS = talks()

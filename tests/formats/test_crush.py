@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from chatsquash.formats.agents import crush, goose, opencode
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.openai_chat.read import turns_of
 from tests import golden
 from tests.formats.odd import VALUES
 from tests.formats.test_opencode import places
@@ -61,7 +62,7 @@ def test_what_signs_reasoning_is_told_by_its_member():
         part("reasoning", thinking="c", responses_data={"item_id": "rs", "encrypted_content": "C", "summary": ["c"]}),
     ]
     (found,) = told(message("assistant", *signed, part("text", text="hi")))
-    blocks = found.turns[0].blocks
+    blocks = turns_of(found)[0].blocks
     assert [block.signer for block in blocks[:3]] == ["anthropic", "google", "openai"]
     assert (blocks[0].signature, blocks[1].signature, blocks[2].encrypted) == ("A", "B", "C")
 

@@ -16,6 +16,7 @@ from chatsquash.formats.agents import crush, cursor, goose, hermes, opencode
 from chatsquash.formats.agents.cursor.protobuf import root
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.databases import Database, held
+from chatsquash.formats.openai_chat.read import turns_of
 from tests import golden
 from tests.formats.odd import VALUES
 
@@ -217,7 +218,7 @@ OUTCOMES = [
 @pytest.mark.parametrize("sentence, told, expected", OUTCOMES, ids=[row[0] for row in OUTCOMES])
 def test_results(sentence, told, expected):
     (found,) = cursor.conversations(composer(user("u"), call("x", toolCallId="1", **told)))
-    results = [(each.content, each.outcome) for turn in found.turns for each in turn.blocks if turn.role == "tool"]
+    results = [(each.content, each.outcome) for turn in turns_of(found) for each in turn.blocks if turn.role == "tool"]
     assert [("".join(part.text for part in content), outcome) for content, outcome in results] == [expected] * (
         expected is not None
     )
@@ -229,7 +230,7 @@ def test_only_a_model_of_anthropic_tells_who_signed():
         (found,) = cursor.conversations(
             composer(user("u"), model("a", thinking=thinking), modelConfig={"modelName": name})
         )
-        (thought, _) = found.turns[-1].blocks
+        (thought, _) = turns_of(found)[-1].blocks
         assert (thought.text, thought.signature, thought.signer) == ("t", "s", signer)
         assert found.origin.replies[0].model == (None if name == "default" else name)
 

@@ -19,6 +19,7 @@ from chatsquash import chat, jsonio
 from chatsquash.blocks import FAILED, PROMPTS, Media, Refusal, Result, Text, Turn
 from chatsquash.formats import bodies, documents, formats, named, view
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import at
 from chatsquash.formats.writing import KEY, without_marks
 from chatsquash.model import Conversation
@@ -92,7 +93,7 @@ def test_any_turn_is_loaded_or_refused_and_equal_turns_give_equal_turns(name, da
             continue
         state, other = found.state, copy.deepcopy(found.state)
         assert state == other
-        well_made(found.turns)
+        well_made(turns_of(found))
     assert form.close(state) == form.close(other)
     well_made(form.close(state))
 
@@ -162,8 +163,8 @@ def test_any_file_is_read_or_refused(name, data):
     held = outcome(documents.named(name).conversations, objects)
     if isinstance(held, list):
         assert is_marked([message for each in held for message in each.messages])
-        jsonio.dumps([view.public(each.turns) for each in held])
-        well_made([turn for each in held for turn in each.turns])
+        jsonio.dumps([view.public(turns_of(each)) for each in held])
+        well_made([turn for each in held for turn in turns_of(each)])
 
 
 @pytest.mark.parametrize("name", [name for name in WRITTEN if rows("files", name) and name != "oumi_history"])
@@ -173,7 +174,7 @@ def test_what_was_read_of_a_document_and_written_is_held_by_it(name, data):
     found = data.draw(odd(name, "files"))
     held = outcome(documents.named(name).conversations, found if isinstance(found, list) else [found])
     for each in held if isinstance(held, list) else ():
-        if each.turns:
+        if turns_of(each):
             again = read(name, outcome(documents.named(name).dump, each))
             assert conversations.losses(again, name) == []
 
@@ -185,7 +186,7 @@ def read(name, document):
         return bodies.load(named(name), document)
     found = documents.named(name).conversations([document])
     told = documents.named(name).fits([document]) or name in NAMELESS or any(each.native for each in found)
-    assert told or not any(each.turns for each in found), "what was written shows its format"
+    assert told or not any(turns_of(each) for each in found), "what was written shows its format"
     return found[0] if found else Conversation([], [])
 
 
@@ -202,13 +203,13 @@ def test_any_conversation_is_written_and_what_was_written_is_held_whole(name, co
     assert not has_private(document)
     assert document == json.loads(json.dumps(document)) == form.dump(conversation)
     back = read(name, document)
-    well_made(back.turns)
+    well_made(turns_of(back))
     again = read(name, form.dump(back))
-    assert links(again.turns) == links(back.turns)
+    assert links(turns_of(again)) == links(turns_of(back))
     assert losses.differences(back, again) == []
-    assert nameless(view.public(again.turns)) == nameless(view.public(back.turns))
+    assert nameless(view.public(turns_of(again))) == nameless(view.public(turns_of(back)))
     if name in ("openai_chat", "clippy"):
-        assert spoken(back.turns) == spoken(conversation.turns)
+        assert spoken(turns_of(back)) == spoken(turns_of(conversation))
 
 
 def spoken(turns):
@@ -237,8 +238,8 @@ def test_no_mark_of_ours_is_written_where_none_is_needed(name, conversation):
         return
     bare = without_marks(document)
     assert spelled(bare).count(f'"{KEY}":') <= repr(conversation).count(KEY)
-    needed = any(turn.instructions or failed(turn) for turn in conversation.turns)
-    if not needed and not (name == "gemini" and any(turn.role in PROMPTS for turn in conversation.turns)):
+    needed = any(turn.instructions or failed(turn) for turn in turns_of(conversation))
+    if not needed and not (name == "gemini" and any(turn.role in PROMPTS for turn in turns_of(conversation))):
         assert bare == document
 
 

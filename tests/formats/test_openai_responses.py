@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from chatsquash.blocks import Call, Media, Reasoning, Result, Text, Turn
 from chatsquash.formats import bodies, documents, openai_chat, view
 from chatsquash.formats import openai_responses as responses
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.model import Conversation
 from chatsquash.translate import conversations
 from tests.formats.kinds import ODD
@@ -67,7 +68,7 @@ THOUGHT = [
 @pytest.mark.parametrize("thought", THOUGHT, ids=str)
 def test_reasoning_that_openai_did_not_sign_is_never_written(thought):
     turns = (Turn("user", (Text("a"),)), Turn("assistant", (thought, Text("b"))))
-    held = Conversation(view.messages(turns), [], told=turns)
+    held = Conversation(view.messages(turns), [], turns=turns)
     assert responses.dump(held) == {"input": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
 
 
@@ -83,7 +84,7 @@ UNHELD = [
 @pytest.mark.parametrize("content, turn", UNHELD, ids=str)
 def test_what_the_service_takes_no_more_is_read_and_told_as_lost(content, turn):
     held = bodies.load(responses, {"input": [{"role": "user", "content": content}, USER]})
-    assert held.turns[0] == turn
+    assert turns_of(held)[0] == turn
     assert responses.dump(held) == {"input": [USER]}
     assert conversations.losses(held, "openai_responses") == ["turns[0]"]
 
@@ -108,4 +109,4 @@ ITEMS = [
 def test_codex_reads_usual_items_at_once_as_they_are_read_one_by_one(items):
     lines = [{"type": "response_item", "payload": item} for item in [*items, USER | {"type": "message"}]]
     (found,) = documents.named("codex").conversations([{"type": "session_meta", "payload": {}}, *lines])
-    assert found.turns == bodies.load(responses, {"input": [*items, USER]}).turns
+    assert turns_of(found) == bodies.load(responses, {"input": [*items, USER]}).turns

@@ -15,6 +15,7 @@ from chatsquash.formats.agents import crush, goose, opencode
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.databases import Database, held
 from chatsquash.formats.documents import recognise
+from chatsquash.formats.openai_chat.read import turns_of
 from tests import golden
 from tests.formats.odd import VALUES
 
@@ -88,14 +89,14 @@ def test_a_call_of_a_provider_has_its_result_beside_it():
     state = {"status": "completed", "input": {"q": "x"}, "output": "found"}
     call = {"type": "tool", "callID": "c", "tool": "web_search", "state": state, "metadata": {"providerExecuted": True}}
     (found,) = told(session(asked(1, text("hi")), said(2, call, text("Here."))))
-    assert [type(block).__name__ for block in found.turns[1].blocks] == ["HostedCall", "HostedResult", "Text"]
+    assert [type(block).__name__ for block in turns_of(found)[1].blocks] == ["HostedCall", "HostedResult", "Text"]
 
 
 def test_reasoning_of_version_2_is_signed_by_whom_its_members_name():
     content = [{"type": "reasoning", "text": "so", "native": {"signature": "S"}}, text("hi")]
     value = {"id": "msg_1", "type": "assistant", "model": {"id": "m", "providerID": "zen"}, "content": content}
     (found,) = told(session(value))
-    assert (found.turns[0].blocks[0].signer, found.turns[0].blocks[0].signature) == ("anthropic", "S")
+    assert (turns_of(found)[0].blocks[0].signer, turns_of(found)[0].blocks[0].signature) == ("anthropic", "S")
 
 
 def test_a_revert_within_a_message_keeps_what_stands_before_the_part():

@@ -3,6 +3,7 @@
 import pytest
 
 from chatsquash.formats.agents import openhands
+from chatsquash.formats.openai_chat.read import turns_of
 from tests.formats.table import built, conversation, each, rows
 
 
@@ -16,7 +17,7 @@ def bare(found):
 
 
 def told(found):
-    return built(found.turns), found.tools
+    return built(turns_of(found)), found.tools
 
 
 @each("files", "openhands")

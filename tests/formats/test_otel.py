@@ -6,6 +6,7 @@ import pytest
 
 from chatsquash.formats.agents import otel
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.openai_chat.read import turns_of
 from tests.formats.table import built, conversation, rows
 
 SPANS = [
@@ -32,7 +33,7 @@ def typed(value):
 
 
 def told(found):
-    return built(found.turns), found.tools
+    return built(turns_of(found)), found.tools
 
 
 @pytest.mark.parametrize("row", SPANS, ids=[row.sentence for row in SPANS])

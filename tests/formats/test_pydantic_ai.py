@@ -4,6 +4,7 @@ import pytest
 
 from chatsquash.blocks import Call, HostedCall, Other, Result, Text, Turn
 from chatsquash.formats.clients import pydantic_ai
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.model import Conversation
 from chatsquash.translate import losses
 from tests.formats.kinds import asks, calling, conversation, gives, says, turn
@@ -79,20 +80,20 @@ def test_an_object_becomes_the_text_that_says_the_same():
 def test_when_and_by_whom_a_message_came_comes_back():
     known = {"usage": {"input_tokens": 1}, "model_name": "m", "timestamp": "2026-01-01T00:00:00Z", "run_id": "r"}
     found = load(response({"part_kind": "text", "content": "A"}, **known))
-    assert set(found.turns[0].native["pydantic_ai"]) == {f"message.{name}" for name in known}
+    assert set(turns_of(found)[0].native["pydantic_ai"]) == {f"message.{name}" for name in known}
     assert pydantic_ai.dump(found)[0].items() >= known.items()
 
 
 def test_calls_of_the_providers_own_tools_do_not_wait_for_a_result():
     hosted = {"part_kind": "builtin-tool-call", "tool_name": "weather", "args": "{}", "tool_call_id": "b"}
     found = load(response(hosted, CALL), request({**RETURN, "tool_call_id": ""}))
-    assert [type(block) for block in found.turns[0].blocks] == [HostedCall, Call]
-    assert found.turns[1].blocks[0].id == "call_abc"
+    assert [type(block) for block in turns_of(found)[0].blocks] == [HostedCall, Call]
+    assert turns_of(found)[1].blocks[0].id == "call_abc"
 
 
 def test_what_another_provider_alone_has_is_not_written():
     blocks = (Other("openai", {"part_kind": "text", "content": "A"}), Text("B"))
-    written = pydantic_ai.dump(Conversation([], [], told=(Turn("assistant", blocks), Turn("user", blocks))))
+    written = pydantic_ai.dump(Conversation([], [], turns=(Turn("assistant", blocks), Turn("user", blocks))))
     parts = [part for message in written for part in message["parts"]]
     assert [part["content"] for part in parts] == ["B", "B"]
 
@@ -102,6 +103,6 @@ def test_a_file_is_one_of_the_tools_only_if_its_digest_is_known():
     written = again(response(CALL), request({**RETURN, "content": item}))
     assert written[1]["parts"][0]["content"] == item
     found = load(response(CALL), request({**RETURN, "content": item, "content_file_digests": ["another"]}))
-    result = found.turns[1].blocks[0]
+    result = turns_of(found)[1].blocks[0]
     assert isinstance(result, Result)
     assert result.json

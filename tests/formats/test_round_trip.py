@@ -13,6 +13,7 @@ from chatsquash.blocks import FORM, PROMPTS, Call, Result
 from chatsquash.chat import PRIVATE, Private
 from chatsquash.errors import UsageError
 from chatsquash.formats.calls import parsed
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS, ODD
 from tests.formats.odd import CONVERSATIONS
@@ -49,7 +50,7 @@ def test_a_cell_that_rests_on_a_mark_of_ours_does_not_say_that_all_is_held(kind,
 
 def exchanges(conversation):
     """Every call with its result: the name, the arguments as a value, the text; in the order of the calls."""
-    blocks = [block for turn in conversation.turns for block in turn.blocks]
+    blocks = [block for turn in turns_of(conversation) for block in turn.blocks]
     results = {block.id: "".join(each.text for each in block.content) for block in blocks if isinstance(block, Result)}
     calls = [block for block in blocks if isinstance(block, Call)]
     return [(call.name, json.loads(call.arguments), results.get(call.id)) for call in calls]
@@ -109,13 +110,13 @@ class Side:
     """A conversation as JSON, and what tells the names of its results."""
 
     def __init__(self, conversation):
-        self.turns = json.loads(json.dumps([to_builtins(turn) for turn in conversation.turns]))
+        self.turns = json.loads(json.dumps([to_builtins(turn) for turn in turns_of(conversation)]))
         self.tools = [shown(tool) for tool in conversation.tools]
         self.native = conversation.native
         self.branch = conversation.branch
-        calls = [block for turn in conversation.turns for block in turn.blocks if isinstance(block, Call)]
+        calls = [block for turn in turns_of(conversation) for block in turn.blocks if isinstance(block, Call)]
         self.names = {call.id: call.name or "" for call in calls}
-        self.leading = len(list(takewhile(lambda turn: turn.role in PROMPTS, conversation.turns)))
+        self.leading = len(list(takewhile(lambda turn: turn.role in PROMPTS, turns_of(conversation))))
 
     def name(self, result):
         return result.get("name") or self.names.get(result["id"], "")

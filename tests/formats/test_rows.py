@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from chatsquash.formats import bodies, documents, formats, named, view
-from chatsquash.formats.openai_chat.read import merged, turns_of
+from chatsquash.formats.openai_chat.read import merged, turns_of, turns_of_messages
 from chatsquash.times import stamp
 from chatsquash.translate import conversations
 from tests.formats.table import NAMES, bare, built, conversation, each, is_marked, outcome, rows, spelled
@@ -31,7 +31,7 @@ def shows(turns):
     """Turns and their messages."""
     messages = view.messages(turns)
     assert is_marked(messages)
-    assert built(turns_of(messages)) == built(merged(turns)), "messages hold their turns"
+    assert built(turns_of_messages(messages)) == built(merged(turns)), "messages hold their turns"
     return {"messages": bare(messages), "turns": built(turns)}
 
 
@@ -49,7 +49,7 @@ def test_turns(name, given, expected):
         assert whole == {"refused": f"{named(name).TURNS}[{len(given) - 1}] {expected['refused']}"}
     else:
         assert spelled(shows(found)) == spelled(expected)
-        assert built(whole.turns) == built(merged(found))
+        assert built(turns_of(whole)) == built(merged(found))
         assert whole.tools == outcome(bodies.brought, named(name), given)
 
 
@@ -74,7 +74,7 @@ def told(reply):
     """A reply without what is not there."""
     members = {name: getattr(reply, name) for name in ("message", "choices", "finish_reason", "problem", "wrong")}
     if reply.message is not None:
-        members |= {"message": bare([reply.message])[0], "turn": built(turns_of([reply.message]))[0]}
+        members |= {"message": bare([reply.message])[0], "turn": built(turns_of_messages([reply.message]))[0]}
     return {name: value for name, value in members.items() if value not in (None, 0)}
 
 
@@ -119,7 +119,7 @@ def shown(found):
     more = {
         name: value for name, value in (("tools", found.tools), ("branch", branch), ("native", found.native)) if value
     }
-    return {"messages": bare(found.messages), **more, "turns": built(found.turns)}
+    return {"messages": bare(found.messages), **more, "turns": built(turns_of(found))}
 
 
 def shown_in(row):
@@ -159,7 +159,7 @@ def test_a_format_holds_what_was_read_of_it(name, kind):
     for row in rows(kind, name):
         if "refused" not in row.expected:
             held = map(conversation, [row.expected] if kind == "turns" else row.expected)
-            whole = [structs.replace(each, told=merged(each.turns)) for each in held if each.turns]
+            whole = [structs.replace(each, turns=merged(turns_of(each))) for each in held if turns_of(each)]
             assert [path for each in whole for path in conversations.losses(each, name)] == row.lost, row.sentence
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from chatsquash.blocks import Approval, Call, HostedCall, HostedResult, Reasoning, Result, Source, Text
 from chatsquash.formats.clients import model_messages, pydantic_ai, vercel_ai
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.translate import losses
 from tests.formats.kinds import KINDS, answers, asks, calling, conversation, gives, says
 from tests.formats.table import documents_read
@@ -40,7 +41,7 @@ def test_ids_count_the_messages_or_come_from_a_generator():
 def test_an_id_that_only_counts_is_the_messages_own_where_it_tells_two_of_the_assistant_apart():
     parts = {"type": "step-start"}, text("A")
     one = load(ui("user", text("A"), ident="msg_1"), ui("assistant", *parts, ident="msg_2"))
-    assert [turn.native for turn in one.turns] == [{}, {}]
+    assert [turn.native for turn in turns_of(one)] == [{}, {}]
     two = load(ui("assistant", *parts, ident="msg_1"), ui("assistant", *parts, ident="msg_2"))
     assert [each["id"] for each in vercel_ai.dump(two)] == ["msg_1", "msg_2"]
 
@@ -106,8 +107,8 @@ def test_approvals_stand_with_their_calls(form, approved):
 def test_a_denied_call_has_its_reason_for_a_result(form):
     asked, denied = Approval("call_abc", "ap", approved=False, reason="not now"), gives("not now", outcome="denied")
     found = again(conversation(asks(), says(calling(), asked), answers(denied)), form)
-    assert found.turns[1].blocks == (calling(), asked)
-    (result,) = found.turns[2].blocks
+    assert turns_of(found)[1].blocks == (calling(), asked)
+    (result,) = turns_of(found)[2].blocks
     assert (result.outcome, result.content) == ("denied", (Text("not now"),))
 
 
@@ -140,7 +141,7 @@ def test_what_model_messages_are_sent_is_not_told_twice():
 def test_a_summary_is_worded_as_pydantic_ai_shows_it():
     request = {"kind": "request", "parts": [{"part_kind": "compaction", "content": "We spoke of Paris."}]}
     (held,) = pydantic_ai.conversations([[request]])
-    assert again(held).turns[0].blocks == held.turns[0].blocks
+    assert again(held).turns[0].blocks == turns_of(held)[0].blocks
 
 
 def test_what_goes_from_ui_to_model_messages_is_what_the_parts_say():
@@ -154,7 +155,7 @@ def test_what_goes_from_ui_to_model_messages_is_what_the_parts_say():
             ident="a",
         ),
     )
-    assert type(held.turns[-1].blocks[-1]) is Source
+    assert type(turns_of(held)[-1].blocks[-1]) is Source
     assert model_messages.dump(held)[1:3] == [
         {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "c", "toolName": "f", "input": {}}]},
         {

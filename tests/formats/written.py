@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.model import Conversation
 from chatsquash.translate import conversations
 from tests.conformance import readers
@@ -38,7 +39,7 @@ def written(conversation: Conversation, target: str) -> Written:
 def mistakes(target: str, made: Written, seen: Any) -> str:
     """What is wrong with what is told, where this is seen of the document, with all that shows why; mostly nothing."""
     reader = readers.named(target)
-    found = complaints(spelled(made.held.turns), reader.read(seen), made.told)
+    found = complaints(spelled(turns_of(made.held)), reader.read(seen), made.told)
     own = {provider: seen for provider in made.held.native if target.startswith(provider)}
     found += natives.complaints("native", made.held.native, own, set(made.told))[0]
     if hasattr(reader, "tools"):

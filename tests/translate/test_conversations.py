@@ -14,6 +14,7 @@ from chatsquash.blocks import Call, Media, Reasoning, Result, Text
 from chatsquash.entries import documents as read_documents
 from chatsquash.errors import UsageError
 from chatsquash.formats import documents
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.model import Conversation
 from chatsquash.options import Options
 from chatsquash.sources.open import opened
@@ -92,8 +93,8 @@ def test_every_document_is_told_and_loaded(name):
     assert recognise(objects) == name
     told = load_all(objects)
     assert told == load_all(objects, name)
-    assert all(each.turns for each in told)
-    assert {turn.role for each in told for turn in each.turns} <= {"system", "user", "assistant", "tool"}
+    assert all(turns_of(each) for each in told)
+    assert {turn.role for each in told for turn in turns_of(each)} <= {"system", "user", "assistant", "tool"}
     assert objects == before, "what was given is not changed"
 
 
@@ -102,8 +103,8 @@ def test_what_was_written_is_told_and_loaded(name):
     document = json.loads(json.dumps(dump(TALK, name)))
     again = load(document, name)
     assert bare(again.messages) == bare(TALK.messages)
-    assert [turn.role for turn in again.turns] == ["system", "user", "assistant", "tool", "assistant"]
-    assert again.turns[2] == TURNS[2]
+    assert [turn.role for turn in turns_of(again)] == ["system", "user", "assistant", "tool", "assistant"]
+    assert turns_of(again)[2] == TURNS[2]
     assert again.tools == ([TOOL] if name in HAS_TOOLS else [])
 
 
@@ -129,12 +130,12 @@ def test_the_messages_are_those_of_openai_and_the_turns_have_all():
     found = load(body)
     assert found.messages[0] == user()
     assert found.messages[1] == said([text("I look."), text("Wait.")], call(), reasoning_content="hm")
-    assert found.turns == (asks(), says(thought, "I look.", calling(), "Wait."))
+    assert turns_of(found) == (asks(), says(thought, "I look.", calling(), "Wait."))
 
 
 def test_messages_have_turns_without_having_been_loaded():
     held = Conversation([system(), user([text("a"), image()]), said("b", call()), result()], [])
-    assert held.turns == (turn("system", "Be brief."), asks("a", PICTURE), says("b", calling()), answers())
+    assert turns_of(held) == (turn("system", "Be brief."), asks("a", PICTURE), says("b", calling()), answers())
 
 
 NONE = [
@@ -220,7 +221,7 @@ def test_a_reply_is_read_as_turns_are():
         "function_call": {"name": "weather", "arguments": "{}"},
     }
     found = load({"request": REQUEST, "response": {"choices": [{"message": logged}]}})
-    assert found.turns[1] == says(Reasoning("hm"), Call("call_1", "weather", "{}", made_up=True))
+    assert turns_of(found)[1] == says(Reasoning("hm"), Call("call_1", "weather", "{}", made_up=True))
     assert losses(found, "ollama") == []
 
 
@@ -231,7 +232,7 @@ def test_an_exchange_without_a_reply_is_its_request():
 
 def test_of_several_conversations_load_gives_the_first_and_load_all_each():
     values = sample("oumi")
-    assert load_all(values)[0].turns == load(values[0]).turns
+    assert turns_of(load_all(values)[0]) == turns_of(load(values[0]))
     assert len(load_all(values)) == 2
 
 
@@ -387,7 +388,7 @@ def test_losses_of_a_format_that_is_only_read_are_not_told():
 def test_from_any_document_to_any_format_calls_and_results_stay_linked(name, source):
     for found in load_all(sample(source)):
         again = load(json.loads(json.dumps(dump(found, name))), name)
-        assert links(again.turns) == links(found.turns)
+        assert links(turns_of(again)) == links(turns_of(found))
 
 
 def links(turns):

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 import chatsquash
 from chatsquash.blocks import HostedResult, Media, Other, Reasoning, Source, Text
 from chatsquash.chat import PRIVATE, Private
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.model import Branch, Conversation
 from chatsquash.translate import losses
 from tests.formats.kinds import answers, asks, calling, conversation, gives, says, turn
@@ -189,7 +190,10 @@ def test_what_stands_beside_results_that_become_one_turn_is_told():
     calls = [{"type": "tool_use", "id": f"t{at}", "name": "f", "input": {}} for at in range(3)]
     answers_ = [answer("t0", "A"), answer("t1", "B"), answer("t2", "B")]
     told = chatsquash.load({"messages": [{"role": "assistant", "content": calls}, *answers_]}, "anthropic")
-    assert told.turns[1].native == {"anthropic": {"uuid": "A"}, "others": {"anthropic": [{"uuid": "B"}, {"uuid": "B"}]}}
+    assert turns_of(told)[1].native == {
+        "anthropic": {"uuid": "A"},
+        "others": {"anthropic": [{"uuid": "B"}, {"uuid": "B"}]},
+    }
     assert chatsquash.losses(told, "anthropic") == ["turns[1].native.others.anthropic"]
 
 

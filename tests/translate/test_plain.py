@@ -42,7 +42,7 @@ def plain_ones(draw: Any) -> Conversation:
             turns.append(Turn("tool", tuple(_result(draw, each) for each in ids)))
         if not ids or draw(st.booleans()):
             turns.append(asks(draw(TEXTS)))
-    return Conversation([], draw(st.lists(TOOLS, max_size=2)), told=tuple(turns))
+    return Conversation([], draw(st.lists(TOOLS, max_size=2)), turns=tuple(turns))
 
 
 def _result(draw: Any, call: str) -> Result:

@@ -4,6 +4,7 @@ import pytest
 
 import chatsquash
 from chatsquash.blocks import Call, HostedCall, HostedResult, Reasoning, Result, Text
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS, PDF, PNG, SIGNATURE, says
 from tests.translate.through import inside, lost, translated
@@ -148,7 +149,7 @@ def test_a_retry_prompt_is_worded_as_the_model_sees_it():
 def test_a_result_that_is_one_file_is_a_file():
     binary = {"kind": "binary", "data": PNG, "media_type": "image/png"}
     found = chatsquash.load(returned(content=binary))
-    assert found.turns[2].blocks[0].content[0].data == PNG
+    assert turns_of(found)[2].blocks[0].content[0].data == PNG
     assert lost(returned(content=binary), "vercel_ai") == []
 
 
@@ -198,9 +199,9 @@ VERSION_4 = [
 def test_model_messages_are_a_format_of_their_own():
     found = chatsquash.load(MODEL_MESSAGES)
     assert conversations.recognise([MODEL_MESSAGES]) == "model_messages"
-    assert [turn.role for turn in found.turns] == ["system", "user", "assistant", "tool", "assistant"]
-    assert found.turns[2] == says(Reasoning("hm"), "b", Call("c", "f", '{"a":1}'))
-    assert found.turns[1].blocks[1].name == "plan.pdf"
+    assert [turn.role for turn in turns_of(found)] == ["system", "user", "assistant", "tool", "assistant"]
+    assert turns_of(found)[2] == says(Reasoning("hm"), "b", Call("c", "f", '{"a":1}'))
+    assert turns_of(found)[1].blocks[1].name == "plan.pdf"
     assert translated(MODEL_MESSAGES, "model_messages") == MODEL_MESSAGES
     assert lost(MODEL_MESSAGES, "vercel_ai") == []
 
@@ -208,7 +209,7 @@ def test_model_messages_are_a_format_of_their_own():
 def test_ui_messages_of_version_4_are_read():
     found = chatsquash.load(VERSION_4)
     assert conversations.recognise([VERSION_4]) == "vercel_ai"
-    blocks = [block for turn in found.turns for block in turn.blocks]
+    blocks = [block for turn in turns_of(found) for block in turn.blocks]
     assert [(block.name, block.arguments) for block in blocks if isinstance(block, Call)] == [("f", '{"a":1}')]
     assert [(block.id, block.content) for block in blocks if isinstance(block, Result)] == [("c", (Text("ok"),))]
-    assert found.turns[0].blocks[1].data == PNG
+    assert turns_of(found)[0].blocks[1].data == PNG

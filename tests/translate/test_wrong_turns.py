@@ -7,6 +7,7 @@ import pytest
 
 import chatsquash
 from chatsquash.errors import UsageError
+from chatsquash.formats.openai_chat.read import turns_of
 from tests.formats.kinds import (
     PDF,
     call,
@@ -166,7 +167,7 @@ def test_nothing_is_said_of_addresses_that_would_stay_anyway(here, command):
 @pytest.mark.parametrize("odd", [-1, 1.5, True, "a", {"a": 1}, [-1]])
 def test_calls_that_are_no_list_cost_no_other_turn(odd):
     found = chatsquash.load([user("a"), said("b", tool_calls=odd), user("c")], "openai_chat")
-    assert [turn.blocks[0].text for turn in found.turns] == ["a", "b", "c"]
+    assert [turn.blocks[0].text for turn in turns_of(found)] == ["a", "b", "c"]
     assert chatsquash.losses(found, "anthropic") == ["turns[1].blocks[1]"]
 
 

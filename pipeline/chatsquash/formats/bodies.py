@@ -12,7 +12,7 @@ from chatsquash import formats, jsonio
 from chatsquash.blocks import Turn
 from chatsquash.formats import view
 from chatsquash.formats.base import Format, LoadedTurn, TurnError
-from chatsquash.formats.openai_chat.read import merged
+from chatsquash.formats.openai_chat.read import merged, turns_of
 from chatsquash.formats.values import at
 from chatsquash.model import Conversation, Json, Message, Tool
 
@@ -20,7 +20,7 @@ from chatsquash.model import Conversation, Json, Message, Tool
 def load(form: Format, body: Json) -> Conversation:
     """The conversation in a request's body, or in its list of turns, with its messages; raises ``TurnError``."""
     found = read(form, body)
-    return replace(found, messages=view.messages(found.turns))
+    return replace(found, messages=view.messages(turns_of(found)))
 
 
 def read(form: Format, body: Json) -> Conversation:
@@ -35,7 +35,7 @@ def read(form: Format, body: Json) -> Conversation:
     prompt = _given(form.SYSTEM, members)
     system = form.system(prompt) if prompt is not None else []
     said, state = loaded(form.load, turns, form.START, form.TURNS)
-    return Conversation([], tools, told=merged([*system, *said, *form.close(state)]))
+    return Conversation([], tools, turns=merged([*system, *said, *form.close(state)]))
 
 
 def loaded(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state: Any, place: str) -> LoadedTurn:

@@ -115,7 +115,7 @@ def conversation(
         turns.append(turn)
         found.messages.extend(messages)
         found.evidence.extend([evidence] * len(messages))
-    return Conversation(found.messages, [], branch, origin=origin(found, **members), told=merged(turns), native=native)
+    return Conversation(found.messages, [], branch, origin=origin(found, **members), turns=merged(turns), native=native)
 
 
 def together(turns: Sequence[Logged]) -> Evidence:

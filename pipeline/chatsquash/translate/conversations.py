@@ -13,6 +13,7 @@ from chatsquash.chat import PRIVATE
 from chatsquash.errors import UsageError
 from chatsquash.formats import bodies, documents, view
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.writing import without_marks
 from chatsquash.model import Conversation, Json
 from chatsquash.nearest import hint
@@ -65,8 +66,9 @@ def load(obj: Json, format: str | None = None) -> Conversation:  # noqa: A002 - 
     >>> load([{"role": "user", "content": "hi"}]).messages
     [{'role': 'user', 'content': 'hi'}]
     """
-    found = load_all([obj], format)[0]
-    return replace(found, messages=view.public(found.turns), told=found.turns)
+    conversation = load_all([obj], format)[0]
+    turns = turns_of(conversation)
+    return replace(conversation, messages=view.public(turns), turns=turns)
 
 
 def load_all(
@@ -182,7 +184,7 @@ def _writer(name: str) -> Any:
 def _refuse_none(conversation: Conversation) -> None:
     """Raise ``UsageError`` for what is no conversation."""
     try:
-        _ = conversation.turns
+        _ = turns_of(conversation)
     except TurnError as problem:
         raise UsageError(str(problem)) from None
     if not isinstance(conversation.tools, list):
@@ -217,7 +219,7 @@ def lost_of_dump(branches: list[Conversation], document: Json, format: str) -> l
 @lru_cache(64)
 def _lost_of_tools(tools: bytes, format: str) -> comparison.Losses:  # noqa: A002
     """What a format loses of definitions, which many conversations share."""
-    asked = Conversation([], jsonio.loads(tools), told=(Turn("user", (Text("a"),)),))
+    asked = Conversation([], jsonio.loads(tools), turns=(Turn("user", (Text("a"),)),))
     return lost(asked, dump(asked, format), format)
 
 
@@ -238,7 +240,7 @@ def lost_of_all(branches: list[Conversation], document: Json, format: str) -> li
 def _may_be_marked(conversation: Conversation) -> bool:
     """Whether something is in a conversation for which some formats have no place but a mark of ours."""
     leads = True
-    for turn in conversation.turns:
+    for turn in turns_of(conversation):
         leads = leads and turn.role in PROMPTS
         if turn.instructions or (turn.role in PROMPTS and not leads):
             return True

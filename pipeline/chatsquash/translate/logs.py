@@ -12,7 +12,7 @@ from chatsquash.entries.reader import Reader
 from chatsquash.errors import UsageError
 from chatsquash.formats import bodies
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.openai_chat.read import turns_of_messages
 from chatsquash.log import Log
 from chatsquash.model import Conversation, Json, Rejected, Tool
 from chatsquash.options import Options
@@ -90,7 +90,7 @@ def _snapped(snapshot: Snapshot, *, loaded: bool) -> Conversation:
     if not loaded:
         tools = formats.named(formats.PLAIN).tools(tools).functions
     try:
-        return Conversation(messages, tools, told=turns_of(messages))
+        return Conversation(messages, tools, turns=turns_of_messages(messages))
     except TurnError as problem:
         raise UsageError(f"not {formats.PLAIN}: {problem}") from None
 

@@ -13,6 +13,7 @@ import msgspec
 from chatsquash import jsonio
 from chatsquash.blocks import FORM, PROMPTS, Block, Call, HostedResult, Native, Other, Result, Text, Turn
 from chatsquash.chat import Private, private
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.writing import named, prompts
 from chatsquash.model import Conversation, Json, Tool
 from chatsquash.translate import pairing
@@ -48,11 +49,11 @@ def differences(before: Conversation, after: Conversation, like: Conversation | 
     tell which became which.
     """
     place = [] if before.branch == after.branch else ["branch"]
-    told, read = before.turns, after.turns
+    told, read = turns_of(before), turns_of(after)
     if len(told) == len(read) and all(map(_are_same, told, read)):
         turns: Iterable[str] = ()
     else:
-        turns = _of_turns(named(told)[0], named(read)[0], like.turns if like else read)
+        turns = _of_turns(named(told)[0], named(read)[0], turns_of(like) if like else read)
     return [*place, *_of_native("native", before.native, after.native), *turns, *_of_tools(before.tools, after.tools)]
 
 

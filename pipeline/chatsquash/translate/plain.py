@@ -8,6 +8,7 @@ from typing import Any
 
 from chatsquash.blocks import FORM, Block, Call, Reasoning, Result, Text, Turn
 from chatsquash.formats.calls import ERROR, UNPARSED
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.model import Conversation
 
 _KINDS = frozenset((
@@ -34,7 +35,7 @@ def lost(conversation: Conversation, form: Any) -> list[str] | None:
     if conversation.native or conversation.branch or not _is_held(form):
         return None
     found, before, calls, known = list[str](), "", list[str](), set[str]()
-    for at, turn in enumerate(conversation.turns):
+    for at, turn in enumerate(turns_of(conversation)):
         if turn.native.keys() - {FORM} or turn.instructions or turn.role not in _BEHIND[before]:
             return None
         before = turn.role

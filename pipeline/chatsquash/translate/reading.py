@@ -14,6 +14,7 @@ from chatsquash.entries.sessions import MixedSessionsError, by_ids
 from chatsquash.errors import UsageError
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.log import Log
 from chatsquash.model import Conversation, Json, Rejected
 from chatsquash.options import Options
@@ -91,7 +92,7 @@ class Reader:
                 self.passed_over["units that cannot be read"] += 1
                 continue
             for conversation in held:
-                if conversation.turns:
+                if turns_of(conversation):
                     group += 1
                     yield self._source(conversation, found.format, None, group)
         if not group:
@@ -116,7 +117,7 @@ class Reader:
             try:
                 value = _value(line)
                 logged = None if conversations.is_document(form) else logs.exchange(value, form)
-                found = [] if logged else [each for each in self._loaded([value], form) if each.turns]
+                found = [] if logged else [each for each in self._loaded([value], form) if turns_of(each)]
             except (UsageError, ValueError, RecursionError) as problem:
                 self._pass(piece, line, problem)
                 continue
@@ -155,7 +156,7 @@ class Reader:
         meta = _lying_beside(form, piece.shown) if piece.data is None and form in documents.names() else None
         found = self._loaded(objects, form, lines, meta)
         requests = objects if form in formats.names() else [None] * len(found)
-        pairs = [pair for pair in zip(found, requests, strict=True) if pair[0].turns]
+        pairs = [pair for pair in zip(found, requests, strict=True) if turns_of(pair[0])]
         if not pairs:
             raise UsageError(f"{form}: there is no conversation in it")
         if len(found) > len(pairs):

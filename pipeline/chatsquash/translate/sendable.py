@@ -29,6 +29,7 @@ from chatsquash.blocks import (
 )
 from chatsquash.errors import UsageError
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.service import Service
 from chatsquash.formats.writing import prompts, without_marks
 from chatsquash.model import Conversation, Json
@@ -58,7 +59,7 @@ class Request(NamedTuple):
 
     def without_fitted(self) -> Conversation:
         """What was held, without the reasoning that was left out and counted for that."""
-        return replace(self.held, told=tuple(_without_foreign(self.held.turns, self.service)))
+        return replace(self.held, turns=tuple(_without_foreign(turns_of(self.held), self.service)))
 
 
 def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignReasoning) -> Request:
@@ -70,11 +71,11 @@ def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignRea
     if service is None:
         raise TurnError("is sent to no service: leave --sendable out")
     fitted: Counter[str] = Counter()
-    held, turns = conversation, list(conversation.turns)
+    held, turns = conversation, list(turns_of(conversation))
     if foreign_reasoning == "text":
-        held = replace(conversation, told=tuple(_aloud(turn, service, apart=False) for turn in turns))
+        held = replace(conversation, turns=tuple(_aloud(turn, service, apart=False) for turn in turns))
         turns = [_aloud(turn, service) for turn in turns]
-        fitted["reasoning said as text"] += _thoughts(conversation.turns) - _thoughts(turns)
+        fitted["reasoning said as text"] += _thoughts(turns_of(conversation)) - _thoughts(turns)
     turns = _saying(_taken(turns, service, fitted), form, service, fitted)
     turns = _run(turns, service.runs, fitted) if service.runs else turns
     turns = _joined(turns) if service.alternates else turns
@@ -83,7 +84,7 @@ def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignRea
     turns = _followed(turns, service, fitted) if service.reasoning_leads else turns
     turns = _prompted(_saying(turns, form, service, fitted), service, fitted)
     named = Fitting(service, turns, conversation.tools, fitted)
-    told = replace(conversation, told=tuple(map(named.turn, turns)), tools=named.tools(conversation.tools))
+    told = replace(conversation, turns=tuple(map(named.turn, turns)), tools=named.tools(conversation.tools))
     body = _body(told, form, service)
     said = next(body[member] for member in ("messages", "contents", "input") if member in body)
     if all(each.get("role") in PROMPTS for each in said):
@@ -147,7 +148,7 @@ def _saying(turns: list[Turn], form: Any, service: Service, fitted: Counter[str]
     def says(turn: Turn) -> bool:
         if any(isinstance(block, Text | Refusal | Call | Result) for block in turn.blocks):
             return True
-        return bool(turn.blocks) and any(_body(Conversation([], [], told=(turn,)), form, service).values())
+        return bool(turn.blocks) and any(_body(Conversation([], [], turns=(turn,)), form, service).values())
 
     found = list(filter(says, turns))
     fitted["empty turns left out"] += len(turns) - len(found)

@@ -14,6 +14,7 @@ from chatsquash import footprint, jsonio, platform
 from chatsquash.chat import strings
 from chatsquash.checks import private
 from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.model import Json
 from chatsquash.options import Options
 from chatsquash.redact.addresses import addresses, may_have_address, may_hold_address
@@ -175,7 +176,7 @@ def _count(source: Source, lost: losses.Losses, done: Done) -> None:
         (done.kept, map(losses.kind, lost.kept_for_chatsquash) if lost.kept_for_chatsquash else ()),
         (done.passed_over, source.left_out),
         (done.options, source.options),
-        (done.unlinked, links.unlinked(source.conversation.turns)),
+        (done.unlinked, links.unlinked(turns_of(source.conversation))),
     ):
         if found:  # as is rare
             counts.update(found)

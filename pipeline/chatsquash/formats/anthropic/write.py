@@ -27,6 +27,7 @@ from chatsquash.blocks import (
 from chatsquash.formats.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPED
 from chatsquash.formats.anthropic.read import CLIENT_TOOLS
 from chatsquash.formats.calls import arguments_object, defined, given, is_custom, parsed, takes_text
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string
 from chatsquash.formats.writing import instructed, joined, native
 from chatsquash.model import Conversation, Json, Tool
@@ -50,7 +51,7 @@ def dump(conversation: Conversation) -> Json:
     not signed, sounds, names of results and whether a result was JSON have no place.
     """
     prompt, said = list[Object](), list[Object]()
-    for group in joined(conversation.turns):
+    for group in joined(turns_of(conversation)):
         texts = None if said else _prompted(group[0])
         if texts is not None:
             prompt += texts

@@ -11,6 +11,7 @@ from chatsquash.formats import anthropic, bodies, openai_chat
 from chatsquash.formats.base import Format, TurnError, of_each
 from chatsquash.formats.calls import native
 from chatsquash.formats.evidence import Evidence, at_line, conversation, moment, numbers
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.openai_chat.write import messages
 from chatsquash.formats.values import Object, kind, string
 from chatsquash.formats.writing import KEY, came_out
@@ -62,7 +63,9 @@ def _loaded(document: Json) -> Conversation:
         loaded = bodies.load(form, {**document, form.TURNS: history})
     except TurnError as problem:
         raise TurnError(f"{_HISTORY}: {problem}") from None
-    turns = loaded.turns if is_older else tuple(map(_told, loaded.turns))
+    turns = turns_of(loaded)
+    if not is_older:
+        turns = tuple(map(_told, turns))
     began, saved = moment(document.get("conversation_start_time")), moment(document.get("timestamp"))
     known = Evidence(time=saved or began, is_sampled=True, model=string(document, "model") or None)
     started: Object = {"started": began.at} if began else {}
@@ -90,7 +93,7 @@ def dump(conversation: Conversation) -> Json:
 
     A result that failed says so before its text, as clippy has it.
     """
-    history = [_unmarked(message) for message in messages(conversation.turns)]
+    history = [_unmarked(message) for message in messages(turns_of(conversation))]
     return {_HISTORY: history, **conversation.native.get(PROVIDER, {})}
 
 

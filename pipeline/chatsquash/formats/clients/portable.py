@@ -10,6 +10,7 @@ from chatsquash.formats.anthropic.blocks import said_in
 from chatsquash.formats.base import LoadedTurn, TurnError, of_each, role_of
 from chatsquash.formats.calls import Said, State, arguments, call, given, native, parsed, result
 from chatsquash.formats.evidence import at_line, numbers
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, compact, kind, objects, string, text_members
 from chatsquash.formats.writing import KEY, are_instructions, came_out, failed, is_failed, mark, named, text_of
 from chatsquash.formats.writing import native as own_of
@@ -143,7 +144,7 @@ def dump(conversation: Conversation) -> Json:
 
     It holds texts, calls and results; a result is an object only where that is known to be its JSON.
     """
-    (turns, called), entries = named(conversation.turns), list[Object]()
+    (turns, called), entries = named(turns_of(conversation)), list[Object]()
     for turn in turns:
         entry = _written(turn, called)
         if entry and "toolResults" in entry and entries and "toolResults" in entries[-1]:

@@ -30,6 +30,7 @@ from chatsquash.formats.calls import Said, State, arguments_object, defined, giv
 from chatsquash.formats.gemini.blocks import CODE, PROVIDER, SIGNATURE, TOOLS, WAS_SYSTEM, output
 from chatsquash.formats.gemini.read import HOSTED, START, matched
 from chatsquash.formats.gemini.response import CITED
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string, without
 from chatsquash.formats.writing import EXTENSIONS, instructed, joined, named, native, text_of
 from chatsquash.model import Conversation, Json, Tool
@@ -47,7 +48,7 @@ def dump(conversation: Conversation) -> Json:
     system's.  A refusal is a text, and the texts of a result are one.  What others signed or encrypted, what they ran
     themselves, and sources have no place.
     """
-    turns, called = named(conversation.turns)
+    turns, called = named(turns_of(conversation))
     turns = tuple(turn for turn in turns if turn.role in _ROLES)
     writer, prompt, contents = _Writer(turns, called), list[Any](), list[Object]()
     body, own = dict[str, Any](), dict[str, Any]()

@@ -12,6 +12,7 @@ from chatsquash.formats import parts
 from chatsquash.formats.base import without_private
 from chatsquash.formats.calls import State, given, is_custom, takes_text
 from chatsquash.formats.ollama.read import PROVIDER, START
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.openai_chat.write import named_tools
 from chatsquash.formats.values import Object, string
 from chatsquash.formats.writing import failed, instructed, mark, named, native, text_of
@@ -27,7 +28,7 @@ def dump(conversation: Conversation) -> Json:
     The texts of a turn are one, refusals included, with the images beside them; there is no place for images that are
     elsewhere, sounds, files and signatures.
     """
-    body: dict[str, Any] = {"messages": list(_Writer(conversation.turns).messages())}
+    body: dict[str, Any] = {"messages": list(_Writer(turns_of(conversation)).messages())}
     if tools := list(map(_tool, named_tools(conversation.tools))):
         body["tools"] = tools
     return body

@@ -31,7 +31,7 @@ from chatsquash.formats.openai_chat.content import PROVIDER, part_of, said
 from chatsquash.formats.openai_chat.members import identifier, is_empty
 from chatsquash.formats.values import Object, at, compact, listed, string
 from chatsquash.formats.writing import KEY, are_instructions, came_out, is_failed
-from chatsquash.model import Json, Message
+from chatsquash.model import Conversation, Json, Message
 
 START = State()
 
@@ -42,7 +42,16 @@ _FORMS = ("thinking", "redacted_thinking", "reasoning.text", "reasoning.encrypte
 _READ = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", KEY, PRIVATE)
 
 
-def turns_of(messages: Iterable[Message]) -> tuple[Turn, ...]:
+def turns_of(conversation: Conversation) -> tuple[Turn, ...]:
+    """Return the turns of a conversation, each an ordered list of blocks.
+
+    Raises:
+        TurnError: Its messages are not messages of OpenAI chat.
+    """
+    return turns_of_messages(conversation.messages) if conversation.turns is None else conversation.turns
+
+
+def turns_of_messages(messages: Iterable[Message]) -> tuple[Turn, ...]:
     """The turns of messages, those of which messages were made as they were; raises ``TurnError``."""
     found, state = list[Turn](), START
     for number, message in enumerate(messages):

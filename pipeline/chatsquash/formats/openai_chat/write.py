@@ -10,7 +10,7 @@ from chatsquash.formats import parts as chat_parts
 from chatsquash.formats import view
 from chatsquash.formats.calls import defined, is_custom
 from chatsquash.formats.openai_chat.content import PROVIDER, SHARED
-from chatsquash.formats.openai_chat.read import tools
+from chatsquash.formats.openai_chat.read import tools, turns_of
 from chatsquash.formats.values import Object, members, string, without
 from chatsquash.formats.writing import failed, file_name, instructed, mark, native
 from chatsquash.model import Conversation, Json, Tool
@@ -23,7 +23,7 @@ _TYPES = {"description": str, "parameters": dict, "strict": bool, "format": dict
 
 def dump(conversation: Conversation) -> Json:
     """A request's messages and tools; text behind calls is the last part of the content."""
-    body: Object = {"messages": list(messages(conversation.turns))}
+    body: Object = {"messages": list(messages(turns_of(conversation)))}
     made = [_tool(tool) for tool in named_tools(conversation.tools)]
     return {**body, "tools": made} if made else body
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from chatsquash.blocks import Block, Call, Media, Other, Reasoning, Refusal, Result, Source, Text, Turn
 from chatsquash.formats import parts, writing
 from chatsquash.formats.calls import parsed
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.openai_responses import definitions, hosted, items, read
 from chatsquash.formats.openai_responses.items import ANNOTATION, ITEM, PART, PROVIDER
 from chatsquash.formats.openai_responses.read import THOUGHT
@@ -30,7 +31,7 @@ def dump(conversation: Conversation) -> Json:
     Reasoning that OpenAI has neither encrypted nor given an id, sounds, films and roles of others have no place; only a
     message that has an id has parts, refusals and sources, any other is a text.
     """
-    turns, body = list(conversation.turns), dict[str, Any]()
+    turns, body = list(turns_of(conversation)), dict[str, Any]()
     told = next((turn for turn in writing.prompts(turns) if _is_instructions(turn)), None)
     if told is not None:
         body["instructions"] = writing.text_of(told.blocks)

@@ -12,7 +12,7 @@ from chatsquash.blocks import FAILED, Result, Turn
 from chatsquash.checks.registry import View as RecordView
 from chatsquash.ending.commands import last_exit
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.openai_chat.read import turns_of_messages
 from chatsquash.model import Conversation, Json, Message
 from chatsquash.outcome import Record
 from chatsquash.run.join.files import View
@@ -65,7 +65,7 @@ class Ends(Struct, frozen=True):
 def _failed(message: Message) -> Message:
     """A result that says that its call failed."""
     try:
-        made = chat.turn(message) or turns_of([message])[0]
+        made = chat.turn(message) or turns_of_messages([message])[0]
     except (TurnError, IndexError):
         return message
     blocks = tuple(replace(each, outcome="failed") if type(each) is Result else each for each in made.blocks)

@@ -11,6 +11,7 @@ from chatsquash.formats.clients.model_messages import files
 from chatsquash.formats.clients.model_messages.files import OPTIONS, with_options
 from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, known, thoughts
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, members, without
 from chatsquash.formats.writing import SPEAKERS, instructed, named, text_of
 from chatsquash.model import Conversation, Json
@@ -20,7 +21,7 @@ _ROLES = {**SPEAKERS, "tool": "tool"}
 
 def dump(conversation: Conversation) -> list[Json]:
     """A message for each turn; what was answered to a request for approval stands before the result."""
-    (turns, called), found = named(conversation.turns), list[Json]()
+    (turns, called), found = named(turns_of(conversation)), list[Json]()
     waiting = list[blocks.Approval]()
     for turn in turns:
         if turn.role == "tool":

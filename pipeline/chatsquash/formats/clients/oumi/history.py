@@ -10,6 +10,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import native
 from chatsquash.formats.clients.oumi.items import PROVIDER
 from chatsquash.formats.evidence import Evidence, conversation, moment
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, compact, kind, members, string, unrepeated
 from chatsquash.formats.writing import KEY, are_instructions
 from chatsquash.model import Branch, Conversation, Json, Repeated
@@ -43,7 +44,7 @@ def load(document: Object) -> list[Conversation]:
     Raises ``TurnError``.
     """
     ordered = sorted(branches(document), key=lambda each: not (each.branch and each.branch.current))
-    ends = [[jsonio.dumps(to_builtins(turn)) for turn in branch.turns] for branch in ordered]
+    ends = [[jsonio.dumps(to_builtins(turn)) for turn in turns_of(branch)] for branch in ordered]
     return [ordered[place] for place in unrepeated(ends)]
 
 

@@ -8,6 +8,7 @@ from chatsquash import jsonio
 from chatsquash.blocks import Reasoning, Turn
 from chatsquash.formats.clients.oumi import history
 from chatsquash.formats.clients.oumi.items import PROVIDER
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, string
 from chatsquash.formats.writing import SPEAKERS, instructed, text_of
 from chatsquash.formats.writing import native as own_of
@@ -24,7 +25,7 @@ def dump(conversations: list[Conversation]) -> Json:
 
     It holds what is said as text; calls and their results have no place in it.
     """
-    histories = [[made for turn in each.turns if (made := _written(turn))] for each in conversations]
+    histories = [[made for turn in turns_of(each) if (made := _written(turn))] for each in conversations]
     known = (each.native[PROVIDER] for each in conversations if PROVIDER in each.native)
     own = {key: value for key, value in next(known, {}).items() if key not in _OF_TRAINING}
     is_alone = len(conversations) == 1 and conversations[0].branch is None and _more(conversations[0])[0] is None

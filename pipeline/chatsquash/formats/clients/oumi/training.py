@@ -12,6 +12,7 @@ from chatsquash.formats.base import LoadedTurn, TurnError, role_of, without_priv
 from chatsquash.formats.calls import ERROR, Said, State, arguments, call, native, result
 from chatsquash.formats.clients.oumi import items
 from chatsquash.formats.clients.oumi.items import PROVIDER
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, compact, kind, members, objects, string, text_members
 from chatsquash.formats.writing import KEY, SPEAKERS, are_instructions, came_out, failed, instructed, is_failed, mark
 from chatsquash.formats.writing import native as own_of
@@ -105,7 +106,7 @@ def _answered(logged: Object, said: tuple[Text | Other | Media, ...], state: Sta
 
 def dump(conversation: Conversation) -> Json:
     """The conversation as one object; raises ``TurnError`` for tools that are nested too deeply to be checked."""
-    messages = [message for turn in conversation.turns for message in _written(turn)]
+    messages = [message for turn in turns_of(conversation) for message in _written(turn)]
     tools, own = _tools(conversation.tools), conversation.native.get(PROVIDER, {})
     named = {"conversation_id": own["conversation_id"]} if string(own, "conversation_id") else {}
     told = {"tools": tools} if tools else {}

@@ -10,6 +10,7 @@ from chatsquash.formats.clients.pydantic_ai import media, wording
 from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER
 from chatsquash.formats.clients.pydantic_ai.parts import said
 from chatsquash.formats.clients.pydantic_ai.read import INSTRUCTIONS
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, objects
 from chatsquash.formats.writing import named, native, text_of
 from chatsquash.model import Conversation, Json
@@ -27,7 +28,7 @@ def dump(conversation: Conversation) -> list[Json]:
     Every request has the instructions, as Pydantic AI writes them.  A developer's prompt is the system's, and a refusal
     is a text; tools, approvals and what an assistant shows by its address have no place.
     """
-    turns, called = named(conversation.turns)
+    turns, called = named(turns_of(conversation))
     prompts = [turn for turn in turns if _is_prompt(turn)]
     told = "\n\n".join(filter(None, (text_of(turn.blocks) for turn in prompts)))
     document = _Document(called, told)

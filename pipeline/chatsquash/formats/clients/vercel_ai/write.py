@@ -12,6 +12,7 @@ from chatsquash.formats.clients.pydantic_ai.servers import packed
 from chatsquash.formats.clients.vercel_ai import media, tools
 from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, known, thoughts, told
 from chatsquash.formats.clients.vercel_ai.read import DATA, STEERING, numbered
+from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, string, without
 from chatsquash.formats.writing import SPEAKERS, instructed, native, text_of
 from chatsquash.model import Conversation, Json
@@ -26,8 +27,8 @@ def dump(conversation: Conversation, ids: Callable[[int], str] = numbered) -> Js
     ``ids`` gives the id of a UI message that has none by its number, which begins at 1.  What a chat has beside its
     messages is written around them.
     """
-    writer, found = _Writer(conversation.turns), list[Json]()
-    for number, turn in enumerate(conversation.turns):
+    writer, found = _Writer(turns_of(conversation)), list[Json]()
+    for number, turn in enumerate(turns_of(conversation)):
         parts, own = writer.parts(number), without(native(turn, PROVIDER), HELD)
         last = found[-1] if found else {}
         if parts and own.get("type") == STEERING and last.get("role") == "assistant":
