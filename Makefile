@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code fuzz fuzz-fixed fuzz-plain fuzz-fast simulate soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code fuzz fuzz-fixed simulate soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -48,16 +48,7 @@ convert: $(VENV)/core ## Convert LOGS (sample_logs) to OUT (out, or out- and the
 	$(BIN)/chatsquash convert $(or $(LOGS),$(SAMPLE)) --output "$$out" $(if $(REPLACE),--replace) \
 	|| { code=$$?; [ $$code = 3 ] || exit $$code; }
 
-# What is compiled is tested where it can be built; the stamp says for which sources that was tried.
-ACCELERATOR := accelerator/pyproject.toml $(wildcard accelerator/src/*)
-UNBUILT := chatsquash-fast cannot be built here, so what is compiled is not tested: see
-$(VENV)/accelerator: $(VENV)/installed $(ACCELERATOR)
-	@rm -rf accelerator/build
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall ./accelerator \
-	  > $@.log 2>&1 || { echo "$(UNBUILT) $@.log"; $(BIN)/python -m pip uninstall --quiet --yes chatsquash-fast; }
-	@touch $@
-
-test: $(VENV)/accelerator ## Run all tests
+test: $(VENV)/installed ## Run all tests
 	@$(CACHED) $(BIN)/python -m pytest -n auto
 
 test-slurm: $(VENV)/installed ## Run the recipe for Slurm on a cluster of one node on loopback, where Slurm and munge are
@@ -129,23 +120,6 @@ fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and 
 	@$(CACHED) $(BIN)/python -m tests.fuzz --count 20000
 	@$(CACHED) HYPOTHESIS_PROFILE=whole $(BIN)/python -m pytest -n auto -m 'long or hypothesis' --ignore tests/formats/test_laws.py
 	@$(CACHED) HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto tests/formats/test_laws.py
-
-fuzz-plain: $(VENV)/installed ## Hold the plain way of reading to the general one on TAKEN (200,000) logs that it takes
-	@$(BIN)/python -m tests.plain --count $(or $(TAKEN),200000) $(PLAIN)
-
-# With the sanitizers of gcc or clang, under which a byte read or written out of place ends the run. Python's own memory
-# is left to the system, so that each piece is watched, and what Python never frees is no leak.
-SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-SANITIZED := $(CURDIR)/$(VENV)/sanitized
-$(VENV)/sanitized: $(VENV)/installed $(ACCELERATOR)
-	@rm -rf $@ accelerator/build
-	@CFLAGS="$(SANITIZE)" LDFLAGS="$(SANITIZE)" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --no-cache-dir --no-deps --target $@ ./accelerator > $(VENV)/sanitized.log 2>&1 \
-	  || { rm -rf $@; echo "$(UNBUILT) $(VENV)/sanitized.log"; }
-
-fuzz-fast: $(VENV)/sanitized ## Hold what is compiled, built with sanitizers, to the other ways on HELD (30,000) logs
-	@[ ! -d $(SANITIZED) ] || LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  PYTHONMALLOC=malloc PYTHONPATH="$(SANITIZED)" $(CACHED) $(BIN)/python -m tests.plain --fast --count $(or $(HELD),30000)
 
 simulate: $(VENV)/installed ## 2,000 simulated sessions, and as many hard ones, held to what is true of them; SIMULATE for options
 	@$(BIN)/python -m tests.simulator --count 2000 $(SIMULATE)

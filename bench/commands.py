@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,23 +17,14 @@ CHATSQUASH = str(Path(sys.executable).with_name("chatsquash"))
 _LEAST = 2  # rounds
 FINISHED = {0, 3}  # 3: some lines could not be read, as is meant
 
-BASE, PURE, OTHER = " base", " pure", " beside"
-"""What stands behind the name of a variant that another version ran: an older one, this without what is compiled, a
-command that was named."""
+BASE, OTHER = " base", " beside"
+"""Suffixes of variants that another version ran: an older revision, or a command that was named."""
 
 Command = list[str]
 Commands = list[Command]
 """Commands that run side by side."""
 Run = dict[str, Any]
 """What ``measure.py`` prints."""
-
-
-def compiled() -> str | None:
-    """The version of the compiled way that is installed."""
-    try:
-        return version("chatsquash-fast")
-    except PackageNotFoundError:
-        return None
 
 
 class Bench(NamedTuple):
@@ -80,18 +70,11 @@ class Bench(NamedTuple):
             all_[name] = commands
             if commands[0][0] != CHATSQUASH:
                 continue
-            if name in compared and compiled():
-                all_[name + PURE] = [without_compiled(command) for command in commands]
             if name in compared and self.base:
                 all_[name + BASE] = [_run_by(self.base, command) for command in commands]
             if self.other:
                 all_[name + OTHER] = [_run_by(self.other, command) for command in commands]
         return all_
-
-
-def without_compiled(command: Command) -> Command:
-    """The same without what is compiled."""
-    return [str(shutil.which("env")), "CHATSQUASH_PURE=1", *command]
 
 
 def _run_by(program: str, command: Command) -> Command:

@@ -18,8 +18,8 @@ from typing import Any
 import click
 
 from bench import known, page
-from bench.commands import HERE, Bench, Fresh, compiled, in_turns
-from bench.converters import ALBICILLA, CONVERTERS, LOGS, PURE, WHOLE, Converter, installed
+from bench.commands import HERE, Bench, Fresh, in_turns
+from bench.converters import ALBICILLA, CONVERTERS, LOGS, WHOLE, Converter, installed
 from bench.generate import PROFILES, generate
 from bench.goals import MB
 from bench.table import markdown
@@ -130,8 +130,6 @@ def _speed(bench: Bench, kind: str, programs: dict[str, Path]) -> list[Row]:
     paths = list(home.rglob("*.jsonl"))
     size = sum(path.stat().st_size for path in paths)
     readers = [each for each in CONVERTERS if kind in each.reads and each.name in programs]
-    if compiled():
-        readers.insert(1, PURE)
     rows, commands = [], {}
     for each in readers:
         print(f"{kind}: {each.name} ...", flush=True)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from bench.commands import CHATSQUASH, Command, without_compiled
+from bench.commands import CHATSQUASH, Command
 
 LOGS = {"plain": "logs", "claude_code": ".claude/projects", "codex": ".codex/sessions"}
 """Where logs of a kind lie, below the home folder."""
@@ -40,10 +40,6 @@ class Converter(NamedTuple):
 
 def _chatsquash(_programs: Path, kind: str, home: Path, out: Path) -> Command:
     return [CHATSQUASH, "convert", str(home / LOGS[kind]), "--output", str(out / "out")]
-
-
-def _chatsquash_pure(programs: Path, kind: str, home: Path, out: Path) -> Command:
-    return without_compiled(_chatsquash(programs, kind, home, out))
 
 
 def _chatsquash_all(programs: Path, kind: str, home: Path, out: Path) -> Command:
@@ -94,7 +90,6 @@ CONVERTERS = (
     ),
     Converter("albicilla", "albicilla", (), ("plain",), _albicilla, _of_lines),
 )
-PURE = CONVERTERS[0]._replace(name="chatsquash, pure", command=_chatsquash_pure)
 WHOLE = CONVERTERS[0]._replace(name="chatsquash, all", command=_chatsquash_all)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench import options, scaling, svg, table
 from bench.agents import FILES
 from bench.bodies import BODIES
-from bench.commands import BASE, compiled
+from bench.commands import BASE
 from bench.generate import PROFILES
 from bench.goals import Results, middle
 
@@ -22,10 +22,9 @@ times whole processes in turns. Times are the median of {rounds} rounds (fewer w
 maximum. CPU is the seconds, of user and system, that all processes of a run take; ratios of it are the median over the
 rounds. In all runs chatsquash does what it does by default.
 
-{base} is that revision of the code, with the same packages. *pure* is chatsquash without its compiled part
-(`CHATSQUASH_PURE=1`). *naive* is `bench/naive.py`, one process that parses every line with orjson, and checks, cleans
-and anonymises nothing (`bench/naive_files.py` for files of agents). *wc* is `wc -l` over the same files: what reading
-costs. All logs are in the page cache. 1 MB is a million bytes.
+{base} is that revision of the code, with the same packages. *naive* is `bench/naive.py`, one process that parses every
+line with orjson, and checks, cleans and anonymises nothing (`bench/naive_files.py` for files of agents). *wc* is
+`wc -l` over the same files: what reading costs. All logs are in the page cache. 1 MB is a million bytes.
 """
 _LOGS = {
     "standard": "sessions of some 27 requests",
@@ -144,14 +143,12 @@ def machine() -> dict[str, str]:
         print(f"this machine is busy (load {load:.1f}); the numbers will be rough")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     names = ("chatsquash", "orjson", "msgspec", "click")
-    fast = compiled()
     return {
         "CPU": f"{_cpu()}, {os.cpu_count()} cores",
         "memory": f"{memory / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.machine()}",
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
         "packages": ", ".join(f"{name} {version(name)}" for name in names),
-        "compiled": f"chatsquash-fast {fast}" if fast else "chatsquash-fast is not installed",
         "load at the start": f"{load:.1f}",
     }
 

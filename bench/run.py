@@ -18,7 +18,7 @@ from bench import options, page, peers, scaling, table
 from bench.agents import FILES, NEWER
 from bench.base import NoBaseError, build
 from bench.bodies import BODIES
-from bench.commands import CHATSQUASH, HERE, Bench, Commands, Run, compiled, in_turns, measured
+from bench.commands import CHATSQUASH, HERE, Bench, Commands, Run, in_turns, measured
 from bench.generate import PROFILES, generate, profile
 from bench.records import are_right
 
@@ -94,7 +94,7 @@ def _base(revision: str, folder: Path) -> tuple[str | None, str | None]:
 
 
 def _facts() -> dict[str, Any]:
-    return {"machine": page.machine(), "load": os.getloadavg()[0], "compiled": compiled(), "share": _share()}
+    return {"machine": page.machine(), "load": os.getloadavg()[0], "share": _share()}
 
 
 def _measured(bench: Bench, share: float, parts: list[str]) -> dict[str, Any]:

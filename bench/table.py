@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from bench import options
-from bench.commands import BASE, OTHER, PURE
+from bench.commands import BASE, OTHER
 from bench.goals import MB, ROWS, NotMeasuredError, Results, gain, middle, peak, seconds, verdict
 
 
@@ -30,16 +30,13 @@ def summary(results: Results) -> str:
 def ratios(results: Results) -> str:
     """CPU seconds of one worker beside those of the older version and of the naive script; empty without the former."""
     base = results["base"]
-    lines = [["logs", f"{base}, CPU", "now, CPU", f"vs {base}", "pure, CPU", f"pure vs {base}", "naive vs now"]]
+    lines = [["logs", f"{base}, CPU", "now, CPU", f"vs {base}", "naive vs now"]]
     for name, times in results["times"].items():
         if "one" in times and "one" + BASE in times:
             now = middle(times["one"], "cpu")
             naive = f"{middle(times['naive'], 'cpu') / now:.2f}x" if "naive" in times else ""
-            pure = ["", ""]
-            if "one" + PURE in times:
-                pure = [f"{middle(times['one' + PURE], 'cpu'):.3f}", f"{gain(results, name, 'one' + PURE):.2f}x"]
             shown = [f"{middle(times['one' + BASE], 'cpu'):.3f}", f"{now:.3f}", f"{gain(results, name, 'one'):.2f}x"]
-            lines.append([name, *shown, *pure, naive])
+            lines.append([name, *shown, naive])
     return markdown(lines) if len(lines) > 1 else ""
 
 
@@ -60,7 +57,7 @@ def details(results: Results) -> str:
 
 def _label(variant: str, base: str) -> tuple[str, str]:
     """The variant that a version runs, and both as they are shown."""
-    for suffix, shown in ((BASE, base), (PURE, "pure"), (OTHER, "beside")):
+    for suffix, shown in ((BASE, base), (OTHER, "beside")):
         if variant.endswith(suffix):
             same = variant.removesuffix(suffix)
             return same, f"{_RUNS[same]}, {shown}"

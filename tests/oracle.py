@@ -92,7 +92,8 @@ def read_line(line: bytes, number: int) -> Row:
         return Row("bad-entry", number)
 
     session_id = read_session_id(value.get("session_id"))
-    reply = read_reply(value.get("response"))
+    # Reading: a response whose logger notes a status of HTTP that is an error answers nothing.
+    reply = None if is_failure(value.get("status")) else read_reply(value.get("response"))
     return Row("entry", number, read_time(as_logged.get("timestamp")), session_id, messages, tools, reply)
 
 
@@ -138,6 +139,12 @@ def read_session_id(value: Any) -> str | None:
         with all_digits():
             return str(value)
     return None
+
+
+def is_failure(status: Any) -> bool:
+    if isinstance(status, str) and status.lower() in ("failure", "failed", "error"):
+        return True
+    return re.match(r"[013-9]\d\d(?!\d)", str(status)) is not None
 
 
 def read_reply(response: Any) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import chatsquash
-from chatsquash import checks, compiled, formats
+from chatsquash import checks, formats
 from chatsquash.formats import agents, clients
 from chatsquash.records import presets
 from chatsquash.registry import items
@@ -53,7 +53,7 @@ def test_the_parts_of_a_package_are_the_public_ones_that_lie_in_its_folder(packa
 
 def test_the_module_and_the_script_are_the_same():
     version = f"chatsquash, version {chatsquash.__version__}\n"
-    assert python("-m", "chatsquash", "--version") == version + (f"{compiled.told()}\n" if compiled.told() else "")
+    assert python("-m", "chatsquash", "--version") == version
 
 
 def test_who_watches_a_run_sees_its_end():

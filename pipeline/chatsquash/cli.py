@@ -99,11 +99,9 @@ def _whoever_listens() -> Iterator[None]:
 
 
 def _version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
-    """Show which version this is, and what is compiled."""
+    """Show which version this is."""
     if is_asked and not context.resilient_parsing:
-        from chatsquash import compiled  # which no other command asks here
-
-        click.echo("\n".join(filter(None, [f"chatsquash, version {__version__}", compiled.told()])))
+        click.echo(f"chatsquash, version {__version__}")
         context.exit()
 
 

@@ -16,9 +16,6 @@ import orjson
 from chatsquash import footprint
 
 T = TypeVar("T")
-FLAT = 6
-"""Levels of lists and objects that nearly all messages have at most."""
-_LEAF = str | int | bool | None
 
 
 class NotFiniteError(ValueError):
@@ -73,17 +70,6 @@ def finite(spelled: str) -> float:
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     """A decoder that makes what ``loads`` makes, and raises where that would ask Python's ``json``."""
     return msgspec.json.Decoder(kind, float_hook=finite)
-
-
-def flat(levels: int) -> Any:
-    """The type of values with at most so many levels of lists and objects, so that a decoder tells that they have.
-
-    No fractions are of it, since a decoder of types loses digits of them.
-    """
-    kind: Any = _LEAF
-    for _ in range(levels):
-        kind = _LEAF | list[kind] | dict[str, kind]
-    return kind
 
 
 _fast = decoder(Any)

@@ -64,16 +64,6 @@ def _said(text: str) -> Moment | None:
     return found if FIRST <= found.at < _LAST else None  # in UTC it may lie outside of the calendar
 
 
-def at_once(texts: list[str]) -> list[int] | None:
-    """Many ISO 8601 times with an offset, as ``read`` gives them; ``None`` where any is something else."""
-    try:
-        found = [_nanoseconds(datetime.fromisoformat(text) - _EPOCH) for text in texts]
-    except (ValueError, TypeError, OverflowError):  # no time, or one without an offset
-        return None
-    is_told = FIRST <= min(found) <= max(found) < _LAST and not _FINER.search(" ".join(texts))
-    return found if is_told else None
-
-
 def day(at: int) -> str:
     """The UTC date of nanoseconds since the epoch, as ``YYYY-MM-DD``."""
     return _date(at // (86_400 * 10**9))

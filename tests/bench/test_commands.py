@@ -8,30 +8,23 @@ import sys
 import pytest
 
 from bench import commands, peers
-from bench.commands import BASE, CHATSQUASH, HERE, OTHER, PURE, Bench
+from bench.commands import BASE, CHATSQUASH, HERE, OTHER, Bench
 
 
-def variants(bench, monkeypatch, compiled=None):
-    monkeypatch.setattr(commands, "compiled", lambda: compiled)
+def variants(bench):
     ours, theirs = [[CHATSQUASH, "convert", "logs"]], [["/usr/bin/wc", "-l"]]
     return bench.with_versions({"one": ours, "two": ours, "wc": theirs}, ["one"])
 
 
-def test_only_what_is_compared_is_run_by_the_older_version(tmp_path, monkeypatch):
-    found = variants(Bench(tmp_path, [], 1, quick=True, base="/old/chatsquash"), monkeypatch)
+def test_only_what_is_compared_is_run_by_the_older_version(tmp_path):
+    found = variants(Bench(tmp_path, [], 1, quick=True, base="/old/chatsquash"))
     assert list(found) == ["one", "one" + BASE, "two", "wc"]
     assert found["one" + BASE] == [["/old/chatsquash", "convert", "logs"]]
 
 
-def test_a_command_beside_runs_all_of_ours_and_nothing_else(tmp_path, monkeypatch):
-    found = variants(Bench(tmp_path, [], 1, quick=True, other="/other/chatsquash"), monkeypatch)
+def test_a_command_beside_runs_all_of_ours_and_nothing_else(tmp_path):
+    found = variants(Bench(tmp_path, [], 1, quick=True, other="/other/chatsquash"))
     assert list(found) == ["one", "one" + OTHER, "two", "two" + OTHER, "wc"]
-
-
-def test_what_is_compiled_is_turned_off_in_a_run_of_its_own(tmp_path, monkeypatch):
-    found = variants(Bench(tmp_path, [], 1, quick=True), monkeypatch, compiled="1.0")
-    assert list(found) == ["one", "one" + PURE, "two", "wc"]
-    assert found["one" + PURE][0][1:] == ["CHATSQUASH_PURE=1", CHATSQUASH, "convert", "logs"]
 
 
 def test_no_option_of_the_user_changes_a_run(tmp_path, monkeypatch):

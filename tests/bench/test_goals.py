@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bench import goals, options, page, table
-from bench.commands import BASE, PURE
+from bench.commands import BASE
 from bench.generate import PROFILES
 from bench.goals import COST, GROWTH, MEMORY, TIMES, Row, verdict
 from bench.scaling import Length
@@ -17,7 +17,7 @@ def run(cpu=1.0, seconds=1.0, peak=30_000_000, others=0.0):
 
 def results(times, **others):
     sizes = {name: {"bytes": 10_000_000, "sessions": 5} for name in times}
-    facts = {"base": "abc", "no_base": None, "compiled": None, "load": 0.0, "rounds": 2, "share": 1, "machine": {}}
+    facts = {"base": "abc", "no_base": None, "load": 0.0, "rounds": 2, "share": 1, "machine": {}}
     return {**facts, "times": times, "sizes": sizes, **others}
 
 
@@ -58,21 +58,9 @@ def test_no_more_than_is_promised_leaves_no_room(unit, value, told):
 
 def test_a_gain_is_the_median_over_the_rounds_and_not_of_the_medians():
     times = {"one": [run(1), run(10), run(2)], "one" + BASE: [run(3), run(20), run(2)]}
-    assert goals.gain(results({"standard": times}), "standard", "one") == 2
-
-
-def test_without_what_is_compiled_the_pure_way_is_what_is_there():
-    found = results({"standard": {"one": [run(2)], "one" + BASE: [run(4)]}})
-    assert row("one worker, standard, CPU vs {base}, pure").value(found) == 2
-    with pytest.raises(goals.NotMeasuredError, match="chatsquash-fast is not installed"):
-        row("one worker, standard, CPU vs {base}, compiled").value(found)
-
-
-def test_with_what_is_compiled_both_ways_are_told_apart():
-    times = {"one": [run(1)], "one" + PURE: [run(2)], "one" + BASE: [run(4)]}
-    found = results({"standard": times}, compiled="1.0")
-    assert row("one worker, standard, CPU vs {base}, pure").value(found) == 2
-    assert row("one worker, standard, CPU vs {base}, compiled").value(found) == 4
+    found = results({"standard": times})
+    assert goals.gain(found, "standard", "one") == 2
+    assert row("one worker, standard, CPU vs {base}").value(found) == 2
 
 
 @pytest.mark.parametrize(
@@ -94,7 +82,7 @@ def test_the_table_says_what_was_missed_and_what_was_not_measured():
     times = {"one": [run()], "two": [run(others=1.0)], "naive": [run()], "wc": [run()]}
     found = results({"standard": times}, no_base="abc: no such revision")
     assert shown(found, "one worker, standard, CPU vs naive")[2:] == ["1.00x", "**missed**"]
-    assert shown(found, "one worker, standard, CPU vs abc, pure")[2:] == ["", "not measured: abc: no such revision"]
+    assert shown(found, "one worker, standard, CPU vs abc")[2:] == ["", "not measured: abc: no such revision"]
     assert shown(found, "peak memory of any process, standard")[2:] == ["30 MB", "aim"]
 
 

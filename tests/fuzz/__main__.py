@@ -17,6 +17,7 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from tests import strategies
+from tests.fuzz.growing import calm, growing
 from tests.fuzz.hold import hold
 from tests.fuzz.mutate import damaged, mutated
 
@@ -65,7 +66,8 @@ def added(lots) -> tuple[int, int]:
 
 def lot(seeds: range) -> tuple[int, int]:
     """How many logs were tried, and how many of them failed."""
-    return len(seeds), sum(not holds(damaged(seed), f"seed {seed}") for seed in seeds)
+    logs = [(make(seed), f"{make.__name__} seed {seed}") for seed in seeds for make in (damaged, growing, calm)]
+    return len(logs), sum(not holds(data, what) for data, what in logs)
 
 
 def structures(seed: int, count: int) -> tuple[int, int]:

@@ -64,7 +64,7 @@ def test_the_sdist_holds_all_that_the_tests_read(dist):
         names = {name.removeprefix(f"{NAME}/") for name in archive.getnames()}
     beside = {"CITATION.cff", "SECURITY.md", "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile"}
     assert {*beside, "pyproject.toml", "PKG-INFO"} <= names
-    for folder in ("pipeline", "tests", "bench", "accelerator", "docs", "sample_logs", ".github"):
+    for folder in ("pipeline", "tests", "bench", "docs", "sample_logs", ".github"):
         assert tracked(folder) <= names, folder
     assert [name for name in names if re.search(r"(^|/)(\.venv|\.git|__pycache__|dist|out)(/|$)", name)] == []
 

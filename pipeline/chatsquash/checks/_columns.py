@@ -50,8 +50,6 @@ class Columns(Struct, frozen=True, gc=False):
 
     The very last message has none.
     """
-    may_write_calls: bool = True
-    """Whether a text of the assistant may have calls as markup."""
 
 
 def columns(messages: list[Message]) -> Columns:

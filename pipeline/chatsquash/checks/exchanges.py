@@ -80,8 +80,6 @@ def call_counts(view: View) -> dict[int, int]:
     """How many calls the messages make that make some, also in the legacy form or as markup, by their indices."""
     calls = view.columns.calls
     counts = dict(calls.counts) if calls else {}
-    if not view.columns.may_write_calls:
-        return counts
     for at, role in enumerate(view.columns.roles):
         if role == "assistant" and at not in counts and (count := chat.call_count(view.messages[at])):
             counts[at] = count

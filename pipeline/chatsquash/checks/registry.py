@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsquash import chat
-from chatsquash.checks._columns import Columns, columns
+from chatsquash.checks._columns import columns
 from chatsquash.memo import Last
 from chatsquash.model import Conversation, Found, Message, Severity, Tool
 
@@ -71,31 +71,25 @@ class Redefined(Protocol):
 class View:
     """A conversation and what several checks want to know of it, worked out once."""
 
-    __slots__ = ("_known", "_read", "columns", "logged", "message", "redefined", "tools")
+    __slots__ = ("_known", "columns", "logged", "messages", "redefined", "tools")
 
     def __init__(
         self,
         conversation: Conversation,
         logged: list[Message] | None = None,
         redefined: Redefined | None = None,
-        told: tuple[Columns, Callable[[], list[Message]], Callable[[int], Message]] | None = None,
     ) -> None:
-        """``told``: the columns of the messages, and what reads all or one, where they are read only if asked for."""
         self.tools = conversation.tools
         """The record's tool definitions."""
-        messages = conversation.messages
-        self.columns, self._read, self.message = told or (columns(messages), lambda: messages, messages.__getitem__)
-        """The record's messages by columns, what gives the messages themselves, and what gives one."""
+        self.messages = conversation.messages
+        """The record's messages."""
+        self.columns = columns(self.messages)
+        """The record's messages by columns."""
         self.logged = logged
         """Its messages before calls were inlined, where they are at hand."""
         self.redefined = redefined
         """Its tools that were defined more than once, where that is known."""
         self._known: dict[Callable[[View], Any], Any] = {}
-
-    @property
-    def messages(self) -> list[Message]:
-        """The record's messages."""
-        return self._read()
 
     def once(self, work: Callable[[View], T]) -> T:
         """What ``work`` makes of this view, worked out at the first call only."""

@@ -58,7 +58,7 @@ def last_word(view: View) -> tuple[LastUser, str | None]:
     for at in range(len(roles) - 1, first, -1):
         if roles[at] != "user":
             continue
-        text = _said(chat.text(view.message(at)) or "")
+        text = _said(chat.text(view.messages[at]) or "")
         if text:
             kind, phrase = judged(text)
             return kind, f"message {at}" + (f", {phrase!r}" if phrase else "")

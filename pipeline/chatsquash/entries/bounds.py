@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from chatsquash import footprint, jsonio, platform
+from chatsquash import footprint, platform
 from chatsquash.entries.exchange import LineError
 from chatsquash.model import Added, Reply, Tool
 from chatsquash.options import Options
@@ -73,8 +73,7 @@ class Bounds(NamedTuple):
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
         message = reply.message
         new: list[Any] = [message] if message is not None and {*map(type, message.values())} != _TEXTS else []
-        if not request.is_flat or self.nesting < jsonio.FLAT:
-            new += (message for run in request.edits if type(run) is Added for message in run.messages)
+        new += (message for run in request.edits if type(run) is Added for message in run.messages)
         if new and not _are_within(new, self.nesting):
             raise self.too_deep()
 

@@ -21,7 +21,6 @@ from chatsquash import jsonio
 from chatsquash.entries.exchange import Exchange, LineError, parse, split
 from chatsquash.entries.known import MARKER, TOOLS, Cut, Known, shortened
 from chatsquash.entries.lines import Line
-from chatsquash.entries.members import REFUSED
 from chatsquash.entries.patches import Patch
 from chatsquash.entries.repeats import Array, Change, Run, find
 from chatsquash.entries.tools import Spelled
@@ -31,7 +30,6 @@ from chatsquash.model import Added, Edits, Kept, Message
 
 _FIRST = MARKER + b'0"'
 """What stands in the place of the first run."""
-_flat = jsonio.decoder(jsonio.flat(jsonio.FLAT + 1))  # a list of messages
 _TEXT = {str}
 _PATIENCE = 3
 """Lines in a row that share nothing, after which lines are not compared for a while."""
@@ -71,8 +69,6 @@ class Request(Struct, frozen=True, gc=False):
     changes: list[Change] = []
     bounds: list[tuple[int, int]] | None = None
     """Of the changed array, as in ``Array.change``."""
-    is_flat: bool = False
-    """Whether no message that is new has more levels than ``jsonio.FLAT``."""
 
 
 class History(Struct):
@@ -91,8 +87,6 @@ class History(Struct):
     """Lines in a row that shared nothing."""
     uncompared: int = 0
     """Lines that are not to be compared."""
-    flat: bool = True
-    """Whether the last messages that were parsed have no more levels than ``jsonio.FLAT``."""
 
     @property
     def key(self) -> bytes:
@@ -154,7 +148,7 @@ class History(Struct):
         end = len(self.array.data)
         changes: list[Change] = [(end, end, growth)]
         messages = [*self.messages, *added]
-        return exchange, Request(messages, edits, place - line.start, None, changes, is_flat=self.flat)
+        return exchange, Request(messages, edits, place - line.start, None, changes)
 
     def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Exchange, Request] | None:
         """By the runs of messages that it shares with the line before."""
@@ -172,16 +166,14 @@ class History(Struct):
         if not self.uncompared:
             return None
         data = line.buffer[line.start : line.stop]
-        flat = parse(data, self.form, flat=True) if self.flat else None
-        parsed = flat or parse(data, self.form, flat=False)
+        parsed = parse(data, self.form)
         if parsed is None:
             return None
-        self.flat = flat is not None
         self.uncompared -= 1
         self.effort.whole += 1
         messages, exchange = parsed
         self._judge(messages, 0)
-        return exchange, Request(messages, _all(messages), 0, Array(), is_flat=self.flat)
+        return exchange, Request(messages, _all(messages), 0, Array())
 
     def _alone(self, line: Line) -> tuple[Exchange, Request]:
         """By itself."""
@@ -192,7 +184,7 @@ class History(Struct):
         self._judge(messages, 0)
         array = Array(bytearray(raw[:-1].rstrip()), len(messages))
         place = find(line.buffer, self.key, array.data, line.start, line.stop)
-        return exchange, Request(messages, _all(messages), max(0, place - line.start), array, is_flat=self.flat)
+        return exchange, Request(messages, _all(messages), max(0, place - line.start), array)
 
     # Where a line repeats the one before
 
@@ -237,7 +229,7 @@ class History(Struct):
         patch.close(tail[:-1].rstrip())
         self.effort.patched += 1
         edits, place = tuple(patch.edits), place - line.start
-        return Request(patch.messages, edits, place, None, patch.changes, patch.bounds, self.flat)
+        return Request(patch.messages, edits, place, None, patch.changes, patch.bounds)
 
     def _judge(self, messages: list[Any], first: int) -> None:
         """Chat messages go into the record as they are; turns of other formats are judged where they are loaded."""
@@ -256,25 +248,14 @@ class History(Struct):
 
     def learn_tools(self, raw: Spelled) -> Any:
         """The tools in raw JSON, or in the place of the marker for those of the line before."""
-        return self.known.tools.value if raw == TOOLS else self.known.tools.learn(raw, self._load)
+        return self.known.tools.value if raw == TOOLS else self.known.tools.learn(raw, self._parse)
 
     def _split(self, data: bytes | bytearray) -> Exchange:
         self.effort.skipped += len(data)
         return split(data, self.form)
 
     def _parse(self, raw: bytes) -> Any:
-        """The elements of an array of turns."""
-        if self.flat:
-            try:
-                value = _flat.decode(raw)
-            except REFUSED:
-                self.flat = False
-            else:
-                self.effort.parsed += len(raw)
-                return value
-        return self._load(raw)
-
-    def _load(self, raw: bytes) -> Any:
+        """Parse raw turns or tools."""
         self.effort.parsed += len(raw)
         return jsonio.loads(raw)
 

@@ -107,23 +107,19 @@ def _field(at: int) -> str:
 
 
 @cache
-def _decoder(name: str | None, folders: tuple[str, ...], *, flat: bool = False) -> msgspec.json.Decoder[Any]:
-    """What splits lines; of a format, if one is named, it parses the turns and leaves all else that is read raw.
-
-    ``flat``: it refuses turns with more levels than ``jsonio.FLAT``, and with fractions.
-    """
+def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
+    """What splits lines; of a format, if one is named, it parses the turns and leaves all else that is read raw."""
     names = {_field(at): claimed for at, claimed in enumerate(claims(folders))}
     others = [(other, Raw, Raw()) for other in names]
-    fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(named(name), flat=flat)), *others]
+    fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(named(name))), *others]
     line = msgspec.defstruct("Line", fields, bases=(_Beside,), gc=False, kw_only=True, rename=names)
     return jsonio.decoder(line)
 
 
-def _request(form: Format, *, flat: bool) -> type[Struct]:
-    turn: Any = dict[str, jsonio.flat(jsonio.FLAT - 1)] if flat else Any  # type: ignore[misc]
+def _request(form: Format) -> type[Struct]:
     others = dict.fromkeys((*form.SYSTEM, *form.REFERS, replies.ASKED, *LIMITS))
     tools = ((name, list[Raw] | None, None) for name in form.TOOLS)
-    fields: list[Any] = [(form.TURNS, list[turn]), *tools, *((other, Raw, Raw()) for other in others)]
+    fields: list[Any] = [(form.TURNS, list[Any]), *tools, *((other, Raw, Raw()) for other in others)]
     return msgspec.defstruct("Request", fields, gc=False)
 
 
@@ -145,13 +141,10 @@ def split(line: bytes | bytearray, form: Format) -> Exchange:
     raise LineError("bad-entry", f"request.{form.TURNS} {what}")
 
 
-def parse(line: bytes | bytearray, form: Format, *, flat: bool) -> tuple[list[Message], Exchange] | None:
-    """The turns of a line as objects, parsed in one go with the rest; ``None`` where ``split`` has to decide.
-
-    ``flat``: that is so, too, where they have more levels than ``jsonio.FLAT``, and fractions.
-    """
+def parse(line: bytes | bytearray, form: Format) -> tuple[list[Message], Exchange] | None:
+    """The turns of a line as objects, parsed in one go with the rest; ``None`` where ``split`` has to decide."""
     try:
-        found = _decoder(form.NAME, tuple(envelopes.__path__), flat=flat).decode(line)
+        found = _decoder(form.NAME, tuple(envelopes.__path__)).decode(line)
     except REFUSED:
         return None
     request = asdict(found.request)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import FileIO
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
@@ -17,7 +16,6 @@ from chatsquash.entries.members import REFUSED
 from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
 from chatsquash.formats.openai_chat.members import RESPONSE
 from chatsquash.model import Json, Seen
-from chatsquash.sources.places import read_at
 
 _ANSWERED = 4
 """The rank up to which evidence stands in the response."""
@@ -73,19 +71,6 @@ def is_plain(exchange: Exchange) -> bool:
     except REFUSED:
         return False
     return bool(answer.choices) and not exchange.is_claimed
-
-
-def is_other(file: FileIO) -> bool:
-    """Whether a log does hardly grow as plain chat, as its first bytes tell.
-
-    They hold a line, and no response of chat, or a second line whose messages begin otherwise.
-    """
-    begun = read_at(file, _GLANCE, 0)
-    first, feed, second = begun.partition(b"\n")
-    if feed and not any(name in begun for name in _CHOICES):
-        return True
-    openings = [line[at : at + _OPENING] for line in (first, second) if (at := line.find(b'"messages"')) >= 0]
-    return len(openings) == 2 and openings[0] != openings[1] and len(openings[1]) == _OPENING
 
 
 def may_be_chat(line: Line) -> bool:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
-
-from chatsquash import jsonio
 from chatsquash.formats.values import count
 from chatsquash.model import Json, Tokens
 
@@ -24,7 +20,6 @@ _THOUGHTS = "thoughtsTokenCount"
 MEMBERS = (*_USAGE, *_PROMPT, *_COMPLETION)
 """The members of a response, or of what it stands in, that count its tokens."""
 _HOLDS = frozenset((*MEMBERS, *WITHIN))
-_usages = jsonio.decoder(list[dict[str, Any] | None])
 
 
 def of_bodies(bodies: Sequence[Json]) -> Tokens:
@@ -41,23 +36,6 @@ def of_bodies(bodies: Sequence[Json]) -> Tokens:
 def of_usage(usage: Json) -> Tokens:
     """Those that the member ``usage`` of a response counts."""
     return _told(_counts(usage)) if usage else Tokens()
-
-
-def of_raw(usages: Iterable[bytes]) -> Tokens:
-    """The sum of those that raw members ``usage`` count."""
-    pieces = list(usages)
-    try:
-        return total(map(of_usage, _usages.decode(b"[%b]" % b",".join(pieces))))
-    except (msgspec.MsgspecError, ValueError, RecursionError):  # one is no object, or has what few have
-        return total(map(_of_one, pieces))
-
-
-def _of_one(usage: bytes) -> Tokens:
-    """Those of one member; a number that is not finite matters in what is kept of a response only."""
-    try:
-        return of_usage(json.loads(usage))
-    except (ValueError, RecursionError):
-        return Tokens()
 
 
 def total(counts: Iterable[Tokens]) -> Tokens:

@@ -129,18 +129,6 @@ class Anonymizer:
             written[number] = b",".join(parts)
         return replaced, written
 
-    def written(self, json: bytes, places: Iterable[tuple[int, int]]) -> list[bytes]:
-        """JSON of messages without addresses, some at a time; ``places`` are those of messages that may have one."""
-        pieces: list[bytes] = []
-        done = 0
-        for start, stop in places:
-            part = json[start:stop]
-            if may_hold_address(part):
-                pieces += [json[done : start - 1]] if done < start else []
-                pieces.append(orjson.dumps(self.value(orjson.loads(part))))
-                done = stop + 1
-        return [*pieces, json[done:]] if done < len(json) else pieces
-
     def _make_pseudonym(self, local: str, domain: str) -> tuple[str, str]:
         address, host = _sign(self._key, f"{local}@{domain}"), _sign(self._key, _DOMAIN_PURPOSE + domain)
         return _base36(address, _NAME_LENGTH), _base36(host, _LABEL_LENGTH)

@@ -9,7 +9,6 @@ from typing import Any, BinaryIO
 import orjson
 
 import chatsquash
-from chatsquash import compiled
 from chatsquash.log import Log
 from chatsquash.outcome import Record
 from chatsquash.report.summary import Summary
@@ -50,7 +49,7 @@ class Manifest:
         manifest = {
             "schema_version": SCHEMA_VERSION,
             "chatsquash_version": chatsquash.__version__,
-            "compiled": compiled.told() if compiled.module() else None,
+            "compiled": None,
             "options": self._described,
             "counts": summary.counts(),
             "records_made": self.records_made.as_json(),

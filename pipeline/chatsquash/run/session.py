@@ -12,7 +12,8 @@ from msgspec import structs
 
 from chatsquash.checks import reading
 from chatsquash.entries.origins import line_of
-from chatsquash.entries.reading import PLAIN_LOG, Reading
+from chatsquash.entries.reader import Reader
+from chatsquash.entries.reading import Reading
 from chatsquash.entries.sessions import MixedSessionsError
 from chatsquash.formats import PLAIN
 from chatsquash.log import Log
@@ -25,7 +26,6 @@ from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import anonymizer, with_passwords
 from chatsquash.run import beginnings, cuts
 from chatsquash.run.covered import Covered, accounts, lost_of
-from chatsquash.run.plain import PlainLogs
 from chatsquash.run.private import Privacy
 from chatsquash.run.told import (
     cleaned,
@@ -50,7 +50,6 @@ from chatsquash.times import day, stamp
 from chatsquash.tree.coverage import of_grown
 
 if TYPE_CHECKING:
-    from chatsquash.entries.reader import Reader
     from chatsquash.run.lengths import Lengths
     from chatsquash.run.samples import Make, Reread
     from chatsquash.templates.bounded import Template
@@ -74,9 +73,6 @@ def with_key(options: Options) -> Options:
     if not options.has_key or options.anonymize_key:
         return options
     return replace(options, anonymize_key=load_key())
-
-
-_PLAIN = Reading(PLAIN_LOG, iter(()))
 
 
 class EntryObserver(Protocol):
@@ -109,7 +105,7 @@ class Converter:
         self._divides = options.sessions_by is None
         self._puts_in_order = options.divides
         self._is_asked_more = asks_for_kinds(options)
-        self._plain = PlainLogs(options, self._plan, self._first)
+        self._reader = Reader(options)
         self._template: Template | None = None
         self._lengths = _lengths(options)
         self._privacy = Privacy(options, self._lengths)
@@ -120,13 +116,6 @@ class Converter:
     def _unflagged(self) -> Plan:
         """The plan of records that say nothing of what is trained on."""
         return plan(replace(self._options, loss="none"), self._first)
-
-    @cached_property
-    def _reader(self) -> Reader:
-        """Reads in the general way, which plain logs do not need."""
-        from chatsquash.entries.reader import Reader
-
-        return Reader(self._options)
 
     def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
         """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
@@ -173,14 +162,9 @@ class Converter:
 
     def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome:
         self._reader.refuse_several(file, log)
-        told = self._plain.read(file, log) if observer is None and log.join is None else None
-        if told is None:
-            read, session = self._generally(file, log, observer)
-        else:
-            came_to, self.hashed = told
-            if isinstance(came_to, Outcome):
-                return came_to
-            read, session = _PLAIN, came_to
+        self.hashed = Hashed()
+        read = self._reader.read(file, log, self.hashed.update)
+        session = self._session(read, observer)
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             raise MixedSessionsError
         assert is_whole(session, file, log) or change(log, file), log
@@ -258,12 +242,6 @@ class Converter:
         from chatsquash.tree.choose import are_unrelated
 
         return are_unrelated(trees)
-
-    def _generally(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> tuple[Reading, Session]:
-        """What the lines of any log come to."""
-        self.hashed = Hashed()
-        read = self._reader.read(file, log, self.hashed.update)
-        return read, self._session(read, observer)
 
     def _session(self, read: Reading, observer: EntryObserver | None) -> Session:
         """What the lines of a log come to."""

@@ -72,7 +72,7 @@ def of_grown(followed: Followed) -> Coverage:
     messages = last.messages if last else []
     if last and last.reply.message is not None:
         messages = [*messages, last.reply.message]
-    replied = followed.replied or [(each.message, each.count) for each in followed.grown if each.message is not None]
+    replied = [(each.message, each.count) for each in followed.grown if each.message is not None]
     count = len(replied)
     if not _may_reason([message for message, _ in replied]):
         return Coverage(count, conversations=int(count > 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -58,10 +58,6 @@ class Followed(Struct):
     last: Entry | None = None
     entries: dict[int, Entry] = field(default_factory=dict)
     """The entries of the replies that nothing goes on from so far, by the replies' numbers, as far as they are held."""
-    told: Callable[[], list[Grown]] | None = None
-    """Gives ``grown``, where nobody asked for it so far."""
-    replied: list[tuple[Message, int]] = []
-    """Each reply of these, with how many messages its request has."""
     tokens: Tokens = Tokens()
     """Those of all requests, each response counted once."""
     several: list[int] = field(default_factory=list)
@@ -142,8 +138,6 @@ class Followed(Struct):
         if self.trees is None:
             from chatsquash.tree.trees import Trees  # which sessions that only grow do not need
 
-            if self.told:
-                self.grown = self.told()
             last, growth = self.last, self._growth
             self.trees = Trees(self.looks_closely, rewords=bool(growth and last and growth.rewords(last)))
             messages = last.messages if last else []
@@ -205,10 +199,10 @@ def _grows(last: Entry, entry: Entry) -> bool:
     said = run.messages[0]
     if said["role"] != "assistant":
         return False
-    return said == reply or is_same(said, reply)
+    return said == reply or _is_same(said, reply)
 
 
-def is_same(one: Message, other: Message) -> bool:
+def _is_same(one: Message, other: Message) -> bool:
     """Whether messages count as the same."""
     told = _told(one)
     if told is not None and told == _told(other):

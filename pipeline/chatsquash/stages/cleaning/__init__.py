@@ -130,44 +130,6 @@ def clean(items: Iterator[Entry | Skipped], chosen: tuple[str, ...] = ("goose",)
         since = None
 
 
-def may_drop(messages: list[Message], chosen: tuple[str, ...]) -> bool:
-    """Whether a rule would drop a request, were it answered in a word."""
-    return any(drops(messages, _WORD) for _, drops in _rules(chosen).drops)
-
-
-_WORD = Reply({"role": "assistant", "content": "Title"})
-
-
-def touched(messages: list[Message], roles: list[str], chosen: tuple[str, ...]) -> bool:
-    """Whether a rule could touch any of some messages, whatever their neighbours; ``roles`` are theirs."""
-    for role, touches in _rules(chosen).touches.items():
-        held = [message for message, own in zip(messages, roles, strict=True) if own == role]
-        if any([any(map(touch, held)) for touch in touches]):  # noqa: C419 - a generator takes longer
-            return True
-    return False
-
-
-@cache
-def looked_at(role: str, chosen: tuple[str, ...]) -> bytes:
-    """For each first byte of a text as JSON has it whether a rule may touch a message of a role.
-
-    0 stands for an empty text, and 1 for none.
-    """
-    rules = _rules(chosen)
-    if role not in rules.touches:
-        return bytes(256)
-    clear = rules.clear.get(role, frozenset()) - {"\\"}  # which JSON may write for white space
-    nothing = {chr(1)} if clear else set()
-    return bytes([chr(code) not in clear | nothing for code in range(256)])
-
-
-def clean_at_once(messages: list[Message], chosen: tuple[str, ...]) -> CleanedRequest:
-    """A request of which nothing was cleaned before."""
-    request = CleanedRequest(_rules(chosen))
-    request.follow(messages, (Added(tuple(messages)),))
-    return request
-
-
 class CleanedRequest:
     """The messages of the last request, cleaned."""
 
@@ -176,11 +138,6 @@ class CleanedRequest:
         self._rules = rules
         self._tidied: Tidied | None = None
         self._followed: Followed | None = None
-
-    @property
-    def lost_any(self) -> bool:
-        """Whether any message went before the one behind it."""
-        return self._followed is not None and self._followed.lost_any
 
     @property
     def is_plain(self) -> bool:

@@ -112,11 +112,6 @@ class Tidied(_Left[Tidy]):
 class Followed(_Left[Follower]):
     """The messages of a list without those that go before the message behind them."""
 
-    @property
-    def lost_any(self) -> bool:
-        """Whether any message went."""
-        return bool(self._places.gone)
-
     def follow(self, before: list[Message], edits: Edits) -> Edits:
         """The edits of what is left, where those of the list are these; ``before`` is the list that they edit."""
         left, places = Builder(), _Places()

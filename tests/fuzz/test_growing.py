@@ -1,27 +1,23 @@
-"""Logs that are built to be taken for what they are not: the plain way gives what the general path gives of each."""
+"""Logs that grow, and logs built to be mistaken for them: the reader agrees with the naive reader on each."""
 
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import Any
 
 import pytest
 
+from chatsquash.entries import lines
 from tests.conftest import assistant, user
-from tests.plain.hold import USUAL, Ways, options, small_pieces
+from tests.fuzz.growing import calm, growing
+from tests.fuzz.hold import hold
 from tests.strategies import TITLE_SYSTEM, TITLE_USER, tool
 
 SYSTEM = {"role": "system", "content": "You are an agent."}
 TITLE = [{"role": "system", "content": TITLE_SYSTEM}, user(TITLE_USER)]
 INFO = user("<info-msg>now</info-msg>")
 TOOLS = [tool("read")]
-ROWS = [
-    USUAL,
-    options(cleanup_goose=False),
-    options(max_nesting=9, max_rejected=1),
-    options(metadata=True, format="jsonl"),
-]
+COUNT, LOTS = 400, 4
 
 
 def line(number: int, messages: list[Any], reply: dict[str, Any] | None = None, **asked: Any) -> bytes:
@@ -166,20 +162,19 @@ LOGS: dict[str, list[bytes]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def rows() -> list[Ways]:
-    return [Ways(each) for each in ROWS]
-
-
 @pytest.mark.parametrize("name", LOGS)
-@pytest.mark.parametrize("pieces", [(1 << 19, 1 << 20, 1 << 12), (64, 1, 4)], ids=["whole", "in pieces"])
-def test_what_is_taken_for_something_else(name, pieces, rows, tmp_path):
-    with small_pieces(*pieces):
-        for both in rows:
-            both.hold(b"\n".join(LOGS[name]) + b"\n", tmp_path / "s.jsonl", always=True)
+@pytest.mark.parametrize("chunk", [1 << 19, 64], ids=["whole", "in pieces"])
+def test_what_is_taken_for_something_else(name, chunk, monkeypatch):
+    monkeypatch.setattr(lines, "CHUNK", chunk)
+    hold(b"\n".join(LOGS[name]) + b"\n")
 
 
-def test_logs_without_tricks_are_taken(rows, tmp_path):
-    names = ["a log that grows", "one with tools", "blank lines between", "one before", "one behind"]
-    taken = partial(rows[0].hold, path=tmp_path / "s.jsonl")
-    assert [name for name in names if not taken(b"\n".join(LOGS[name]))] == []
+@pytest.mark.parametrize("log", [growing, calm])
+@pytest.mark.parametrize("lot", range(LOTS))
+def test_logs_that_grow_and_what_may_happen_to_them(log, lot):
+    for seed in range(lot * COUNT // LOTS, (lot + 1) * COUNT // LOTS):
+        try:
+            hold(log(seed))
+        except BaseException as problem:
+            problem.add_note(f"{log.__name__}({seed})")
+            raise

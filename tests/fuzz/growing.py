@@ -12,8 +12,8 @@ from typing import Any
 from bench import generate
 from bench.content import Shape
 from tests import strategies
+from tests.fuzz.clients import Chances, Client
 from tests.fuzz.mutate import damaged, mutated
-from tests.plain.clients import Chances, Client
 from tests.simulator.play import play
 from tests.strategies import Entry, Style, render
 
@@ -21,7 +21,7 @@ Log = list[bytes]
 """Its lines, without the line feeds."""
 
 
-def log(seed: int) -> bytes:
+def growing(seed: int) -> bytes:
     """A log of some source; bytes of one in twelve are changed."""
     random = Random(seed)
     lines = random.choice(SOURCES)(random)
@@ -32,7 +32,7 @@ def log(seed: int) -> bytes:
     return mutated(data, random.getrandbits(32), random.choice([1, 1, 2, 3])) if random.random() < 0.08 else data
 
 
-def calm_log(seed: int) -> bytes:
+def calm(seed: int) -> bytes:
     """A log of a client that does little beside the usual; bytes of one in four are changed, a few of them."""
     random = Random(f"calm {seed}")
     data = b"\n".join(_of_client(random, calms=True)) + b"\n"
@@ -179,7 +179,7 @@ def _extended(entries: list[Entry], random: Random) -> None:
 
 
 def _answered(entries: list[Entry], random: Random) -> None:
-    from tests.plain.clients import ODD_RESPONDS
+    from tests.fuzz.clients import ODD_RESPONDS
 
     entry = random.choice(entries)
     if isinstance(entry, dict) and isinstance(entry.get("response"), dict) and entry["response"].get("choices"):

@@ -1,1 +1,0 @@
-"""The plain way held to the general path: growing logs, changed by chance, and ones that are built to mislead it."""
