@@ -17,10 +17,11 @@ How the figures are counted:
 - *Identifiers* are names in the syntax tree (variables, attributes, parameters, keywords, definitions, imports), without
   leading underscores; words in strings and comments are not counted.
 - A *lone module* is imported by exactly one module, in the same folder. Late imports do not count as lone, nor do public
-  modules of a folder that is searched for modules: one with at least two public modules that nothing imports.
+  modules of a folder that is searched for modules: a package that is passed to a call, as in ``Room(package)``.
 - *Types made* are the classes of the package with instances made while one session is converted for the first time in a
   process, imports included: dataclasses, structs, named tuples and classes with their own ``__init__``.
-- *Bytes read* and *opens* of an agent's file are those of the whole command, by strace.
+- *Bytes read* and *opens* of an agent's file are those of the whole command, by strace, for a file of a few megabytes: the
+  conversation of a sample file over and over.
 """
 
 import argparse
@@ -202,9 +203,7 @@ def lone_modules(known: dict[str, Module]) -> list[str]:
     for source, target in imports(known):
         importers[target].add(source)
     early = imports(known, late=False)
-    public = [name for name in known if not name.rpartition(".")[2].startswith("_")]
-    unused = Counter(name.rpartition(".")[0] for name in public if not importers[name])
-    searched = {folder for folder, count in unused.items() if count > 1}
+    searched = {folder for module in known.values() for folder in _searched(module, known)}
     lone = []
     for name, module in known.items():
         sources = importers[name]
@@ -215,6 +214,21 @@ def lone_modules(known: dict[str, Module]) -> list[str]:
         if known[source].folder == folder and source != folder and (source, name) in early:
             lone.append(name)
     return lone
+
+
+def _searched(module: Module, known: dict[str, Module]) -> Iterator[str]:
+    """The packages that a module passes to a call."""
+    packages = {"sys.modules[__name__]": module.folder}
+    for node in module.nodes:
+        if isinstance(node, ast.ImportFrom):
+            for alias, target in zip(node.names, _targets(module, node, known), strict=True):
+                if target.rpartition(".")[2] == alias.name and target in known and known[target].is_package:
+                    packages[alias.asname or alias.name] = target
+    for node in module.nodes:
+        if isinstance(node, ast.Call):
+            for argument in node.args:
+                if isinstance(argument, ast.Name | ast.Subscript) and (text := ast.unparse(argument)) in packages:
+                    yield packages[text]
 
 
 def identifiers(module: Module) -> Iterator[str]:
@@ -267,7 +281,9 @@ def figures(root: Path) -> dict[str, float]:
     functions = [node for _, node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     sizes = [(function.end_lineno or 0) - function.lineno + 1 for function in functions]
     words = Counter(name.strip("_") for module in known.values() for name in identifiers(module))
-    calls = [(module.name, node.func.id) for module, node in nodes if isinstance(node, ast.Call) and _is_name(node.func)]
+    calls = [
+        (module.name, node.func.id) for module, node in nodes if isinstance(node, ast.Call) and _is_name(node.func)
+    ]
     edges = imports(known)
     pairs = arrows(edges)
     reflected = [name for name, called in calls if called in {"getattr", "hasattr"}]
@@ -348,7 +364,8 @@ def measured(root: Path) -> dict[str, float | None]:
     samples = root / "sample_logs"
     log = min(samples.glob("2*/*.jsonl"))
     document = min((samples / "documents").glob("claude_code-*.jsonl"))
-    size, opens = reads(document)
+    with tempfile.TemporaryDirectory() as folder:
+        size, opens = reads(lengthen(document, Path(folder).resolve() / document.name))
     return {
         "types made for a log": _types(log),
         "types made for an agent's file": _types(document),
@@ -362,6 +379,27 @@ def _types(path: Path) -> int:
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
+def lengthen(path: Path, copy: Path, rounds: int = 400) -> Path:
+    """Write a Claude Code file in which the conversation of another continues with the same conversation, many times."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    last = None
+    with copy.open("w", encoding="utf-8") as out:
+        for number in range(rounds):
+            for line in lines:
+                changed = dict(line)
+                if "uuid" in line:
+                    parent = line.get("parentUuid")
+                    changed |= {
+                        "uuid": f"{line['uuid']}-{number}",
+                        "parentUuid": f"{parent}-{number}" if parent else last,
+                    }
+                if isinstance(message := line.get("message"), dict) and "id" in message:
+                    changed["message"] = message | {"id": f"{message['id']}-{number}"}
+                out.write(json.dumps(changed) + "\n")
+            last = next((f"{line['uuid']}-{number}" for line in reversed(lines) if "uuid" in line), None)
+    return copy
+
+
 def reads(path: Path) -> tuple[float | None, int | None]:
     """How many times its size is read of a file when it is converted, and how often it is opened."""
     if not shutil.which("strace"):
@@ -371,7 +409,9 @@ def reads(path: Path) -> tuple[float | None, int | None]:
         command = [sys.executable, "-m", PACKAGE, "convert", str(path), "--quiet", "--output", f"{folder}/out"]
         if subprocess.run([*trace, *command], capture_output=True, check=False).returncode not in {0, 3}:
             return None, None
-        lines = [line for file in Path(folder).glob("trace.*") for line in file.read_text(errors="replace").splitlines()]
+        lines = [
+            line for file in Path(folder).glob("trace.*") for line in file.read_text(errors="replace").splitlines()
+        ]
     named = re.escape(f"<{path}>")
     opens = sum(bool(re.match(rf"open(at)?\(.*= \d+{named}", line)) for line in lines)
     plain = [re.match(rf"p?read(?:64)?\(\d+{named}.*= (\d+)$", line) for line in lines]
@@ -409,7 +449,9 @@ def main(arguments: list[str] | None = None) -> int:
     print(table(now, recorded))
     if chosen.list:
         known = modules(ROOT / "pipeline" / PACKAGE)
-        print("", *(f"type      {name}: {', '.join(places)}" for name, places in sorted(crowded(known).items())), sep="\n")
+        print(
+            "", *(f"type      {name}: {', '.join(places)}" for name, places in sorted(crowded(known).items())), sep="\n"
+        )
         print(*(f"participle  {name}" for name in participles(known)), sep="\n")
         print(*(f"lone      {name}" for name in lone_modules(known)), sep="\n")
     losses = worse(now, recorded)
