@@ -42,7 +42,7 @@ def test_no_figure_is_worse_than_recorded():
 
 def test_the_figures_of_a_small_tree(tree):
     assert house.figures(tree) == {
-        "lines of Python": 20,
+        "lines of Python": 21,
         "lines of C": 2,
         "longest function": 4,
         "functions over 45 lines": 0,
