@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code fuzz fuzz-fixed simulate soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code house fuzz fuzz-fixed simulate soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -111,6 +111,9 @@ check-code: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+house: $(VENV)/installed ## Measure the structure of the code, and fail where a figure got worse than recorded
+	@$(BIN)/python -m tests.house $(HOUSE)
 
 fuzz: $(VENV)/installed ## Damaged logs by chance for SECONDS (60), and 2,000 damaged files of each source; what fails is kept in tests/fuzz/corpus
 	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60)
