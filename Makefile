@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code house fuzz fuzz-fixed simulate soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code house fuzz fuzz-fixed simulate same-bytes soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -127,6 +127,9 @@ fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and 
 simulate: $(VENV)/installed ## 2,000 simulated sessions, and as many hard ones, held to what is true of them; SIMULATE for options
 	@$(BIN)/python -m tests.simulator --count 2000 $(SIMULATE)
 	@$(BIN)/python -m tests.simulator --count 2000 --hard $(SIMULATE)
+
+same-bytes: $(VENV)/installed ## Compare all output with that of BASE (182959f8), byte for byte; SAME_BYTES for options
+	@$(BIN)/python -m tests.same_bytes --base $(or $(BASE),182959f8) $(SAME_BYTES)
 
 soak: $(VENV)/installed ## Convert 100,000 small sessions, 1 % of them broken; writes to docs/reliability.md
 	@$(BIN)/python -m bench.soak $(SOAK)
