@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from chatsquash import __version__, click_privacy, exits
+from chatsquash import click_privacy, exits
 from chatsquash.click_names import Codes, Name
 from chatsquash.click_options import (
     SHARD_OPTIONS,
@@ -31,6 +31,7 @@ from chatsquash.click_options import (
     where_of,
 )
 from chatsquash.errors import ChatsquashError
+from chatsquash.run.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

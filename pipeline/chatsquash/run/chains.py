@@ -227,3 +227,10 @@ def _began(log: Log, options: Options) -> int | None:
     except (OSError, MemoryError, LineError, ValueError):
         return None
     return when.at if when else None
+
+
+def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> Chained:
+    """The sessions in logs that go on from one another."""
+    found = Chained(logs, options, expanded)
+    found.read()
+    return found

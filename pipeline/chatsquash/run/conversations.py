@@ -19,7 +19,7 @@ from chatsquash.outcome import Record, Refused
 from chatsquash.run import beginnings
 from chatsquash.run.asides import ways, with_asides
 from chatsquash.run.covered import Covered, lost_of
-from chatsquash.run.filters import RecordFilter, of_records
+from chatsquash.run.record_filters import RecordFilter, of_records
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
 from chatsquash.tree.account import Kept, account

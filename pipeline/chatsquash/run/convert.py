@@ -27,13 +27,13 @@ from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary, summary_of
 from chatsquash.run.choice import Choice, Chosen, stop_for
+from chatsquash.run.complete_options import with_key
 from chatsquash.run.described import asked, described
 from chatsquash.run.filters import unwanted
 from chatsquash.run.given import Converting, Given
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.manifest import Manifest
 from chatsquash.run.reports import Reports
-from chatsquash.run.session import with_key
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover
 from chatsquash.sources.nothing import nothing_to_read

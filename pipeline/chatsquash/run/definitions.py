@@ -11,9 +11,10 @@ from chatsquash.errors import UsageError
 from chatsquash.formats import documents
 from chatsquash.log import Log
 from chatsquash.model import Seen
+from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
-from chatsquash.run.inspect import each_session
+from chatsquash.run.each import each_session
 from chatsquash.run.session import Converter, EntryStream
 from chatsquash.stages.session import Session
 from chatsquash.stages.supplied import as_toml
@@ -32,6 +33,7 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
         seeing = _Seeing()
         return log, converter.convert(log, seeing), seeing.seen
 
+    refuse_wrong(options)
     for log, outcome, seen in each_session(logs, options, converted):
         table = _table(log, outcome, seen)
         place = f"# {escaped(log.shown)}: session {escaped(outcome.session)}"

@@ -11,11 +11,12 @@ from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Held, Outcome
 from chatsquash.redact.told import Told
+from chatsquash.run.chains import chained
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.journal import Journals
 from chatsquash.run.rejected import rejected_lines
 from chatsquash.run.spool import Spool
-from chatsquash.run.workers import chained, outcomes
+from chatsquash.run.workers import outcomes
 from chatsquash.sources.logs import Logs
 from chatsquash.write.store import Output
 

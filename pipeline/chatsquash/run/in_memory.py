@@ -16,8 +16,9 @@ from chatsquash.errors import UsageError
 from chatsquash.log import Log
 from chatsquash.options import Options
 from chatsquash.outcome import Outcome
+from chatsquash.run.complete_options import with_key
 from chatsquash.run.filters import Filters
-from chatsquash.run.session import Converter, with_key
+from chatsquash.run.session import Converter
 from chatsquash.run.workers import outcomes
 
 

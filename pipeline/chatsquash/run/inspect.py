@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
 from chatsquash import chat, jsonio
-from chatsquash.entries import documents
 from chatsquash.entries.envelopes import PLAIN
-from chatsquash.entries.sessions import MixedSessionsError
 from chatsquash.entries.usage import of_entry
-from chatsquash.errors import UsageError
 from chatsquash.log import Log
 from chatsquash.model import Added, Entry, Message, Seen
 from chatsquash.option_rules import refuse_wrong
@@ -23,11 +20,8 @@ from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.report.conversations import drawn, in_lines, of_file
 from chatsquash.report.findings import as_json, as_text
-from chatsquash.run.parts import parts
+from chatsquash.run.each import each_session
 from chatsquash.run.session import Converter, EntryStream
-from chatsquash.run.workers import chained
-from chatsquash.sources.find import discover
-from chatsquash.sources.nothing import nothing_to_read
 from chatsquash.stages.session import Session
 from chatsquash.text import aligned, counted, escaped, printable
 from chatsquash.tree.kinds import conversations
@@ -128,6 +122,7 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
     message's text, escaped.  Raises ``UsageError`` for a file that cannot be read, and where there is none.
     """
     show = partial(_session, Converter(options), verbose)
+    refuse_wrong(options)
     for number, inspection in enumerate(each_session(logs, options, show)):
         yield from [""] if number else []
         yield from inspection
@@ -135,40 +130,9 @@ def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> 
 
 def inspect_as_json(logs: Iterable[str], options: Options) -> Iterator[dict[str, Any]]:
     """Session logs as ``inspect`` shows them, an object for each session; raises as ``inspect``."""
-    yield from each_session(logs, options, partial(_session_as_json, Converter(options)))
-
-
-def each_session(logs: Iterable[str], options: Options, work: Callable[[Log], T]) -> Iterator[T]:
-    """What ``work`` makes of each session of logs; raises as ``inspect``.
-
-    ``work`` may raise ``MixedSessionsError`` for a log, and is then given the sessions in it.
-    """
+    show = partial(_session_as_json, Converter(options))
     refuse_wrong(options)
-    roots = list(logs)
-    documents.forget()  # of an earlier run
-    found = discover(roots, options, documents.is_document)
-    if not found.logs:
-        raise UsageError(nothing_to_read(roots, found))
-    by_chain = options.sessions_by == "chain"
-    for log in chained(found.logs, options).sessions() if by_chain else found.logs:
-        yield from _sessions(log, options, work)
-
-
-def _sessions(log: Log, options: Options, work: Callable[[Log], T]) -> Iterator[T]:
-    """What is made of a log, or of each of the sessions that its file holds."""
-    is_divided = options.sessions_by == "id" and not log.is_part
-    try:
-        for part in parts(log, options) if is_divided else [log]:
-            try:
-                yield work(part)
-            except MixedSessionsError:
-                sessions = parts(part, options)
-                if sessions == [part]:
-                    raise UsageError(f"{log.shown}: cannot be read (it changed while it was read)") from None
-                for each in sessions:
-                    yield from _sessions(each, options, work)
-    except OSError as problem:
-        raise UsageError(f"{log.shown}: cannot be read ({problem.strerror})") from None
+    yield from each_session(logs, options, show)
 
 
 def _session(converter: Converter, verbose: bool, log: Log) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any, BinaryIO
 
 import orjson
 
-import chatsquash
 from chatsquash.log import Log
 from chatsquash.outcome import Record
 from chatsquash.report.summary import Summary
+from chatsquash.run.version import __version__
 from chatsquash.text import printable, shown
 from chatsquash.write.store import RUN, Output
 
@@ -48,7 +48,7 @@ class Manifest:
         ]
         manifest = {
             "schema_version": SCHEMA_VERSION,
-            "chatsquash_version": chatsquash.__version__,
+            "chatsquash_version": __version__,
             "compiled": None,
             "options": self._described,
             "counts": summary.counts(),

@@ -16,9 +16,9 @@ from chatsquash.options import Options
 from chatsquash.outcome import Outcome
 from chatsquash.run.choice import Choice, stop_for
 from chatsquash.run.chosen import Session, session_of
+from chatsquash.run.complete_options import with_key
 from chatsquash.run.convert import find
 from chatsquash.run.given import Sessions
-from chatsquash.run.session import with_key
 
 
 def read(

@@ -16,7 +16,7 @@ from chatsquash.outcome import Record
 from chatsquash.run.asides import ways, with_asides
 from chatsquash.run.conversations import begun_with, counted, end_of, entries_of, summed
 from chatsquash.run.covered import Covered, lost_of
-from chatsquash.run.filters import of_records
+from chatsquash.run.record_filters import of_records
 from chatsquash.run.samples import Asked, Reread, Sample, Sampling, said
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot

@@ -18,11 +18,8 @@ from chatsquash.entries.sessions import MixedSessionsError
 from chatsquash.formats import PLAIN
 from chatsquash.log import Log
 from chatsquash.model import Entry, Found, Mark, Seen, Skipped, Tokens
-from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Refused
-from chatsquash.redact.asked import with_kinds
-from chatsquash.redact.keys import load_key
 from chatsquash.redact.pseudonyms import anonymizer, with_passwords
 from chatsquash.run import beginnings, cuts
 from chatsquash.run.covered import Covered, accounts, lost_of
@@ -58,21 +55,6 @@ if TYPE_CHECKING:
 EntryStream = Iterator[Entry | Skipped]
 _Told = tuple[list[Record], Found | None, list[Noted], Covered]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
-
-
-def with_key(options: Options) -> Options:
-    """The options with the key that they leave to the key file."""
-    refuse_wrong(options)
-    if options.template is not None:
-        from chatsquash.templates.source import unpacked
-
-        unpacked(options.template)
-    options = with_kinds(options)
-    if options.join and options.conversations == "last":
-        options = replace(options, conversations="main")  # which the agent's file knows, whatever came last
-    if not options.has_key or options.anonymize_key:
-        return options
-    return replace(options, anonymize_key=load_key())
 
 
 class EntryObserver(Protocol):

@@ -1,4 +1,4 @@
-"""Which code converts: what two states of it with one version differ in."""
+"""The version of the package, and what distinguishes two states of its code that have one version."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from collections.abc import Iterator
 from functools import cache
 from operator import attrgetter
 
-from xxhash import xxh3_128
-
-import chatsquash
+__version__ = "0.1.0"
+_FOLDER = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib takes time to import
+"""That of the package."""
 
 
 @cache
 def code_version() -> str:
     """The version, and what tells two states of the code with one version apart: sizes and times of its modules."""
+    from xxhash import xxh3_128
+
     seen = xxh3_128()
-    for entry in _modules(os.path.dirname(chatsquash.__file__)):  # noqa: PTH120
+    for entry in _modules(_FOLDER):
         status = entry.stat()
         seen.update(f"{entry.name} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
-    return f"{chatsquash.__version__} {seen.hexdigest()}"
+    return f"{__version__} {seen.hexdigest()}"
 
 
 @cache
 def code_digest() -> str:
     """The XXH3 of the modules, which is the same on every machine that has this code."""
+    from xxhash import xxh3_128
+
     seen = xxh3_128()
-    for entry in _modules(os.path.dirname(chatsquash.__file__)):  # noqa: PTH120
+    for entry in _modules(_FOLDER):
         with open(entry.path, "rb") as file:
             seen.update(file.read())
     return seen.hexdigest()

@@ -20,7 +20,6 @@ from chatsquash.run.session import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
 
 if TYPE_CHECKING:
-    from chatsquash.run.chains import Chained
     from chatsquash.run.join.sessions import Joins
 
 _BATCH_BYTES = 4 << 20
@@ -57,6 +56,8 @@ def outcomes(  # noqa: PLR0913
     )
     by_id = options.sessions_by == "id"
     if options.sessions_by == "chain" and found is None:
+        from chatsquash.run.chains import chained  # which few runs need
+
         found = chained(logs, options, expanded).sessions()
     sessions: Iterable[Log] = logs if found is None else found
     if by_id:
@@ -86,15 +87,6 @@ def outcomes(  # noqa: PLR0913
             yield log, unreadable(log, OSError(EIO, "it changed while it was read"))
         else:
             yield from outcomes(divided, options, journals, expanded, processes=processes, joins=joins)
-
-
-def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> Chained:
-    """The sessions in logs that go on from one another."""
-    from chatsquash.run.chains import Chained  # which few runs need
-
-    found = Chained(logs, options, expanded)
-    found.read()
-    return found
 
 
 def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable
 from errno import ENOTSUP
+from pathlib import PurePath
 from sys import modules
 from typing import Any
 
@@ -261,3 +262,8 @@ class Expanded(Placed):
             self.hashed(memoryview(data)[max(0, self._hashed_to - at) :])
             self._hashed_to = at + len(data)
         return data
+
+
+def suffixes(name: str) -> str:
+    """Return the suffixes that determine how a file is read: its own, and that of its compression."""
+    return PurePath(uncompressed(name)).suffix + name[len(uncompressed(name)) :]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -17,7 +16,6 @@ from chatsquash.redact.hits import Value
 from chatsquash.redact.placeholders import words
 from chatsquash.redact.pseudonyms import anonymizer
 from chatsquash.redact.told import Told
-from chatsquash.sources.compression import uncompressed
 
 if TYPE_CHECKING:
     from chatsquash.translate.work import Done
@@ -85,8 +83,3 @@ def _hidden(counts: Counter[str], hide: Callable[[str], str]) -> Counter[str]:
     for text, count in counts.items():
         hidden[hide(text)] += count
     return hidden
-
-
-def suffixes(name: str) -> str:
-    """What tells how a file is read: its suffix, and that of its compression."""
-    return Path(uncompressed(name)).suffix + name[len(uncompressed(name)) :]

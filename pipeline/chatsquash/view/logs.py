@@ -150,13 +150,15 @@ class Logs:
         raise NoLogError(f"the log has no line {line:,}")
 
     def _look(self, at: int) -> Looked:
-        from chatsquash.run.inspect import each_session  # which takes time to import
+        from chatsquash.option_rules import refuse_wrong
+        from chatsquash.run.each import each_session  # which takes time to import
         from chatsquash.run.session import Converter
 
         row = self._result.sessions.row(at, named=True)
         known = self._result.inputs([row["log"]])[row["log"]]
         found = _named(row["log"], known)
         work = partial(_looked, Converter(self._options), {each.xxh3_128 for each in known})
+        refuse_wrong(self._options)
         looked_at = each_session([found], self._options, work)
         same = (looked for looked in looked_at if printable(looked.outcome.session) == row["session"])
         try:

@@ -6,11 +6,13 @@ import sys
 import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 from chatsquash import jsonio
 from chatsquash.errors import UsageError
 from chatsquash.records.media import NO_IMAGES
+from chatsquash.sources.compression import KINDS
 from chatsquash.write.store import Output
 
 _GZIP = 16 + zlib.MAX_WBITS  # whose header then has no time in it
@@ -73,3 +75,11 @@ class TextFile:
     def finish(self) -> None:
         """Write what a packer held back."""
         self._out.write(self._name, self._packer.flush(), lines=0)
+
+
+def packer_of(path: Path) -> Packer:
+    """What compresses a file of lines, as its name says."""
+    suffix = path.suffix.lower() if path.suffix.lower() in KINDS else ""
+    if f"jsonl{suffix}" not in PACKERS:
+        raise UsageError(f"{path}: {suffix} is read only; .gz and .zst are written")
+    return PACKERS[f"jsonl{suffix}"]()

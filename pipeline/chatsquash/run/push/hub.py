@@ -15,10 +15,10 @@ import huggingface_hub
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, constants, errors
 from huggingface_hub.hf_api import RepoFile
 
-import chatsquash
 from chatsquash.errors import ChatsquashError, UsageError
 from chatsquash.run.push.connection import held, is_safe
 from chatsquash.run.push.repository import Repository
+from chatsquash.run.version import __version__
 from chatsquash.write.dataset import is_public
 
 TITLE = "chatsquash push"
@@ -69,7 +69,7 @@ class Hub:
             endpoint=self.endpoint,
             token=token,
             library_name="chatsquash",
-            library_version=chatsquash.__version__,
+            library_version=__version__,
         )
         self._dataset = {"repo_id": at.id, "repo_type": "dataset"}
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from chatsquash.errors import UsageError
 from chatsquash.model import OURS
 from chatsquash.records.datasets import PARQUET, is_dataset
+from chatsquash.sources.compression import suffixes
 from chatsquash.text import escaped
-from chatsquash.translate.private import suffixes
 from chatsquash.urls import refuse_remote
 from chatsquash.write.commit import RUN
 from chatsquash.write.groups import sanitised

@@ -29,7 +29,8 @@ from chatsquash.run.redact.tables import Cells, Row, Table
 from chatsquash.run.redact.told import Redacted
 from chatsquash.stages.session import finding
 from chatsquash.text import printable
-from chatsquash.translate.output import Staged, packer_of
+from chatsquash.write.jsonl import packer_of
+from chatsquash.write.staging import StagedFiles
 
 
 class Watch(NamedTuple):
@@ -67,11 +68,11 @@ def redact(inputs: Iterable[str], output: str, options: Options, watch: Watch, *
 
 
 @contextmanager
-def _staged(where: Places, *, force: bool) -> Iterator[Staged]:
+def _staged(where: Places, *, force: bool) -> Iterator[StagedFiles]:
     """The folder beside the output; what is not put in its place goes."""
     if not force:
         refuse_taken(where.folder, [*(each.name for each in where.files), *([] if where.is_file else [REDACTIONS])])
-    staged = Staged(where.folder, force=force)
+    staged = StagedFiles(where.folder, force=force)
     try:
         staged.begin()
         yield staged
@@ -95,7 +96,7 @@ class _Run:
         sources = [each.source for each in where.files]
         self._known = Known(records.redactor, options.anonymize_key or b"", sources) if records.redactor else None
 
-    def write(self, staged: Staged) -> None:
+    def write(self, staged: StagedFiles) -> None:
         """Write all files."""
         sizes = [each.source.stat().st_size for each in self._where.files]
         for each, size in zip(self._where.files, sizes, strict=True):
@@ -106,7 +107,7 @@ class _Run:
             if self._watch.observe:
                 self._watch.observe(size, sum(sizes))
 
-    def settled(self, staged: Staged) -> list[str]:
+    def settled(self, staged: StagedFiles) -> list[str]:
         """The names of all files; those that hold what was found in records are changed once more."""
         also = self.done.known(self._records.redactor)
 

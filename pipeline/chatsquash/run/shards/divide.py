@@ -17,11 +17,11 @@ from chatsquash.option_rules import refuse_wrong
 from chatsquash.options import Options
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.told import Told
+from chatsquash.run.chains import chained
 from chatsquash.run.convert import find, old_result
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.listing import Listing
 from chatsquash.run.shards.place import INPUTS, MOST, ORDER, Place, Shard, place_in, typed
-from chatsquash.run.workers import chained
 from chatsquash.sources.find import Discovered
 from chatsquash.text import counted, escaped
 from chatsquash.tree.index import Sets

@@ -1,0 +1,25 @@
+"""Options as a run uses them: checked, and with what they leave to files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chatsquash.option_rules import refuse_wrong
+from chatsquash.options import Options
+from chatsquash.redact.asked import with_kinds
+from chatsquash.redact.keys import load_key
+
+
+def with_key(options: Options) -> Options:
+    """The options with the key that they leave to the key file."""
+    refuse_wrong(options)
+    if options.template is not None:
+        from chatsquash.templates.source import unpacked
+
+        unpacked(options.template)
+    options = with_kinds(options)
+    if options.join and options.conversations == "last":
+        options = replace(options, conversations="main")  # which the agent's file knows, whatever came last
+    if not options.has_key or options.anonymize_key:
+        return options
+    return replace(options, anonymize_key=load_key())

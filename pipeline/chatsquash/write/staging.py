@@ -1,0 +1,114 @@
+"""Files that are staged in a folder beside their places, and take these together."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from chatsquash import platform
+from chatsquash.errors import UsageError
+from chatsquash.folder import Folder
+from chatsquash.model import OURS, STAGED
+from chatsquash.write.lock import lock, unlock
+
+
+class StagedFiles:
+    """A folder of this run beside the places that its files will take; other runs neither read nor touch it."""
+
+    def __init__(self, place: Path, *, force: bool) -> None:
+        self.place, self.force = place, force
+        self._folder = Folder(place)
+        self._made: list[Path] = []
+        self._name = ""
+        self._lock: int | None = None
+        self._files: list[BinaryIO] = []
+
+    def begin(self) -> None:
+        """Make it, and remove those of runs that were killed."""
+        self._made = _made(self.place)
+        for name in filter(STAGED.fullmatch, self._folder.names()):
+            with suppress(OSError):  # it is locked by a run that goes on, or not ours to remove
+                stale = lock(self._folder.folder(name), "lock")
+                self._folder.clear(name)
+                unlock(stale)
+        while self._lock is None:
+            self._name = f"{OURS}-{os.urandom(8).hex()}"
+            self._folder.make(self._name)
+            with suppress(BlockingIOError, FileNotFoundError):  # another run took it for one of those
+                self._lock = lock(self._folder.folder(self._name), "lock")
+        for name in ("new", "old"):
+            self._folder.make(f"{self._name}/{name}")
+
+    @property
+    def new(self) -> Folder:
+        """The folder for what is to take its place."""
+        return self._folder.folder(self._name).folder("new")
+
+    def open(self, name: str) -> BinaryIO:
+        """A new file, which is closed with the run."""
+        self._files.append(os.fdopen(self.new.create(name), "wb"))
+        return self._files[-1]
+
+    def put(self, names: list[str]) -> None:
+        """Put what is staged in its place; raises ``UsageError`` or ``OSError``, and then nothing is."""
+        old, new, put = self._folder.folder(self._name).folder("old"), self.new, set[str]()
+        with platform.uninterrupted():
+            for name in names:
+                refuse_existing(self.place / name, force=self.force)  # once more, since it may have come meanwhile
+            try:
+                for name in names:
+                    is_there = self.force and self._folder.status(name)
+                    if is_there:
+                        self._folder.link(name, old, name)
+                    place = new.move if is_there else new.link  # which replaces nothing
+                    place(name, self._folder, name)
+                    put.add(name)
+            except BaseException:
+                for name in names:
+                    with suppress(OSError):
+                        if old.status(name):
+                            old.move(name, self._folder, name)
+                        elif name in put:
+                            self._folder.remove(name)
+                raise
+
+    def discard(self) -> None:
+        """Leave nothing that is not in its place."""
+        for file in self._files:
+            with suppress(OSError):  # a disk may be full
+                file.close()
+        if self._lock is not None:
+            self._folder.clear(self._name)
+            unlock(self._lock)
+        self._folder.close()
+        _remove(self._made)
+
+
+def refuse_existing(path: Path, *, force: bool) -> None:
+    """Raise ``UsageError`` for a path that exists, unless it is a regular file that may be replaced."""
+    if not os.path.lexists(path):
+        return
+    if not path.is_file():
+        raise UsageError(f"{path}: is there already, and is no regular file; choose another place with --output")
+    if not force:
+        raise UsageError(f"{path}: is there already; --force replaces it")
+
+
+def _made(folder: Path) -> list[Path]:
+    """Make a folder, and those that it lies in; what was made is returned, the innermost first."""
+    missing = [each for each in (folder, *folder.parents) if not os.path.lexists(each)]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        _remove(missing)
+        raise UsageError(f"{folder}: cannot be made ({problem.strerror})") from None
+    return missing
+
+
+def _remove(folders: list[Path]) -> None:
+    """Take away the folders that were made and in which nothing lies, the innermost first."""
+    with suppress(OSError):
+        for each in folders:
+            each.rmdir()
