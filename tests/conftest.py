@@ -15,6 +15,8 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from tests.progress import Progress
+
 KEY = "a key for tests, and for nothing else"
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=25)
@@ -34,6 +36,12 @@ def examples(count: int, **others: Any) -> settings:
 def often(count: int) -> int:
     """How often a law has to meet each kind of what it is about: so often in ``make fuzz-fixed``, else at all."""
     return count if settings.default.max_examples >= 100 else 1
+
+
+def pytest_configure(config):
+    """A worker prints nothing, and -v prints a line for each test."""
+    if not hasattr(config, "workerinput") and config.get_verbosity() < 1:
+        config.pluginmanager.register(Progress())
 
 
 def pytest_collection_finish():
