@@ -18,7 +18,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Temporary files of tests are in memory if there is room and TMPDIR is not set, so that no flush waits for a disk.
 IN_MEMORY := room=`df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $$4}'`; \
   if [ -z "$$TMPDIR" ] && [ -w /dev/shm ] && [ "$${room:-0}" -gt 8000000 ]; then \
-  TMPDIR=`mktemp -d /dev/shm/chatsquash.XXXXXX` && export TMPDIR && trap 'rm -rf "$$TMPDIR"' EXIT && trap 'exit 130' INT TERM; fi;
+  TMPDIR=`mktemp -d /dev/shm/chatsquash.XXXXXX` && export TMPDIR && \
+  trap 'rm -rf "$$TMPDIR"' EXIT && trap 'exit 130' INT TERM; fi;
 
 # What chatsquash needs to run is complete once this stamp is newer than pyproject.toml; tests add what they need to it.
 # Of what pip says, each package that it fetches is told, with its size; the stamp is there only if pip made it.
