@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code house fuzz fuzz-fixed simulate same-bytes soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code nightly house fuzz fuzz-fixed simulate same-bytes soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -14,6 +14,12 @@ help: ## Show this help
 # What is installed is compiled there, too, once it is imported, and not all of it before.
 CACHED := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/bytecode"
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+
+# Temporary files of tests are in memory if there is room and TMPDIR is not set, so that no flush waits for a disk.
+IN_MEMORY := room=`df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $$4}'`; \
+  if [ -z "$$TMPDIR" ] && [ -w /dev/shm ] && [ "$${room:-0}" -gt 8000000 ]; then \
+  TMPDIR=`mktemp -d /dev/shm/chatsquash.XXXXXX` && export TMPDIR && \
+  trap 'rm -rf "$$TMPDIR"' EXIT && trap 'exit 130' INT TERM; fi;
 
 # What chatsquash needs to run is complete once this stamp is newer than pyproject.toml; tests add what they need to it.
 # Of what pip says, each package that it fetches is told, with its size; the stamp is there only if pip made it.
@@ -48,8 +54,8 @@ convert: $(VENV)/core ## Convert LOGS (sample_logs) to OUT (out, or out- and the
 	$(BIN)/chatsquash convert $(or $(LOGS),$(SAMPLE)) --output "$$out" $(if $(REPLACE),--replace) \
 	|| { code=$$?; [ $$code = 3 ] || exit $$code; }
 
-test: $(VENV)/installed ## Run all tests
-	@$(CACHED) $(BIN)/python -m pytest -n auto
+test: $(VENV)/installed ## Run all tests, with temporary files in memory if there is room
+	@$(IN_MEMORY) $(CACHED) $(BIN)/python -m pytest -n auto --dist worksteal
 
 test-slurm: $(VENV)/installed ## Run the recipe for Slurm on a cluster of one node on loopback, where Slurm and munge are
 	@$(BIN)/python -m tests.recipes.slurm
@@ -60,7 +66,7 @@ $(VENV)/azurite: $(VENV)/installed
 	  || { rm -rf $@; echo "Azurite cannot be installed here, so az:// is not tested: see $@.log"; }
 
 remote: $(VENV)/azurite ## Convert over stores of this machine with PLANS (50) plans of faults
-	@FAULT_PLANS=$(or $(PLANS),50) $(BIN)/python -m pytest -n auto -rs $(or $(ONLY),tests/remote)
+	@FAULT_PLANS=$(or $(PLANS),50) $(BIN)/python -m pytest -n auto $(or $(ONLY),tests/remote)
 
 # Stands in the environment, so that it goes when that is made anew. Oumi comes without what it trains models with, which
 # its types do not need.
@@ -79,7 +85,7 @@ $(VENV)/peers: $(VENV)/installed
 	  || { rm -rf $@; echo "teich and inspect-scout cannot be installed here, so they are not run: see $@.log"; }
 
 conformance: $(VENV)/conformance $(VENV)/peers ## Hold the formats to the libraries they come from, and to other readers
-	@$(CACHED) $(BIN)/python -m pytest -n auto -rs tests/conformance
+	@$(IN_MEMORY) $(CACHED) $(BIN)/python -m pytest -n auto tests/conformance
 
 $(VENV)/ray: $(VENV)/installed
 	@echo "Installing Ray ..."
@@ -98,7 +104,7 @@ $(VENV)/web: $(VENV)/installed
 	  || { rm -rf $@; echo "Playwright cannot be installed here, so no page is opened: see $@-driver.log"; }
 
 test-web: $(VENV)/web ## Open pages in the Chromium that CHROMIUM names, or the one on PATH; SCREENSHOTS=docs writes docs/*.png
-	@CHROMIUM="$(CHROMIUM)" SCREENSHOTS="$(SCREENSHOTS)" $(CACHED) $(BIN)/python -m pytest -n0 tests/web
+	@CHROMIUM="$(CHROMIUM)" SCREENSHOTS="$(SCREENSHOTS)"; export CHROMIUM SCREENSHOTS; $(IN_MEMORY) $(CACHED) $(BIN)/python -m pytest -n0 tests/web
 
 # An environment a trainer over one torch without what GPUs need; TORCH_INDEX, PIP_FIND_LINKS and TORCH say where it is.
 train: $(VENV)/installed ## Run the trainers of docs/training.md, or those of ONLY, on the sample logs, offline
@@ -119,10 +125,12 @@ fuzz: $(VENV)/installed ## Damaged logs by chance for SECONDS (60), and 2,000 da
 	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60)
 	@MUTATIONS=2000 $(CACHED) $(BIN)/python -m pytest -n auto tests/samples/test_damage.py
 
+nightly: fuzz-fixed conformance ## What takes too long for each change: fuzz-fixed and conformance
+
 fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and what else takes long to prove
 	@$(CACHED) $(BIN)/python -m tests.fuzz --count 20000
-	@$(CACHED) HYPOTHESIS_PROFILE=whole $(BIN)/python -m pytest -n auto -m 'long or hypothesis' --ignore tests/formats/test_laws.py
-	@$(CACHED) HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto tests/formats/test_laws.py
+	@$(IN_MEMORY) $(CACHED) HYPOTHESIS_PROFILE=whole $(BIN)/python -m pytest -n auto -m 'long or hypothesis' --ignore tests/formats/test_laws.py
+	@$(IN_MEMORY) $(CACHED) HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto tests/formats/test_laws.py
 
 simulate: $(VENV)/installed ## 2,000 simulated sessions, and as many hard ones, held to what is true of them; SIMULATE for options
 	@$(BIN)/python -m tests.simulator --count 2000 $(SIMULATE)

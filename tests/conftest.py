@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
+import hashlib
 import json
 import os
 import re
@@ -14,6 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
+
+from tests.progress import Progress
 
 KEY = "a key for tests, and for nothing else"
 
@@ -36,6 +40,12 @@ def often(count: int) -> int:
     return count if settings.default.max_examples >= 100 else 1
 
 
+def pytest_configure(config):
+    """A worker prints nothing, and -v prints a line for each test."""
+    if not hasattr(config, "workerinput") and config.get_verbosity() < 1:
+        config.pluginmanager.register(Progress())
+
+
 def pytest_collection_finish():
     """What was collected lasts until the end, so that no search for garbage has to go through it."""
     gc.freeze()
@@ -56,6 +66,27 @@ def here(tmp_path, monkeypatch):
     """The present folder is a new one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def sample_run(tmp_path_factory):
+    """Converts the sample logs with these options, once for all workers; tests only read the output folder."""
+    from chatsquash import Options, convert
+
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "sample-runs"
+    shared.mkdir(exist_ok=True)
+
+    def run(**options: Any) -> Path:
+        named = options if "anonymize" in options else {"anonymize_key": KEY.encode(), **options}
+        out = shared / hashlib.sha256(repr(sorted(named.items())).encode()).hexdigest()
+        with open(shared / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (out / "run.json").exists():
+                convert(Path(__file__).parents[1] / "sample_logs", out, Options(**named))
+        return out
+
+    return run
 
 
 def user(content: Any = "hi") -> dict[str, Any]:

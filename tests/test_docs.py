@@ -37,7 +37,7 @@ from chatsquash.run import formats as known
 from chatsquash.sources.open import opened
 from chatsquash.stages import cleaning
 
-from . import generate
+from . import generate, page_shell
 
 ROOT = generate.ROOT
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
@@ -103,7 +103,7 @@ def folder(tmp_path):
 
 def environment(folder: Path) -> dict[str, str]:
     """A new user's, with the user's key aside, and the commands of this environment first."""
-    ours = ("CHATSQUASH_ANONYMIZE_KEY_FILE", "TMPDIR")
+    ours = ("CHATSQUASH_ANONYMIZE_KEY_FILE", "TMPDIR", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
     return {
         **{name: os.environ[name] for name in ours if name in os.environ},
         "HOME": str(folder.parent / "home"),
@@ -211,10 +211,32 @@ def test_only_the_two_commands_of_the_readme_are_not_run():
 MARKER = "== next command =="
 
 
-def compare(parts: list[tuple[str, list[str]]], folder: Path) -> None:
-    """Run commands in one shell, and hold what each prints to what it is to print."""
+# Four pages that are followed, and two pages with six blocks.
+AS_PROCESSES = [
+    "README.md",
+    "docs/how-to/ci-gate.md",
+    "docs/how-to/resume.md",
+    "docs/how-to/several-machines.md",
+    "docs/shards.md",
+    "docs/start/claude-code.md",
+]
+"""Pages whose commands are processes of their own. On all others, ``chatsquash`` runs in the process of the test."""
+
+
+def test_ten_pages_and_blocks_run_real_processes():
+    assert len(of_language("console", [each for each in AS_PROCESSES if each in APART])) == 6
+    assert len([each for each in AS_PROCESSES if each in FOLLOWED]) == 4
+
+
+def compare(parts: list[tuple[str, list[str]]], folder: Path, page: str = "") -> None:
+    """Run commands in one shell, and compare what each prints with what the page shows."""
     script = "set -e\n" + "".join(f"{command}\nprintf '%s\\n' '{MARKER}'\n" for command, _ in parts)
-    printed = run(["bash", "-c", script], folder).replace(str(folder.parent / "home"), "/home/you")
+    if page in AS_PROCESSES:
+        printed = run(["bash", "-c", script], folder)
+    else:
+        code, printed = page_shell.run(script, folder, environment(folder), folder.parent / "calls")
+        assert code == 0, f"exit code {code} of {script}\n{printed}"
+    printed = printed.replace(str(folder.parent / "home"), "/home/you")
     for (command, expected), shown in zip(parts, printed.split(f"{MARKER}\n"), strict=False):
         assert shows(expected, shown.splitlines()), f"$ {command}\n{shown}"
 
@@ -227,7 +249,7 @@ def test_console_blocks_print_what_they_show(block, folder):
             path = folder / file.words.removeprefix("file=")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content(file), encoding="utf-8")
-    compare(parts, folder)
+    compare(parts, folder, block.page)
 
 
 def steps(block: Block, held: Path) -> list[tuple[str, list[str]]]:
@@ -249,7 +271,7 @@ def follow(page: list[Block], folder: Path) -> None:
         (folder / name).mkdir()
     shutil.copytree(ROOT / "sample_logs", folder / "home" / "chatsquash" / "sample_logs")
     parts = [part for block in page for part in steps(block, folder / "blocks" / str(block.line))]
-    compare(parts, folder / "work")
+    compare(parts, folder / "work", page[0].page if page else "")
 
 
 @pytest.mark.parametrize("page", FOLLOWED)

@@ -158,9 +158,9 @@ def test_the_offset_is_where_the_line_begins(here, packing):
         assert data[: row["offset"]].count(b"\n") == row["row"] - 1
 
 
-def test_the_frame_has_the_columns_of_the_table(here):
-    convert(SAMPLES, "out", Options(conversations="all"))
-    table, rows = frame("out"), report("sessions.jsonl")
+def test_the_frame_has_the_columns_of_the_table(sample_run):
+    out = sample_run(conversations="all")
+    table, rows = frame(str(out)), report("sessions.jsonl", out)
     assert dict(table.schema) == SCHEMA
     assert len(table) == len(rows)
     for name in ("session", "exit", "reward", "truncated", "offset"):
@@ -191,9 +191,8 @@ WHERE = [
 
 
 @pytest.mark.parametrize("condition, holds", WHERE, ids=[row[0] for row in WHERE])
-def test_a_condition_chooses_what_the_table_says(here, condition, holds):
-    convert(SAMPLES, "all")
-    every = [json.loads(line) for line in Path("all/reports/sessions.jsonl").read_bytes().splitlines()]
+def test_a_condition_chooses_what_the_table_says(here, sample_run, condition, holds):
+    every = [json.loads(line) for line in (sample_run() / "reports/sessions.jsonl").read_bytes().splitlines()]
     expected = [row["session"] for row in every if row["file"] and holds(row)]
     assert expected
     summary = convert(SAMPLES, "out", Options(where=condition))

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,6 @@ from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.conftest import log_line, write_log
 from tests.run.outputs import findings
 
-SAMPLES = Path(__file__).parents[2] / "sample_logs"
 FOR_TRAINING = [name for name in presets.names() if name != presets.DEFAULT]
 KINDS = ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
 CONVERSATION = talk(
@@ -78,15 +76,12 @@ def test_messages_know_where_they_stand_in_the_file(name):
     assert set(held.places) == set(range(len(turns)))
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
+@pytest.fixture
+def written(sample_run):
     """The sample logs in all shapes, which hold the same sessions but for what a shape cannot hold."""
-    folder = tmp_path_factory.mktemp("shapes")
-    for name in FOR_TRAINING:
-        convert(SAMPLES, folder / name, Options(preset=name, format="jsonl", anonymize=False, reasoning="drop"))
-    for kind in KINDS:
-        convert(SAMPLES, folder / kind, Options(preset="hf", format=kind, anonymize=False, reasoning="drop"))
-    return folder
+    runs = {name: {"preset": name, "format": "jsonl"} for name in FOR_TRAINING}
+    runs |= {kind: {"preset": "hf", "format": kind} for kind in KINDS}
+    return {name: sample_run(**options, anonymize=False, reasoning="drop") for name, options in runs.items()}
 
 
 def codes(folder):
@@ -95,12 +90,12 @@ def codes(folder):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_file_is_checked_alike(written, kind):
-    assert codes(written / kind) == codes(written / "hf") != []
+    assert codes(written[kind]) == codes(written["hf"]) != []
 
 
 @pytest.mark.parametrize("name", FOR_TRAINING)
 def test_every_shape_is_checked_alike(written, name):
-    found = {code for code, _, _ in codes(written / name)}
+    found = {code for code, _, _ in codes(written[name])}
     assert found == {
         *("no-tools", "calls-without-tools", "undeclared-tool"),
         *("tool-result-failed", "tool-result-retried", "unanswered-call"),
@@ -143,9 +138,9 @@ def test_definitions_are_checked_in_every_shape(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["openai", "text"])
 def test_every_shape_is_counted_alike(written, name):
-    expected, counted = stats([str(written / "hf")]), stats([str(written / name)])
+    expected, counted = stats([str(written["hf"])]), stats([str(written[name])])
     assert counted.records == expected.records
-    (path,) = (written / "hf" / "data").iterdir()
+    (path,) = (written["hf"] / "data").iterdir()
     records = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     headless = sum(bool(each.get("tools")) and each["messages"][0]["role"] != "system" for each in records)
     own = Counter(system=headless if name == "text" else 0)  # in which definitions stand in a system prompt
