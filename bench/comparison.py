@@ -23,7 +23,7 @@ from bench.converters import ALBICILLA, CONVERTERS, LOGS, WHOLE, Converter, inst
 from bench.generate import PROFILES, generate
 from bench.goals import MB
 from bench.table import markdown
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 
 DATA = HERE / ".data"
 DOCS, README = HERE.parent / "docs" / "comparison.md", HERE.parent / "README.md"

@@ -11,8 +11,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+from chatsquash.core.outcome import Place
 from chatsquash.folder import Folder
-from chatsquash.outcome import Place
 from chatsquash.records.places import read
 from chatsquash.write.jsonl import PACKERS
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from chatsquash.core.model import Conversation
 from chatsquash.formats import bodies, formats, named
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Conversation
 from tests.formats.table import rows
 from tests.strategies import Draw, Pairs, Style, a_style, as_written, below, chance, pick, reordered, write
 

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from chatsquash import times
+from chatsquash.core import times
 
 if TYPE_CHECKING:
-    from chatsquash.options import Options
+    from chatsquash.core.options import Options
 
 BOM = b"\xef\xbb\xbf"
 JSON_SPACE = b" \t\r\n"

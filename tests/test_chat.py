@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash import chat
+from chatsquash.core import chat
 from tests.checks.rows import assistant, call, result, user
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}

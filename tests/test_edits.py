@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import edits as edits_module
-from chatsquash.edits import difference, replay, settle
-from chatsquash.model import Added, Entry, Kept, Reply
+from chatsquash.core import edits as edits_module
+from chatsquash.core.edits import difference, replay, settle
+from chatsquash.core.model import Added, Entry, Kept, Reply
 
 MESSAGES = [{"role": "user", "content": str(number)} for number in range(8)]
 A, B, C, D = MESSAGES[:4]

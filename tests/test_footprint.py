@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import footprint, jsonio
+from chatsquash.core import footprint, jsonio
 
 N = 20_000
 SHAPES = {

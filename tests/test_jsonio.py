@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 from tests import oracle, strategies
 
 DEEP = 400  # levels, more than orjson takes

@@ -1,4 +1,4 @@
-from chatsquash.memo import Each
+from chatsquash.core.memo import Each
 
 
 def each(seen, most=3):

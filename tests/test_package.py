@@ -10,9 +10,9 @@ import pytest
 
 import chatsquash
 from chatsquash import checks, formats
+from chatsquash.core.registry import items
 from chatsquash.formats import agents, clients
 from chatsquash.records import presets
-from chatsquash.registry import items
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,7 +33,7 @@ def test_the_core_install_is_small():
     [
         (
             "from chatsquash.cli import cli",
-            {"polars", "orjson", "msgspec", "tqdm", "multiprocessing", "chatsquash.model"},
+            {"polars", "orjson", "msgspec", "tqdm", "multiprocessing", "chatsquash.core.model"},
         ),
         ("import chatsquash.run.convert", {"polars", "tqdm", "multiprocessing", "concurrent.futures"}),
     ],

@@ -9,11 +9,11 @@ import pytest
 
 from chatsquash import Options
 from chatsquash.checks import rules
+from chatsquash.core.log import Log
+from chatsquash.core.model import Entry
+from chatsquash.core.outcome import Outcome
 from chatsquash.entries.reader import Reader
 from chatsquash.formats import formats
-from chatsquash.log import Log
-from chatsquash.model import Entry
-from chatsquash.outcome import Outcome
 from chatsquash.run.session import Converter
 from tests import oracle
 from tests.conftest import needs_real_exchanges, real_exchanges

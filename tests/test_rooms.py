@@ -15,9 +15,9 @@ from tests.conftest import log_line
 FORMAT = '''\
 """Parrot's service: turns are pairs of a speaker and a text."""
 
-from chatsquash.blocks import Text, Turn
+from chatsquash.core.blocks import Text, Turn
 from chatsquash.formats.base import LoadedTurn, Mark, Marks, Stream, Tools
-from chatsquash.model import Reply
+from chatsquash.core.model import Reply
 
 NAME = "parrot"
 PLACE = 25
@@ -52,7 +52,7 @@ def assemble(events):
 AGENT = '''\
 """Owl's diary: an object with nights."""
 
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
 
 NAME = "owl"
 HOLDS_TOOLS = False

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from chatsquash.core.times import Moment, day, moment, read
 from chatsquash.sources.days import is_day
-from chatsquash.times import Moment, day, moment, read
 
 SECOND = 10**9
 

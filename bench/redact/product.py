@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from chatsquash.options import Options
+from chatsquash.core.options import Options
 from chatsquash.redact import asked
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.redact.redactor import UnsearchedError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatsquash.run.version import __version__
+from chatsquash.core.version import __version__
 
 __all__ = [
     "Conversation",
@@ -23,9 +23,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from chatsquash.model import Conversation
-    from chatsquash.options import Options
-    from chatsquash.outcome import Outcome
+    from chatsquash.core.model import Conversation
+    from chatsquash.core.options import Options
+    from chatsquash.core.outcome import Outcome
     from chatsquash.report.frame import frame
     from chatsquash.report.summary import Summary
     from chatsquash.run.chosen import Session
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from chatsquash.translate.conversations import dump, load, losses
 
 _HOMES = {
-    "Conversation": "chatsquash.model",
-    "Options": "chatsquash.options",
-    "Outcome": "chatsquash.outcome",
+    "Conversation": "chatsquash.core.model",
+    "Options": "chatsquash.core.options",
+    "Outcome": "chatsquash.core.outcome",
     "Session": "chatsquash.run.chosen",
     "Summary": "chatsquash.report.summary",
     "convert": "chatsquash.run.convert",

@@ -30,13 +30,13 @@ from chatsquash.click_options import (
     shard_options,
     where_of,
 )
-from chatsquash.errors import ChatsquashError
-from chatsquash.run.version import __version__
+from chatsquash.core.errors import ChatsquashError
+from chatsquash.core.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from chatsquash.model import Severity
+    from chatsquash.core.model import Severity
     from chatsquash.report.progress import Watch
     from chatsquash.run.against import Evaluation
 
@@ -80,7 +80,7 @@ def _notes(problem: BaseException | None) -> list[str]:
 
 
 def _fail(why: str, problem: BaseException) -> int:
-    from chatsquash.text import escaped
+    from chatsquash.core.text import escaped
 
     error = "error" if os.environ.get("NO_COLOR") else click.style("error", fg="red", bold=True)
     with _whoever_listens():
@@ -223,7 +223,7 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     Exits with 0 when it wrote everything, 3 when it left out a session or a line or wrote no record at all, 1 when
     something stopped it, 2 when it could not start.
     """
-    from chatsquash.platform import collect_less
+    from chatsquash.core.platform import collect_less
     from chatsquash.run.engines import engine
 
     collect_less()
@@ -253,9 +253,9 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
 
 def _report(output: str, *, quiet: bool = False) -> None:
     """Write the page of a result, and say where it is."""
+    from chatsquash.core.text import escaped
     from chatsquash.report.progress import Bar
     from chatsquash.run.page.report import report as run
-    from chatsquash.text import escaped
 
     with Bar(quiet=quiet) as bar:
         page = run(output, bar.observe)
@@ -319,7 +319,7 @@ def _watch(given: dict[str, Any]) -> Watch:
 
 def _told(done: Any, given: dict[str, Any], complete: bool | None = None) -> int:
     """Say what a run did; its exit code."""
-    from chatsquash.text import shown
+    from chatsquash.core.text import shown
 
     with _whoever_listens():
         if given["as_json"]:
@@ -370,7 +370,7 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
 
     Exits as convert does.
     """
-    from chatsquash.platform import collect_less
+    from chatsquash.core.platform import collect_less
     from chatsquash.redact.keys import load_key
     from chatsquash.run.shards.merge import merge as run
     from chatsquash.write.outputs import place_of
@@ -414,13 +414,13 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     from itertools import chain
 
     from chatsquash.checks.phrases import Phrases
+    from chatsquash.core.text import printable
     from chatsquash.redact.asked import redactor
     from chatsquash.report import findings as report
     from chatsquash.report.summary import by_code
     from chatsquash.run import template as trying
     from chatsquash.run.check import Looks
     from chatsquash.run.check import check as run
-    from chatsquash.text import printable
 
     exits.refuse_unknown(given["fail_on"])
     render = {name: given[name] for name in ("render_time", "render_memory")}
@@ -491,11 +491,11 @@ def stats(
 
     Exits with 3 when a line is no record.
     """
+    from chatsquash.core.text import shown
     from chatsquash.report import stats as report
     from chatsquash.run import stats as counting
     from chatsquash.run import template as trying
     from chatsquash.templates.counting import Counter, Tokenizer, of_template, packed
-    from chatsquash.text import shown
 
     refuse_alone(template, render)
     tokenizer = tokenizer or (of_template(template) if template else None)
@@ -524,9 +524,9 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
 
     Long texts, results and reasoning are folded. With rich (the extra view) a terminal shows colours.
     """
+    from chatsquash.core.text import shown
     from chatsquash.report import conversation
     from chatsquash.run.show import show as run
-    from chatsquash.text import shown
 
     found = run(dataset, which)
     if as_json:
@@ -571,8 +571,8 @@ def view(given: tuple[str, ...], *, port: int, opens: bool, template: str | None
     Serves pages on loopback to whoever has the token in the URL that it prints, until Ctrl-C. It converts LOGS to a
     private folder, which goes at the end. It needs the extra view.
     """
+    from chatsquash.core.options import Options
     from chatsquash.option_rules import refuse_typed
-    from chatsquash.options import Options
     from chatsquash.report.progress import Watch
     from chatsquash.view import serve
 
@@ -600,10 +600,10 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     Where the run replaced the paths of logs, --logs needs LOGS as you gave them to convert. Prints every difference,
     and exits with 3 when there is one.
     """
+    from chatsquash.core.text import counted, escaped, shown
     from chatsquash.redact.keys import load_key
     from chatsquash.run.verify import verify as run
     from chatsquash.run.verify_logs import Known
-    from chatsquash.text import counted, escaped, shown
     from chatsquash.write.outputs import place_of
 
     if given and not logs:
@@ -638,10 +638,10 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
     Shows what it would send, and asks. Sends only what the Hub does not have yet, and changes the dataset by one
     commit. A new dataset is private.
     """
+    from chatsquash.core.text import escaped
     from chatsquash.report.progress import Bar
     from chatsquash.run.push.push import Asked
     from chatsquash.run.push.push import push as run
-    from chatsquash.text import escaped
 
     if dry_run and yes:
         raise click.UsageError("--yes has no effect with --dry-run, which does not ask: leave one of them out.")
@@ -676,10 +676,10 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
 def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **given: Any) -> None:
     """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did."""
     from chatsquash import click_colours as colours
+    from chatsquash.core.options import Options
+    from chatsquash.core.text import shown
     from chatsquash.option_rules import refuse_typed
-    from chatsquash.options import Options
     from chatsquash.run import inspect as run
-    from chatsquash.text import shown
 
     asked = Options(anonymize=False, **given)
     refuse_typed(asked)
@@ -758,7 +758,7 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
     IN are files, folders or globs, or - for standard input. Leaves out what it cannot read and what the format cannot
     hold, and says so. Exits with 3 when it could not read a line or a file.
     """
-    from chatsquash.platform import cores
+    from chatsquash.core.platform import cores
     from chatsquash.report.progress import Bar
     from chatsquash.translate.files import Translation, write_all
 
@@ -817,7 +817,7 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
 def formats(*, as_json: bool) -> None:
     """List the formats, documents and envelopes that chatsquash reads and writes."""
+    from chatsquash.core.text import shown
     from chatsquash.run import formats as known
-    from chatsquash.text import shown
 
     click.echo(shown(known.as_json(), indent=True) if as_json else known.as_text())

@@ -18,8 +18,8 @@ from chatsquash.settings import find, may_be_found
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from chatsquash.core.options import Declared, GroupBy, Options
     from chatsquash.option_rules import Pair
-    from chatsquash.options import Declared, GroupBy, Options
     from chatsquash.run.engines import Where
     from chatsquash.settings import Settings
 
@@ -137,7 +137,7 @@ def _misfit(option: click.Option, value: Any, context: click.Context) -> str | N
 
 def _paths(options: list[click.Option]) -> set[str]:
     """The options whose values are paths."""
-    from chatsquash.options import declared
+    from chatsquash.core.options import declared
 
     named = {each.name for each in declared() if each.content or each.secret} | {"output", "write_known"}
     return named & {str(each.name) for each in options}
@@ -145,8 +145,8 @@ def _paths(options: list[click.Option]) -> set[str]:
 
 def _in_force(context: click.Context, settings: Settings | None) -> Iterable[str]:
     """Each option with its value as TOML has it, and where that comes from."""
-    from chatsquash import jsonio
-    from chatsquash.text import escaped
+    from chatsquash.core import jsonio
+    from chatsquash.core.text import escaped
 
     file = escaped(os.path.relpath(settings.path)) if settings else ""
     yield f"# settings: {file or 'no file'}"
@@ -292,7 +292,7 @@ def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> N
 
 def where_of(given: dict[str, Any]) -> Where:
     """Where a conversion runs; what is typed beside that and has no effect there is refused."""
-    from chatsquash.options import declared
+    from chatsquash.core.options import declared
     from chatsquash.run.engines import Where
 
     where = Where(**{each.name: given[each.name] for each in declared(Where)})
@@ -310,7 +310,7 @@ def where_of(given: dict[str, Any]) -> Where:
 
 def from_declarations(*chosen: str, of: type[Any] | None = None) -> list[click.Option]:
     """The options of groups, or of names, one after the other."""
-    from chatsquash.options import Options, declared
+    from chatsquash.core.options import Options, declared
 
     known = declared(of or Options)
     return [_click_option(each) for name in chosen for each in known if name in (each.group, each.name)]
@@ -349,7 +349,7 @@ def _type(option: Declared) -> Any:
 
 
 def _type_of_name(option: Declared) -> click.ParamType:  # type: ignore[type-arg]
-    from chatsquash.options import ERRORS
+    from chatsquash.core.options import ERRORS
 
     if option.metavar == "CODE":
         return Codes(ERRORS)
@@ -370,8 +370,8 @@ def without_idle(given: Options) -> Options:
     """The options, where a variable's that has no effect is passed over, and one that is typed is an error."""
     from dataclasses import replace
 
+    from chatsquash.core.options import Options
     from chatsquash.option_rules import met
-    from chatsquash.options import Options
 
     usual, left = Options(), given
     for pair in met(given):
@@ -401,7 +401,7 @@ def _written(name: str) -> str:
     if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
         return f"{option.envvar}={os.environ[str(option.envvar)]}"
     if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
-        from chatsquash.text import escaped
+        from chatsquash.core.text import escaped
 
         return f"{named.lstrip('-')} of {escaped(str(context.meta.get(_FILE)))}"
     said = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
@@ -418,9 +418,9 @@ def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
     """
     from dataclasses import replace
 
+    from chatsquash.core.options import Options, declared
+    from chatsquash.core.platform import cores
     from chatsquash.option_rules import refuse_typed
-    from chatsquash.options import Options, declared
-    from chatsquash.platform import cores
     from chatsquash.redact.keys import load_key
 
     for each in declared():
@@ -458,8 +458,8 @@ def _pass_over_alias(given: dict[str, Any]) -> None:
 
 def shard_options(given: dict[str, Any]) -> Options:
     """The options of a shard that no listing has."""
-    from chatsquash.options import Options
-    from chatsquash.platform import cores
+    from chatsquash.core.options import Options
+    from chatsquash.core.platform import cores
     from chatsquash.redact.keys import load_key
 
     key = load_key(given["anonymize_key"]) if given["anonymize_key"] else None

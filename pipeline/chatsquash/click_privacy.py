@@ -10,7 +10,7 @@ import click
 from chatsquash.click_options import is_typed, option, options
 
 if TYPE_CHECKING:
-    from chatsquash.options import Options
+    from chatsquash.core.options import Options
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
 _FINDING = ("redact_names", "redact_rules", "redact_pattern", "redact_known", "allow", "deny", "phone_region")
@@ -52,7 +52,7 @@ def private_of(given: dict[str, Any], *, needs_key: bool = True) -> Options:
     """
     from dataclasses import replace
 
-    from chatsquash.options import Options
+    from chatsquash.core.options import Options
     from chatsquash.redact.asked import content, parts, with_kinds
     from chatsquash.redact.keys import load_key
 

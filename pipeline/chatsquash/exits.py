@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 
 LEFT_OUT = 3
 """The code where something is missing."""

@@ -14,8 +14,8 @@ from errno import EINVAL, ELOOP, ESTALE
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chatsquash import platform
-from chatsquash.errors import UsageError
+from chatsquash.core import platform
+from chatsquash.core.errors import UsageError
 
 if lacking := platform.missing():
     raise UsageError(

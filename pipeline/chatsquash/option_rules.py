@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from chatsquash.checks import refuse_unknown, rules, schemas
-from chatsquash.errors import UsageError
-from chatsquash.nearest import hint
-from chatsquash.options import ERRORS, Declared, Options, declared
+from chatsquash.core.errors import UsageError
+from chatsquash.core.nearest import hint
+from chatsquash.core.options import ERRORS, Declared, Options, declared
 from chatsquash.redact.keys import SHORTEST
 
 _DIVIDED, _PAIRED = ("chat", "hf", "text"), ("chat", "hf")

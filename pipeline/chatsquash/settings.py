@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chatsquash.errors import UsageError
-from chatsquash.nearest import meant
+from chatsquash.core.errors import UsageError
+from chatsquash.core.nearest import meant
 
 OWN, SHARED = "chatsquash.toml", "pyproject.toml"
 _PROFILES = "profile"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from chatsquash.checks import examine, rules
 from chatsquash.checks.registry import View
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
 
 
 class Row(NamedTuple):

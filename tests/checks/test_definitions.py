@@ -4,7 +4,7 @@ import pytest
 
 from chatsquash.checks import examine
 from chatsquash.checks.registry import View
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
 
 from .rows import Row, assistant, call, found, names, result, talk, tool, user
 

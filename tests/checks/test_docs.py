@@ -1,7 +1,7 @@
 import pytest
 
 from chatsquash.checks import rules
-from chatsquash.text import SHOWN, json_type, quoted
+from chatsquash.core.text import SHOWN, json_type, quoted
 
 from . import (
     test_calls,

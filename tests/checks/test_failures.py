@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.blocks import Result, Turn
-from chatsquash.chat import PRIVATE
 from chatsquash.checks import failures
 from chatsquash.checks.failures import failure
+from chatsquash.core.blocks import Result, Turn
+from chatsquash.core.chat import PRIVATE
 
 from .rows import result
 

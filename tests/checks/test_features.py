@@ -7,11 +7,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chatsquash import checks, jsonio
+from chatsquash import checks
 from chatsquash.checks import examine, rules
 from chatsquash.checks._features import FEATURES
 from chatsquash.checks.registry import View
-from chatsquash.model import Conversation
+from chatsquash.core import jsonio
+from chatsquash.core.model import Conversation
 from chatsquash.stages.checking import examined
 from chatsquash.stages.measure import measure
 from tests import strategies

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import jsonio
 from chatsquash.checks import phrases
 from chatsquash.checks.phrases import Phrases
-from chatsquash.options import FLAGGED
+from chatsquash.core import jsonio
+from chatsquash.core.options import FLAGGED
 
 from .rows import assistant, call, result, tool, user
 

@@ -1,9 +1,9 @@
 import pytest
 
-from chatsquash.blocks import Result, Turn
-from chatsquash.chat import PRIVATE
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import outcomes
+from chatsquash.core.blocks import Result, Turn
+from chatsquash.core.chat import PRIVATE
 
 from .rows import Row, assistant, call, found, names, result, talk, tool, user
 

@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash.checks import examine, schemas
 from chatsquash.checks.registry import View
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 
 from .rows import Row, assistant, call, found, names, talk, tool, user
 

@@ -11,7 +11,7 @@ from click.shell_completion import ShellComplete
 import chatsquash
 from chatsquash import Options
 from chatsquash.cli import cli
-from chatsquash.options import Declared, declared
+from chatsquash.core.options import Declared, declared
 from chatsquash.report.replies import Replies
 from chatsquash.report.summary import Summary
 from chatsquash.run.kept import known_agents
@@ -192,7 +192,7 @@ def test_a_full_disk_is_an_error_without_a_traceback(command, monkeypatch):
     def full(_):
         raise OSError(28, "No space left on device", "out/x")
 
-    monkeypatch.setattr("chatsquash.platform.sync", full)
+    monkeypatch.setattr("chatsquash.core.platform.sync", full)
     go_on = "1 session done, nothing new written; the same command with --resume goes on from there"
     assert command("convert", "logs") == (1, "", f"error: out/x: No space left on device; {go_on}\n")
     assert [path.name for path in Path("out").iterdir()] == [".chatsquash"]
@@ -388,7 +388,7 @@ def test_shells_can_complete_the_command(command, monkeypatch, shell):
 @pytest.mark.parametrize("options, count", [([], 3), (["--workers", "2"], 2)])
 def test_there_are_as_many_workers_as_cores_unless_told_otherwise(command, monkeypatch, options, count):
     seen = []
-    monkeypatch.setattr("chatsquash.platform.cores", lambda: 3)
+    monkeypatch.setattr("chatsquash.core.platform.cores", lambda: 3)
     monkeypatch.setattr(
         "chatsquash.run.given.outcomes", lambda jobs, options, *_, **__: seen.append(options.workers) or []
     )

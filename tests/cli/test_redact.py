@@ -12,7 +12,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import Options, jsonio
+from chatsquash import Options
+from chatsquash.core import jsonio
 from chatsquash.redact import asked
 from chatsquash.redact.redactor import Redactor
 from chatsquash.run.redact.redact import Watch, redact

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 from pydantic import BaseModel
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 from chatsquash.formats import bodies, named, recognise
 from tests.conftest import real_exchanges
 from tests.formats.kinds import KINDS

@@ -9,7 +9,7 @@ from anthropic.lib.streaming._beta_messages import accumulate_event
 from anthropic.types.beta import BetaMessage, BetaMessageParam, BetaRawMessageStreamEvent, BetaToolUnionParam
 from pydantic import TypeAdapter
 
-from chatsquash import chat, jsonio
+from chatsquash.core import chat, jsonio
 from chatsquash.formats import anthropic as ours
 from chatsquash.formats import view
 from tests.conformance.shared import forced

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from google.genai import types
 
-from chatsquash.blocks import Call, Reasoning, Result, Text
+from chatsquash.core.blocks import Call, Reasoning, Result, Text
 from chatsquash.formats import gemini
 from chatsquash.formats.openai_chat.read import turns_of_messages
 from tests.conftest import needs_real_exchanges, real_exchanges

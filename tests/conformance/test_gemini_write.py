@@ -6,7 +6,7 @@ import pytest
 from google.genai import types
 from pydantic import TypeAdapter, ValidationError
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 from chatsquash.formats import bodies
 from chatsquash.formats import gemini as ours
 from chatsquash.translate import losses

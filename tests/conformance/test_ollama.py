@@ -8,7 +8,7 @@ from typing import Any
 import ollama
 import pytest
 
-from chatsquash.chat import text
+from chatsquash.core.chat import text
 from chatsquash.formats import bodies
 from chatsquash.formats import ollama as ours
 

@@ -10,7 +10,7 @@ import orjson
 import pydantic
 import pytest
 
-from chatsquash.blocks import Call, HostedCall, Other, Reasoning, Refusal, Text, Turn
+from chatsquash.core.blocks import Call, HostedCall, Other, Reasoning, Refusal, Text, Turn
 from chatsquash.formats import openai_responses as responses
 from chatsquash.formats import view
 from chatsquash.formats.openai_chat.read import turns_of_messages

@@ -9,11 +9,11 @@ from hypothesis import given
 from msgspec.structs import replace
 from openai.types import chat, responses
 
-from chatsquash.blocks import HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Source, Text
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core.blocks import HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Source, Text
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Conversation
 from chatsquash.formats import bodies, openai_chat, openai_responses
 from chatsquash.formats.writing import without_marks
-from chatsquash.model import Conversation
 from tests.conftest import needs_real_exchanges, real_exchanges
 from tests.formats.kinds import KINDS, ODD, SIGNATURE, answers, asks, calling, conversation, gives, says, turn
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatsquash.core.model import Conversation
 from chatsquash.formats.base import with_private
 from chatsquash.formats.clients.oumi import dump
 from chatsquash.formats.clients.oumi_history import dump_all
 from chatsquash.formats.writing import without_marks
-from chatsquash.model import Conversation
 from tests.formats.kinds import KINDS, ODD, call, image, said, text, user
 from tests.formats.odd import CONVERSATIONS
 

@@ -17,8 +17,8 @@ from pydantic import TypeAdapter
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
-from chatsquash import jsonio
-from chatsquash.model import Conversation
+from chatsquash.core import jsonio
+from chatsquash.core.model import Conversation
 from chatsquash.translate import conversations
 from tests.conformance import ai_sdk, readers
 from tests.conformance.shared import forced

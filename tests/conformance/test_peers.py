@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from chatsquash.core.options import Options
 from chatsquash.entries import documents
-from chatsquash.options import Options
 from chatsquash.sources.open import opened
 from tests.conformance.differences import DIFFERENCES
 

@@ -15,7 +15,7 @@ from pydantic_ai.models.anthropic import _native_tools as native_tools
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
-from chatsquash.blocks import Call, HostedCall, HostedResult, Media, Reasoning, Result, Text
+from chatsquash.core.blocks import Call, HostedCall, HostedResult, Media, Reasoning, Result, Text
 from chatsquash.formats import anthropic, bodies, parts
 from chatsquash.formats.calls import given
 from chatsquash.formats.clients import pydantic_ai, vercel_ai

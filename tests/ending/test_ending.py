@@ -7,10 +7,10 @@ import pytest
 
 from chatsquash import Options
 from chatsquash.checks.registry import View
+from chatsquash.core.model import Conversation, Reply
 from chatsquash.ending import ending, users
 from chatsquash.ending.commands import exit_code, runs_tests
 from chatsquash.ending.users import judged
-from chatsquash.model import Conversation, Reply
 from chatsquash.run.convert import convert
 from tests.conftest import assistant, user
 from tests.run.outputs import report

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.edits import replay
+from chatsquash.core.edits import replay
+from chatsquash.core.jsonio import leaves
 from chatsquash.entries import deltas, envelopes
 from chatsquash.entries.deltas import Effort
 from chatsquash.entries.envelopes import http_pairs
 from chatsquash.entries.recognise import Shape, look
 from chatsquash.formats import formats, view
 from chatsquash.formats.base import TurnError
-from chatsquash.jsonio import leaves
 from tests import format_logs
 from tests.conftest import examples, often
 from tests.stages.streams import entries, taken

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from chatsquash.core.model import Conversation, Origin, Sampled
 from chatsquash.entries.lineage import places
-from chatsquash.model import Conversation, Origin, Sampled
 
 
 def told(name, kind="main", parent=None, said="", **more):

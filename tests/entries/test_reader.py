@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert_session
-from chatsquash.edits import replay
+from chatsquash.core.edits import replay
+from chatsquash.core.log import Log
 from chatsquash.entries import recognise
 from chatsquash.entries.deltas import Effort
 from chatsquash.entries.lines import CHUNK
 from chatsquash.entries.reader import Reader
 from chatsquash.entries.recognise import Shape
 from chatsquash.formats import formats
-from chatsquash.log import Log
 from tests import format_logs, strategies
 from tests.conftest import examples, often
 from tests.entries.exchanges import EXCHANGES, plain

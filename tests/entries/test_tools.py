@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 from chatsquash.entries import tools as module
 from chatsquash.entries.tools import KnownTools
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from chatsquash.blocks import Text, Turn
-from chatsquash.edits import replay
+from chatsquash.core.blocks import Text, Turn
+from chatsquash.core.edits import replay
+from chatsquash.core.model import Added, Kept
 from chatsquash.entries.exchange import LineError
 from chatsquash.entries.turns import Turns, follow, nothing
 from chatsquash.formats import formats
 from chatsquash.formats.base import LoadedTurn, TurnError
-from chatsquash.model import Added, Kept
 
 
 class Counting:

@@ -20,7 +20,7 @@ from random import Random
 from threading import Lock
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.run import workers
 from chatsquash.run.verify import verify
 from chatsquash.write import store as output

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.core.log import Log
 from chatsquash.entries import documents
-from chatsquash.log import Log
 from chatsquash.run.session import Converter
 from chatsquash.sources import changes
 from chatsquash.sources.changes import as_found

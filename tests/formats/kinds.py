@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from chatsquash.blocks import (
+from chatsquash.core.blocks import (
     Approval,
     Block,
     Call,
@@ -25,8 +25,8 @@ from chatsquash.blocks import (
     Text,
     Turn,
 )
+from chatsquash.core.model import Conversation
 from chatsquash.formats import view
-from chatsquash.model import Conversation
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 WAV = base64.b64encode(b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0@\x1f\0\0\x80>\0\0\2\0\x10\0data\0\0\0\0").decode()

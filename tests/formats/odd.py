@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from chatsquash.blocks import (
+from chatsquash.core.blocks import (
     Approval,
     Call,
     HostedCall,
@@ -20,10 +20,10 @@ from chatsquash.blocks import (
     Text,
     Turn,
 )
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Conversation
 from chatsquash.formats import view
 from chatsquash.formats.calls import EMPTY
-from chatsquash.model import Conversation
 from tests.formats.kinds import PDF, PNG, SIGNATURE, WAV
 
 LEAVES = st.sampled_from([None, True, 0, -1, 1.5, 10**30, "", "a", "{}", "\ud800", "data:,", "https://x/y", PNG])

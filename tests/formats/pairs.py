@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from chatsquash.chat import PRIVATE, private
+from chatsquash.core.chat import PRIVATE, private
 from tests.formats import natives
 
 Object = dict[str, Any]

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
-from chatsquash.blocks import Block, Call, Reasoning, Result, Text, Turn
+from chatsquash.core.blocks import Block, Call, Reasoning, Result, Text, Turn
 from chatsquash.formats.calls import parsed
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.writing import named

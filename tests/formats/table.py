@@ -27,12 +27,12 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from chatsquash import jsonio
-from chatsquash.blocks import Turn
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import Turn
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Conversation
 from chatsquash.formats import view
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Conversation
 
 ROWS = Path(__file__).parent / "rows"
 NAMES = sorted(path.stem for path in ROWS.iterdir())

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chatsquash.blocks import (
+from chatsquash.core.blocks import (
     Approval,
     Call,
     HostedCall,
@@ -27,9 +27,9 @@ from chatsquash.blocks import (
     Text,
     Turn,
 )
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Conversation
 from chatsquash.formats import view
-from chatsquash.model import Conversation
 from tests.formats.kinds import PDF, PNG, SIGNATURE, WAV
 
 pick = st.sampled_from

@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import convert, to_builtins
 
-from chatsquash import chat, jsonio
-from chatsquash.blocks import FAILED, PROMPTS, Media, Refusal, Result, Text, Turn
+from chatsquash.core import chat, jsonio
+from chatsquash.core.blocks import FAILED, PROMPTS, Media, Refusal, Result, Text, Turn
+from chatsquash.core.model import Conversation
 from chatsquash.formats import bodies, documents, formats, named, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import at
 from chatsquash.formats.writing import KEY, without_marks
-from chatsquash.model import Conversation
 from chatsquash.translate import conversations, losses
 from tests.conftest import examples
 from tests.formats.kinds import ODD

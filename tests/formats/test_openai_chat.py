@@ -2,8 +2,8 @@
 
 import pytest
 
+from chatsquash.core.model import Conversation
 from chatsquash.formats.openai_chat import dump, reply, variants
-from chatsquash.model import Conversation
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 ANSWER = {"role": "assistant", "content": "x"}

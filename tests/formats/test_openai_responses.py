@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.blocks import Call, Media, Reasoning, Result, Text, Turn
+from chatsquash.core.blocks import Call, Media, Reasoning, Result, Text, Turn
+from chatsquash.core.model import Conversation
 from chatsquash.formats import bodies, documents, openai_chat, view
 from chatsquash.formats import openai_responses as responses
 from chatsquash.formats.openai_chat.read import turns_of
-from chatsquash.model import Conversation
 from chatsquash.translate import conversations
 from tests.formats.kinds import ODD
 from tests.formats.table import bare, each

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatsquash.core.model import Branch, Conversation
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.clients.oumi import conversations, dump
 from chatsquash.formats.clients.oumi.history import branches
 from chatsquash.formats.clients.oumi_history import dump_all, every
-from chatsquash.model import Branch, Conversation
 from chatsquash.translate.losses import differences
 from tests.formats.kinds import ODD, said, user
 from tests.formats.odd import CONVERSATIONS

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from chatsquash.blocks import FORM, PROMPTS, Call, Result
-from chatsquash.chat import PRIVATE, Private
-from chatsquash.errors import UsageError
+from chatsquash.core.blocks import FORM, PROMPTS, Call, Result
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.errors import UsageError
 from chatsquash.formats.calls import parsed
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.translate import conversations

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from chatsquash.blocks import Approval, Call, HostedCall, HostedResult, Reasoning, Result, Source, Text
+from chatsquash.core.blocks import Approval, Call, HostedCall, HostedResult, Reasoning, Result, Source, Text
 from chatsquash.formats.clients import model_messages, pydantic_ai, vercel_ai
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.translate import losses

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.core.times import Moment
 from chatsquash.formats.evidence import moment
-from chatsquash.times import Moment
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 

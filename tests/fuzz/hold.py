@@ -7,12 +7,12 @@ import json
 import re
 from tempfile import NamedTemporaryFile
 
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
 from chatsquash.entries import contents, documents, envelopes
 from chatsquash.entries.reader import Reader
 from chatsquash.entries.sessions import MixedSessionsError
-from chatsquash.log import Log
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome
 from chatsquash.run.session import Converter
 from chatsquash.run.workers import outcomes
 from tests import oracle

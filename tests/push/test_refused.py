@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.run.push.repository import repository
 from tests.conftest import write_log
 from tests.push.conftest import manifest, public

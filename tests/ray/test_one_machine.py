@@ -151,7 +151,7 @@ def test_a_node_with_other_code_is_refused(given, tmp_path, monkeypatch):
     import chatsquash
 
     shutil.copytree(Path(chatsquash.__file__).parent, tmp_path / "other/chatsquash")
-    with open(tmp_path / "other/chatsquash/text.py", "a") as file:
+    with open(tmp_path / "other/chatsquash/core/text.py", "a") as file:
         file.write("# other\n")
     cluster = clusters.cluster()
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
 from chatsquash.records import presets
 from chatsquash.records.presets import Column
 from chatsquash.records.shaping import line

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import zstandard
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.records import datasets
 from chatsquash.records.datasets import files, rows
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
-from chatsquash.outcome import Place
+from chatsquash.core.errors import UsageError
+from chatsquash.core.outcome import Place
 from chatsquash.records import places
 from chatsquash.records.datasets import rows
 from chatsquash.records.places import Records

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from chatsquash import Options, convert_session, reasoning
+from chatsquash import Options, convert_session
+from chatsquash.core import reasoning
 from chatsquash.records import presets
 from tests.checks.rows import assistant, user
 from tests.entries.exchanges import plain

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
-from chatsquash.outcome import Place
+from chatsquash.core.errors import UsageError
+from chatsquash.core.outcome import Place
 from chatsquash.records import places
 from chatsquash.records.row_groups import FooterError, row_groups
 from chatsquash.view.needle import Needle

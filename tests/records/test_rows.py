@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from chatsquash import Options
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
 from chatsquash.records import presets
 from chatsquash.records.reading import native, record
 from chatsquash.records.shaping import line

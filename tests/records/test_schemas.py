@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
+from chatsquash.core.options import BridgeResults, Enums, Media, Reasoning, System, ToolIds, Unpaired
 from chatsquash.option_rules import met
-from chatsquash.options import BridgeResults, Enums, Media, Reasoning, System, ToolIds, Unpaired
 from chatsquash.records import presets
 from chatsquash.records.presets import Choices
 from chatsquash.records.shaping import line

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
 from chatsquash.records import presets
 from chatsquash.records.presets import Shaped
 from chatsquash.records.shaping import line

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
 from chatsquash.records.shaping import specified
 
 HASTY = 0.7

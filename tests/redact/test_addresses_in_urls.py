@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import compiled
-from chatsquash.log import Log
+from chatsquash.core.log import Log
 from chatsquash.redact import percent
 from chatsquash.redact.addresses import addresses, may_hold_address
 from chatsquash.redact.pseudonyms import Anonymizer

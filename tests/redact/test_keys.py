@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.redact.keys import VARIABLE, load_key
 from tests.conftest import KEY
 

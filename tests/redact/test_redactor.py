@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 from chatsquash.redact.forms import apart
 from chatsquash.redact.hits import Hit, Value
 from chatsquash.redact.lists import Lists, values

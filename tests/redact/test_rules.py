@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.redact.rules import builtin, documented, parsed
 from chatsquash.redact.secrets import Secrets, kind_of
 from chatsquash.redact.shapes import value_of

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.redact.scanner import keep_in, scanner, start
 
 TOKEN = "ghp_" + "aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0vW2xY4"

@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from chatsquash import stores, urls
-from chatsquash.errors import UsageError
+from chatsquash import stores
+from chatsquash.core import urls
+from chatsquash.core.errors import UsageError
 from chatsquash.stores.address import _HOSTS
 from tests.remote.logs import log
 

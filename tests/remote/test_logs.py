@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.sources import stored
 from chatsquash.sources.find import discover
 from tests.remote.conftest import PAGE

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.run.verify import verify
 from chatsquash.stores import objects
 from chatsquash.stores.limits import LARGEST, PARTS, part_size, refuse_large

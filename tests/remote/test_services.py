@@ -7,7 +7,7 @@ import obstore
 import pytest
 
 from chatsquash import Options, convert, stores
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.run.verify import verify
 from chatsquash.sources import stored
 from tests.conftest import tree

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.run.shards import stored
 from chatsquash.run.shards.convert import convert_shard
 from chatsquash.run.shards.divide import divide
@@ -90,7 +90,7 @@ def test_another_listing_removes_what_was_converted(s3, listed):
 
 
 def test_no_listing_holds_a_signature(here, monkeypatch, s3):
-    from chatsquash.log import Log
+    from chatsquash.core.log import Log
     from chatsquash.run.shards import divide as division
     from chatsquash.sources.find import Discovered
 

@@ -8,7 +8,7 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 
 from chatsquash import Options, convert, stores
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.sources import stored
 from chatsquash.stores import files
 from chatsquash.stores.base import StaleError

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert, stores
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.sources import stored
 from chatsquash.sources.find import discover
 from chatsquash.stores import files

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from chatsquash.log import Log
-from chatsquash.model import Finding, Rejected
-from chatsquash.outcome import Outcome
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding, Rejected
+from chatsquash.core.outcome import Outcome
 from chatsquash.report import findings as report
 from chatsquash.report.files import TakenSession, rejected
 

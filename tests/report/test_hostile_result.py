@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.report.page import charts
 from chatsquash.report.reading import LONGEST
 from chatsquash.run.page.report import PAGE, report

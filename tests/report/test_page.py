@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
-from chatsquash.logged import WHY
+from chatsquash.core.errors import UsageError
+from chatsquash.core.logged import WHY
 from chatsquash.records import datasets
 from chatsquash.report.page.sessions import MOST
 from chatsquash.run.page.report import PAGE, report

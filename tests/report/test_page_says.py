@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.logged import WHY
+from chatsquash.core.logged import WHY
 from chatsquash.report.page.charts import Bar, Chart, _ticks, figure
 from chatsquash.run.page.report import report
 from tests.conftest import assistant, log_line, write_log

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from chatsquash.log import Log
-from chatsquash.model import Finding
-from chatsquash.outcome import Outcome
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding
+from chatsquash.core.outcome import Outcome
 from chatsquash.report.progress import Watch
 
 LOG = Log("a", "a", "a", 10_000_000)

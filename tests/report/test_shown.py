@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import cli
-from chatsquash.text import shown
+from chatsquash.core.text import shown
 from tests.conftest import log_line, write_log
 
 HOSTILE = "\x9b31m\x07\x1b[2J\x7f\u200e\u202e\u2066\u2028\u2029\ufeff\u00ad\udc80\U000e0041"

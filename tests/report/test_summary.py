@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from chatsquash.log import Log
-from chatsquash.logged import Coverage
-from chatsquash.model import Finding
-from chatsquash.outcome import Account, Outcome, Record, Usage
+from chatsquash.core.log import Log
+from chatsquash.core.logged import Coverage
+from chatsquash.core.model import Finding
+from chatsquash.core.outcome import Account, Outcome, Record, Usage
+from chatsquash.core.text import listed
 from chatsquash.report.summary import Summary
-from chatsquash.text import listed
 
 NO_USE = Usage(0, (), 0, 0, 0, ())
 JOB = Log("a.jsonl", "a.jsonl", "a.jsonl", 1_500_000)

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from chatsquash.checks.registry import View
-from chatsquash.outcome import ToolUse, Usage
+from chatsquash.core.outcome import ToolUse, Usage
 from chatsquash.report.files.tool_usage import COLUMNS, FILES, ToolUsage, table
 from chatsquash.stages.measure import measure
 from tests.checks.rows import assistant, call, result, talk, tool, user

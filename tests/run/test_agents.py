@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from chatsquash import Options, convert, convert_session
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.translate.files import LossError, Translation, write_all
 from tests.conftest import write_log
 from tests.run.outputs import findings, report

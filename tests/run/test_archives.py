@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.sources import archives
 from chatsquash.sources.members import container
 from tests.conftest import log_line, tree, write_log

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 SECRETS = (b"Bearer example", b"set-cookie", b"sessionid=example", b"x-broken-key")

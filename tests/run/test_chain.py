@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatsquash import Options, convert, convert_session
-from chatsquash.log import Log
+from chatsquash.core.log import Log
 from chatsquash.run.chains import Chained
 from chatsquash.run.inspect import inspect
 from chatsquash.run.verify import verify

@@ -6,8 +6,8 @@ import pytest
 
 import chatsquash
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
-from chatsquash.options import declared
+from chatsquash.core.errors import UsageError
+from chatsquash.core.options import declared
 from tests.checks.rows import tool
 from tests.conftest import log_line, write_log
 from tests.run.outputs import findings, report

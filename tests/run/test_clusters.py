@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert
-from chatsquash.jsonio import dumps
-from chatsquash.outcome import Facts, Family, Record, Usage
+from chatsquash.core.jsonio import dumps
+from chatsquash.core.outcome import Facts, Family, Record, Usage
 from chatsquash.run.clusters import Clusters
 from chatsquash.run.likeness import of_record
 from tests.conftest import assistant, examples, log_line, user, write_log

@@ -11,10 +11,10 @@ import pytest
 import zstandard
 
 from chatsquash import Options, convert
+from chatsquash.core.outcome import Account
 from chatsquash.entries.documents import is_document
 from chatsquash.entries.sessions import split
 from chatsquash.folder import Folder
-from chatsquash.outcome import Account
 from chatsquash.records.datasets import rows
 from chatsquash.run.session import Converter
 from chatsquash.run.verify import verify

@@ -14,7 +14,7 @@ from xxhash import xxh3_128
 
 import chatsquash
 from chatsquash import Options, convert
-from chatsquash.errors import StoppedError, UsageError
+from chatsquash.core.errors import StoppedError, UsageError
 from chatsquash.formats import documents
 from chatsquash.run import convert as convert_module
 from chatsquash.run import in_memory, session, workers

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.run.inspect import inspect
 from chatsquash.translate import reading
 from tests.conftest import log_line, write_log

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from chatsquash.errors import UsageError
-from chatsquash.options import Options
+from chatsquash.core.errors import UsageError
+from chatsquash.core.options import Options
 from chatsquash.run.described import as_described, described
 
 GROUPS = ("cleaning", "sessions", "reading", "bounds")

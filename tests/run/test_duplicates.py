@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert, convert_session
-from chatsquash.errors import UsageError
-from chatsquash.jsonio import TooLargeError, dumps
-from chatsquash.log import Log
-from chatsquash.outcome import Outcome, Record, Usage
+from chatsquash.core.errors import UsageError
+from chatsquash.core.jsonio import TooLargeError, dumps
+from chatsquash.core.log import Log
+from chatsquash.core.outcome import Outcome, Record, Usage
 from chatsquash.run import workers
 from chatsquash.run.beginnings import of_line
 from chatsquash.run.filters import Filters
@@ -315,7 +315,7 @@ def test_records_that_are_too_large_to_be_parsed_are_told_apart_by_their_bytes(m
     def refuse(data):
         raise TooLargeError
 
-    monkeypatch.setattr("chatsquash.jsonio.loads", refuse)
+    monkeypatch.setattr("chatsquash.core.jsonio.loads", refuse)
     assert left([line(*HI), line(*MORE), line(*HI)], duplicates=rule)[0] == [0, 1]
     assert of_line(line(*HI)) == of_line(line(*HI)) != of_line(line(*MORE))
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from chatsquash import Options
 from chatsquash.cli import cli
-from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.run import engines
 from chatsquash.run.engines import Where, _cluster, _node
 from chatsquash.run.engines import ray as engine

@@ -2,10 +2,10 @@
 
 import pytest
 
-from chatsquash.log import Log
-from chatsquash.model import Finding
-from chatsquash.options import Options
-from chatsquash.outcome import Account, Facts, Outcome, Record, Usage
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Account, Facts, Outcome, Record, Usage
 from chatsquash.run.filters import Filters
 
 NOTHING = Usage(0, (), 1, 2, 0, ())

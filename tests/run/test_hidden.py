@@ -4,20 +4,9 @@ from typing import get_args, get_type_hints
 
 import msgspec
 
-from chatsquash.log import Log, Piece
-from chatsquash.model import Finding, Rejected
-from chatsquash.outcome import (
-    Chosen,
-    Ending,
-    Facts,
-    Family,
-    Named,
-    Outcome,
-    Record,
-    Relative,
-    ToolUse,
-    Usage,
-)
+from chatsquash.core.log import Log, Piece
+from chatsquash.core.model import Finding, Rejected
+from chatsquash.core.outcome import Chosen, Ending, Facts, Family, Named, Outcome, Record, Relative, ToolUse, Usage
 from chatsquash.run import hidden
 
 HIDDEN = {

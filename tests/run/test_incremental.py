@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import StoppedError, UsageError
+from chatsquash.core.errors import StoppedError, UsageError
 from chatsquash.folder import Folder
 from chatsquash.run import session
 from chatsquash.run.filters import Filters

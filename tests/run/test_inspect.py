@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash.errors import UsageError
-from chatsquash.model import Added, Entry, Reply
-from chatsquash.options import Options
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Added, Entry, Reply
+from chatsquash.core.options import Options
 from chatsquash.report import conversations
 from chatsquash.run.inspect import inspect
 from chatsquash.sources.nothing import what_is_read

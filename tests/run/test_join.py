@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.run.shards.divide import divide
 from chatsquash.stages.cleaning import CleanedRequest
 from chatsquash.tree.requests import Requests

@@ -9,11 +9,11 @@ import pytest
 from msgspec import structs
 
 from chatsquash import Options
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding
+from chatsquash.core.options import declared
+from chatsquash.core.outcome import Outcome
 from chatsquash.folder import Folder
-from chatsquash.log import Log
-from chatsquash.model import Finding
-from chatsquash.options import declared
-from chatsquash.outcome import Outcome
 from chatsquash.run import journal
 from chatsquash.run.described import described
 from chatsquash.run.journal import Journals, JournalWriter, identity

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
 from chatsquash import Options, convert_session
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.templates.counting import Tokenizer as TokenCounts
 from tests.conftest import assistant, log_line, user, write_log
 from tests.run.outputs import report

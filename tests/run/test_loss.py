@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import polars as pl
 import pytest
 
-from chatsquash import Options, chat, convert, convert_session
+from chatsquash import Options, convert, convert_session
+from chatsquash.core import chat
 from chatsquash.records import presets
 from chatsquash.run.check import check
 from chatsquash.run.stats import stats

@@ -132,7 +132,7 @@ def test_a_day_that_takes_too_much_memory_to_find_is_looked_for_when_it_is_conve
 LIMITED = """
 import resource, sys
 from chatsquash.__main__ import main
-from chatsquash.platform import _taken
+from chatsquash.core.platform import _taken
 limit = _taken(0) + int(sys.argv[1]) * 1_000_000
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 sys.argv[1:] = sys.argv[2:]

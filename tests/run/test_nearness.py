@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from chatsquash.options import Options
-from chatsquash.outcome import Likeness, Record, Usage
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Likeness, Record, Usage
 from chatsquash.records.sketch import LEAST, SIZE, common, share, sketch
 from chatsquash.run import nearness
 from chatsquash.run.nearness import Near, Nearness

@@ -12,9 +12,9 @@ import chatsquash
 from chatsquash import Options, convert, convert_session
 from chatsquash.cli import cli
 from chatsquash.click_options import from_declarations
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.options import Decides, declared, option
 from chatsquash.option_rules import in_python
-from chatsquash.options import Decides, declared, option
 from chatsquash.run.described import asked, described
 from chatsquash.run.journal import identity
 from chatsquash.templates.remedies import spelled

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.run.verify import verify
 from chatsquash.templates.source import packed
 from tests.conftest import assistant, user, write_log

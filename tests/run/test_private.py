@@ -9,7 +9,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.redact import scanner, secrets
 from chatsquash.run import scanner_rules
 from chatsquash.run.shards.convert import convert_shard

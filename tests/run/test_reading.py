@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert, read
-from chatsquash.errors import StoppedError, UsageError
+from chatsquash.core.errors import StoppedError, UsageError
 from tests.conftest import log_line, write_log
 from tests.generate import ROOT
 from tests.run.outputs import report

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.records.datasets import rows
 from chatsquash.run.redact import tables
 from chatsquash.run.redact.redact import Watch, redact

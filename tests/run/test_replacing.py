@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from tests.conftest import log_line, tree, write_log
 
 NOW = 1_780_000_000  # 2026-05-28 20:26:40 UTC

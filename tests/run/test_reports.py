@@ -10,7 +10,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.checks.dataset import OF_TOOLS
-from chatsquash.errors import StoppedError
+from chatsquash.core.errors import StoppedError
 from chatsquash.run import reports
 from chatsquash.run.verify import verify
 from tests.conftest import log_line, user, write_log

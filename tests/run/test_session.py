@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
-from chatsquash.errors import UsageError
-from chatsquash.log import Log
-from chatsquash.model import Found
-from chatsquash.outcome import Account
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.model import Found
+from chatsquash.core.outcome import Account
 from chatsquash.records import presets
 from chatsquash.records.presets import Shaped
 from chatsquash.run.session import Converter, unreadable

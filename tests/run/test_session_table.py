@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert, frame
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.report.session_table import COLUMNS
 from chatsquash.report.where import SCHEMA
 from chatsquash.run.stats import stats

@@ -11,7 +11,7 @@ import pytest
 from xxhash import xxh3_128_hexdigest
 
 from chatsquash import Options, convert
-from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.run.shards import divide as division
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards import parts, place
@@ -319,7 +319,7 @@ def test_a_full_disk_names_the_folder_and_leaves_nothing(command, logs, monkeypa
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("chatsquash.platform.sync", full)
+        patched.setattr("chatsquash.core.platform.sync", full)
         code, _, err = command("convert", "--shard", "1/1")
     told = "No space left on device; nothing of shard 1/1 is kept, and the same command converts it"
     assert (code, err) == (1, f"error: out/.chatsquash/shards: {told}\n")

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.run.shards import parts
 from chatsquash.run.shards.convert import convert_shard
 from chatsquash.run.shards.divide import divide

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.core.errors import ShortageError
 from chatsquash.entries import sessions
-from chatsquash.errors import ShortageError
 from chatsquash.folder import Folder
 from tests.conftest import log_line, tree, write_log
 from tests.run.test_compressed import WAYS

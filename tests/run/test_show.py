@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.report import conversation
 from chatsquash.run.show import show
 from tests.checks.rows import tool

@@ -6,7 +6,7 @@ import orjson
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.report.stats import sparkline
 from chatsquash.run import stats as counting
 from chatsquash.run.stats import stats

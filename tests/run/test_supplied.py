@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from chatsquash import Options, convert, convert_session
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from tests import golden
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, write_log

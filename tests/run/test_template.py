@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from chatsquash import Options, convert
 from chatsquash.checks import rules
-from chatsquash.errors import UsageError
-from chatsquash.model import Conversation
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Conversation
 from chatsquash.records.reading import StoredRecord
 from chatsquash.run.template import Trials, show
 from chatsquash.templates.remedies import REMEDIES, converted, spelled

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.run.verify import verify
 from tests.conftest import log_line, write_log
 

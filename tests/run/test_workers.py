@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash import Options, convert, platform
+from chatsquash import Options, convert
+from chatsquash.core import platform
+from chatsquash.core.log import Log
+from chatsquash.core.outcome import Outcome
 from chatsquash.folder import Folder
-from chatsquash.log import Log
-from chatsquash.outcome import Outcome
 from chatsquash.run import workers
 from chatsquash.run.journal import Journals, JournalWriter
 from chatsquash.run.session import Converter

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from chatsquash.cli import cli
-from chatsquash.options import declared
+from chatsquash.core.options import declared
 from tests.simulator.judge import Output, judge, read
 from tests.simulator.play import Played, play
 from tests.simulator.score import NOTHING, Score

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from chatsquash import Options, chat, convert_session
+from chatsquash import Options, convert_session
+from chatsquash.core import chat
 from chatsquash.option_rules import met
 from chatsquash.records import presets
 from tests.modifiers import combinations

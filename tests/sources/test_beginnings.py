@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 from chatsquash.sources import beginnings
 from chatsquash.sources.beginnings import beginning, mended
 

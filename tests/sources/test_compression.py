@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert, decoders
+from chatsquash.core.log import Log
 from chatsquash.entries import sessions
-from chatsquash.log import Log
 from chatsquash.run.session import Converter
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened

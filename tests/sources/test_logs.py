@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from chatsquash.log import Log
+from chatsquash.core.log import Log
 from chatsquash.sources.logs import Logs
 
 

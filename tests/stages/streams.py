@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from chatsquash.edits import difference
+from chatsquash.core.edits import difference
+from chatsquash.core.model import Conversation, Entry, Found, Reply, Skipped, Staged
 from chatsquash.entries.deltas import Effort
 from chatsquash.entries.entries import EntryReader
 from chatsquash.entries.lines import lines
 from chatsquash.entries.recognise import Shape
-from chatsquash.model import Conversation, Entry, Found, Reply, Skipped, Staged
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Session
 

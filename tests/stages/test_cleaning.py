@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from chatsquash.edits import replay
+from chatsquash.core.edits import replay
 from chatsquash.stages.cleaning import clean
 from chatsquash.stages.cleaning.system_prompts import SYSTEM_PROMPT
 from tests.checks.rows import assistant, call, result, user

@@ -5,8 +5,8 @@ import copy
 import pytest
 
 from chatsquash import Options
-from chatsquash.blocks import Other, Text, Turn
-from chatsquash.chat import PRIVATE
+from chatsquash.core.blocks import Other, Text, Turn
+from chatsquash.core.chat import PRIVATE
 from chatsquash.stages import cleaning
 from chatsquash.stages.cleaning import clean
 from tests.checks.rows import assistant, result, user

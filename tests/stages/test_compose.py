@@ -4,10 +4,10 @@ import copy
 
 import pytest
 
-from chatsquash.blocks import Call, Turn
-from chatsquash.chat import PRIVATE
+from chatsquash.core.blocks import Call, Turn
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.model import Reply
 from chatsquash.formats import view
-from chatsquash.model import Reply
 from chatsquash.stages.compose import compose, normalise
 from chatsquash.stages.select import select
 from tests.checks.rows import assistant, call, result, tool, user

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
 from chatsquash.stages.inline import inline
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.stages.streams import facts, staged, texts

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from chatsquash import Options, chat, convert_session
-from chatsquash.model import Conversation
+from chatsquash import Options, convert_session
+from chatsquash.core import chat
+from chatsquash.core.model import Conversation
 from chatsquash.stages.join_texts import join_texts
 
 IMAGE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}

@@ -10,10 +10,10 @@ import jsonschema_rs
 import pytest
 
 from chatsquash import Options
-from chatsquash.marks import FLAGS
-from chatsquash.model import Mark
+from chatsquash.core.marks import FLAGS
+from chatsquash.core.model import Mark
+from chatsquash.core.outcome import Record
 from chatsquash.option_rules import met
-from chatsquash.outcome import Record
 from chatsquash.records import presets
 from chatsquash.stages.plan import plan
 from chatsquash.stages.select import select

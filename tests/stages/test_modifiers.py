@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from chatsquash import Options
-from chatsquash.model import Conversation
-from chatsquash.short_ids import PATTERN, short_ids
+from chatsquash.core.model import Conversation
+from chatsquash.core.short_ids import PATTERN, short_ids
 from chatsquash.stages.plan import plan, through
 from tests.checks.rows import assistant, call, result, user
 

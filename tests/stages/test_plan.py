@@ -5,8 +5,8 @@ import json
 import pytest
 
 from chatsquash import Options
-from chatsquash.model import Conversation, Found
-from chatsquash.outcome import Record, Refused, Usage
+from chatsquash.core.model import Conversation, Found
+from chatsquash.core.outcome import Record, Refused, Usage
 from chatsquash.records.line import RecordLine
 from chatsquash.stages.plan import plan, through
 from chatsquash.stages.select import select

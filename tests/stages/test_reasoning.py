@@ -6,7 +6,7 @@ import json
 import pytest
 
 from chatsquash import Options, convert_session
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
 from chatsquash.stages.reasoning import reason
 from tests.checks.rows import assistant, call, result, user
 from tests.entries.exchanges import plain

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.chat import token
+from chatsquash.core.chat import token
 from chatsquash.stages.select import flatten, select
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.stages.streams import entry, noted, stream, texts

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.checks import reading
-from chatsquash.model import Found, Rejected, Repeated, Skipped
+from chatsquash.core.model import Found, Rejected, Repeated, Skipped
 from chatsquash.stages.cleaning import clean
 from chatsquash.stages.select import select
 from tests.checks.rows import assistant, user

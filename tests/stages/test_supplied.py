@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.stages import supplied
 from chatsquash.stages.supplied import Supplied, Table, as_toml, supply
 from tests.checks.rows import assistant, talk, tool, user

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import edits as editing
-from chatsquash.edits import compose, difference, replay
+from chatsquash.core import edits as editing
+from chatsquash.core.edits import compose, difference, replay
 from chatsquash.stages import cleaning
 from chatsquash.stages.cleaning import clean
 from tests import oracle

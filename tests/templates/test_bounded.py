@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.templates.bounded import RenderBounds, Template
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.trial import trial

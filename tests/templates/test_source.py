@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.source import packed, read, unpacked
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.records.reading import StoredRecord
 from chatsquash.templates.trainers import TRAINERS, chosen, named, unnamed
 from tests.checks.rows import assistant, call, result, tool, user

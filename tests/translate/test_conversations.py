@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 import chatsquash
-from chatsquash import chat, formats
-from chatsquash.blocks import Call, Media, Reasoning, Result, Text
+from chatsquash import formats
+from chatsquash.core import chat
+from chatsquash.core.blocks import Call, Media, Reasoning, Result, Text
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Conversation
+from chatsquash.core.options import Options
 from chatsquash.entries import documents as read_documents
-from chatsquash.errors import UsageError
 from chatsquash.formats import documents
 from chatsquash.formats.openai_chat.read import turns_of
-from chatsquash.model import Conversation
-from chatsquash.options import Options
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations
 from chatsquash.translate.conversations import dump, known, load, load_all, losses, recognise, writable

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 import chatsquash
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.translate.files import LossError, Translation, write_all
 from tests.conftest import log_line, write_log
 

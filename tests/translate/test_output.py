@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.translate import files, output
 from chatsquash.translate.files import Translation, write_all

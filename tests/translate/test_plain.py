@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.blocks import Block, Call, Reasoning, Result, Text, Turn
+from chatsquash.core.blocks import Block, Call, Reasoning, Result, Text, Turn
+from chatsquash.core.model import Conversation
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Conversation
 from chatsquash.translate import conversations, plain
 from tests.formats.kinds import ODD, VALUES, asks, calling, conversation, gives, says
 from tests.formats.odd import CONVERSATIONS

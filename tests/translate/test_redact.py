@@ -134,7 +134,7 @@ def test_twice_changes_nothing(command):
 def test_processes_replace_as_one_does(command):
     lines = [body({"cmd": TOKEN, "n": number}) for number in range(600)]
     put("a.jsonl", *lines)
-    from chatsquash.options import Options
+    from chatsquash.core.options import Options
     from chatsquash.translate.files import Translation
     from chatsquash.translate.sources import Sources
     from chatsquash.translate.work import Wanted, translated

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chatsquash
-from chatsquash.blocks import Media, Reasoning, Text
+from chatsquash.core.blocks import Media, Reasoning, Text
 from chatsquash.formats import calls, named, writing
 from chatsquash.formats.calls import State
 from chatsquash.translate.conversations import losses

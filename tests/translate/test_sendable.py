@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chatsquash
-from chatsquash.blocks import Call, HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Result, Source
-from chatsquash.errors import UsageError
+from chatsquash.core.blocks import Call, HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Result, Source
+from chatsquash.core.errors import UsageError
 from chatsquash.formats import named, names
 from chatsquash.translate import conversations, losses, sendable
 from tests.formats.kinds import KINDS, ODD, PDF, answers, asks, calling, conversation, gives, says, turn

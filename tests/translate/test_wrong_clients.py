@@ -3,7 +3,7 @@
 import pytest
 
 import chatsquash
-from chatsquash.blocks import Call, HostedCall, HostedResult, Reasoning, Result, Text
+from chatsquash.core.blocks import Call, HostedCall, HostedResult, Reasoning, Result, Text
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS, PDF, PNG, SIGNATURE, says

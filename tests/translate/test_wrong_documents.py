@@ -5,8 +5,8 @@ import json
 import pytest
 
 import chatsquash
-from chatsquash.blocks import Call, Result, Text
-from chatsquash.errors import UsageError
+from chatsquash.core.blocks import Call, Result, Text
+from chatsquash.core.errors import UsageError
 from chatsquash.translate import conversations
 from tests.formats.kinds import (
     PDF,

@@ -6,7 +6,7 @@ import pytest
 
 import chatsquash
 from chatsquash import Options, convert_session
-from chatsquash.blocks import Reasoning
+from chatsquash.core.blocks import Reasoning
 from tests.formats.kinds import (
     SIGNATURE,
     answers,

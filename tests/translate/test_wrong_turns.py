@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import chatsquash
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.formats.openai_chat.read import turns_of
 from tests.formats.kinds import (
     PDF,

@@ -6,7 +6,7 @@ from contextlib import nullcontext, suppress
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from tests.conftest import assistant, log_line, user, write_log
 from tests.view import markup
 from tests.view.conftest import Reader

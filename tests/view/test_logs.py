@@ -164,8 +164,8 @@ def test_the_tree_says_which_path_is_the_record_and_what_the_other_one_is(branch
 
 
 def test_a_conversation_that_names_itself_as_parent_is_drawn_all_the_same():
-    from chatsquash.logged import LoggedReply
-    from chatsquash.outcome import Outcome
+    from chatsquash.core.logged import LoggedReply
+    from chatsquash.core.outcome import Outcome
     from chatsquash.view.pages.tree import Part, nodes
 
     replies = [LoggedReply(1, "main", "lost", "branch", "a", "b"), LoggedReply(2, "branch", "lost", "branch", "b", "a")]

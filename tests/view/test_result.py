@@ -3,7 +3,7 @@
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.view.result import Result
 from tests.conftest import log_line, user, write_log
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.core.text import counted
 from chatsquash.run.page.report import report
-from chatsquash.text import counted
 from tests import hostile_logs
 from tests.web.browser import ROOT, launched, watched, why_not
 

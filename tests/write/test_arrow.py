@@ -5,7 +5,7 @@ from struct import unpack_from
 
 import pytest
 
-from chatsquash.options import Options
+from chatsquash.core.options import Options
 from chatsquash.records.presets import names
 from chatsquash.write.arrow import Field, schema
 from chatsquash.write.columns import ENDING, METADATA, features, fields

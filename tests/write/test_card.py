@@ -3,7 +3,7 @@
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.outcome import ToolUse, Usage
+from chatsquash.core.outcome import ToolUse, Usage
 from chatsquash.write.card import CardFacts, Statistics, card
 from tests.conftest import log_line, write_log
 

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.records.presets import names
 from chatsquash.write import jsonl as text
 from tests.conftest import log_line, tree, write_log

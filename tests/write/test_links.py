@@ -11,7 +11,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash import folder as folders
-from chatsquash.errors import ShortageError, StoppedError, UsageError
+from chatsquash.core.errors import ShortageError, StoppedError, UsageError
 from chatsquash.run.verify import verify
 from chatsquash.write import lock
 from chatsquash.write import store as output

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.write import lock
 from chatsquash.write.store import Output

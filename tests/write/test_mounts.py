@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash import Options, convert, platform
-from chatsquash.errors import UsageError
+from chatsquash import Options, convert
+from chatsquash.core import platform
+from chatsquash.core.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.run.verify import verify
 from chatsquash.write.store import Output
@@ -84,7 +85,7 @@ REAL = """
 import sys
 from pathlib import Path
 from chatsquash import Options, convert
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 try:
     convert("logs", "out", Options(full=True))
 except UsageError as problem:

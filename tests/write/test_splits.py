@@ -2,10 +2,10 @@
 
 import pytest
 
-from chatsquash.errors import UsageError
-from chatsquash.log import Log
-from chatsquash.options import Options
-from chatsquash.outcome import Account, Facts, Outcome, Record, Usage
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Account, Facts, Outcome, Record, Usage
 from chatsquash.write.splits import Splits, parse
 
 HALVES = "train=0.5,test=0.5"

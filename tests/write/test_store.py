@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash import platform
-from chatsquash.errors import UsageError
+from chatsquash.core import platform
+from chatsquash.core.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.write import lock
 from chatsquash.write import store as output

@@ -151,6 +151,6 @@ def test_where_posix_is_missing_a_command_works_or_says_so(tmp_path, typed, work
 
 @pytest.mark.parametrize("name", ["convert", "convert_session", "load"])
 def test_from_python_it_says_the_same(tmp_path, name):
-    asked = f"from chatsquash.errors import UsageError\ntry:\n    import chatsquash\n    chatsquash.{name}([])\n"
+    asked = f"from chatsquash.core.errors import UsageError\ntry:\n    import chatsquash\n    chatsquash.{name}([])\n"
     done = elsewhere(f"{asked}except UsageError as problem:\n    print(problem)", at=tmp_path)
     assert (_SENTENCE in done.stdout, done.stderr) == (True, "")

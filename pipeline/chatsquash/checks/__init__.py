@@ -12,10 +12,10 @@ from functools import cache
 
 from chatsquash.checks._features import FEATURES
 from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
-from chatsquash.errors import UsageError
-from chatsquash.model import Found
-from chatsquash.nearest import meant
-from chatsquash.registry import Room
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Found
+from chatsquash.core.nearest import meant
+from chatsquash.core.registry import Room
 
 
 @cache

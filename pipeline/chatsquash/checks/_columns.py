@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from chatsquash.model import Json, Message
+    from chatsquash.core.model import Json, Message
 
 
 class Calls(NamedTuple):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from chatsquash import chat, jsonio
-from chatsquash.model import Json, Message
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Json, Message
 
 _LONG = 2000
 """Characters that such a text has at most."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import NoneType
 from typing import TYPE_CHECKING
 
-from chatsquash import jsonio
 from chatsquash.checks.exchanges import bad_results
+from chatsquash.core import jsonio
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash.model import Json
-from chatsquash.text import quoted
+from chatsquash.core.model import Json
+from chatsquash.core.text import quoted
 
 _STEPS = 5_000
 """Objects and lists of a schema with all that it refers to, each of which every value may be held to."""

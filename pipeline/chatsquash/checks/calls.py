@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash import jsonio
 from chatsquash.checks.exchanges import Call, exchanges
 from chatsquash.checks.registry import Fact, View, check
-from chatsquash.text import counted, json_type, quoted
+from chatsquash.core import jsonio
+from chatsquash.core.text import counted, json_type, quoted
 
 
 @check("error", looks=("odd calls",))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash import chat, reasoning
 from chatsquash.checks._features import CONTENTS
 from chatsquash.checks.registry import RULES, Fact, View, check
-from chatsquash.model import Found
-from chatsquash.text import json_type
+from chatsquash.core import chat, reasoning
+from chatsquash.core.model import Found
+from chatsquash.core.text import json_type
 
 _BESIDE = ("refusal", "audio", "images", *reasoning.MEMBERS)
 """Members in which an assistant says something beside its content."""

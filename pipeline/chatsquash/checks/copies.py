@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.text import escaped, quoted
+from chatsquash.core.text import escaped, quoted
 
 
 @rule("info")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.text import counted, escaped, quoted
+from chatsquash.core.text import counted, escaped, quoted
 
 OF_TOOLS = frozenset(("no-tools", "calls-without-tools", "undeclared-tool"))
 """Codes of what ``source_without_tools`` says once for all sessions of a source."""

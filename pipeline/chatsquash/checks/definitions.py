@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash import chat
 from chatsquash.checks._features import ROLES
 from chatsquash.checks.exchanges import call_counts
 from chatsquash.checks.registry import Fact, View, check
-from chatsquash.model import Json
-from chatsquash.text import json_type, quoted
+from chatsquash.core import chat
+from chatsquash.core.model import Json
+from chatsquash.core.text import json_type, quoted
 
 ABSENT = object()
 SPELLINGS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")

@@ -10,12 +10,12 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from chatsquash import chat
-from chatsquash.chat import id_key
 from chatsquash.checks._columns import Calls
 from chatsquash.checks.failures import MARKING, failure
 from chatsquash.checks.registry import View
-from chatsquash.model import Json, Message
+from chatsquash.core import chat
+from chatsquash.core.chat import id_key
+from chatsquash.core.model import Json, Message
 
 State = Literal["ok", "failed", "empty", "unanswered"]
 

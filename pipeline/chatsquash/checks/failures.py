@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from chatsquash import chat, jsonio
-from chatsquash.blocks import FAILED
-from chatsquash.chat import PRIVATE
-from chatsquash.model import Json, Message
-from chatsquash.text import quoted
+from chatsquash.core import chat, jsonio
+from chatsquash.core.blocks import FAILED
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.model import Json, Message
+from chatsquash.core.text import quoted
 
 MARKING = frozenset({"is_error", PRIVATE})
 """The members of messages that may mark a result."""

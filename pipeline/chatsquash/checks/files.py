@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.text import counted, quoted
+from chatsquash.core.text import counted, quoted
 
 _SHOWN = 20
 

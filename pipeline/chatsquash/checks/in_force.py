@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.text import counted, quoted
+from chatsquash.core.text import counted, quoted
 
 
 @rule("warning")

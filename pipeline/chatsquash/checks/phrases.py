@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from chatsquash import chat, jsonio
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.model import Found, Json
-from chatsquash.text import counted, quoted
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Found, Json
+from chatsquash.core.text import counted, quoted
 
 _PLAIN = re.compile(r"[ !#-;=-\[\]-~]*")
 """Characters that stand in a record as they stand in a text: those of ASCII that print, but ``"``, ``<`` and ``\\``."""

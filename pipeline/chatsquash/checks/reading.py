@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.text import counted, escaped, quoted
+from chatsquash.core.text import counted, escaped, quoted
 
 
 @rule("error")

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
-from chatsquash import chat
 from chatsquash.checks._columns import columns
-from chatsquash.memo import Last
-from chatsquash.model import Conversation, Found, Message, Severity, Tool
+from chatsquash.core import chat
+from chatsquash.core.memo import Last
+from chatsquash.core.model import Conversation, Found, Message, Severity, Tool
 
 Kind = Literal["tools", "record", "native", "inlined", "arguments", "log", "replies", "template"]
 _OfRecord = Literal["no messages", "no tools", "unknown roles", "odd content", "odd end"]

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from chatsquash.checks.exchanges import Call, Result, State, exchanges
 from chatsquash.checks.registry import Fact, View, check
-from chatsquash.text import quoted
+from chatsquash.core.text import quoted
 
 
 def _unanswered(view: View) -> list[Call]:

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from chatsquash import jsonio
 from chatsquash.checks._steps import Steps
 from chatsquash.checks.definitions import SPELLINGS
 from chatsquash.checks.exchanges import Call, exchanges
 from chatsquash.checks.registry import Fact, View, check
-from chatsquash.errors import UsageError
-from chatsquash.memo import Each
-from chatsquash.model import Json, Tool
-from chatsquash.text import quoted
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.memo import Each
+from chatsquash.core.model import Json, Tool
+from chatsquash.core.text import quoted
 
 _MOST = 1 << 18
 """Bytes of a schema, and of arguments."""

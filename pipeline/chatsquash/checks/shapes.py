@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.text import SHOWN, counted, escaped, quoted
+from chatsquash.core.text import SHOWN, counted, escaped, quoted
 
 _KINDS = 12  # that a finding names
 

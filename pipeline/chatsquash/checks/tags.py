@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash import chat, jsonio
-from chatsquash.chat import CALL_CLOSE, CALL_OPEN, RESULT_CLOSE, RESULT_OPEN
 from chatsquash.checks.registry import Fact, View, check
-from chatsquash.model import Message
+from chatsquash.core import chat, jsonio
+from chatsquash.core.chat import CALL_CLOSE, CALL_OPEN, RESULT_CLOSE, RESULT_OPEN
+from chatsquash.core.model import Message
 
 TAGS = (CALL_OPEN, CALL_CLOSE, RESULT_OPEN, RESULT_CLOSE)
 CALL_TAG = re.compile(r"</?tool_call>")

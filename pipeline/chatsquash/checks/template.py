@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from chatsquash import chat
 from chatsquash.checks.registry import Fact, check
-from chatsquash.model import Message
-from chatsquash.text import counted, escaped, quoted
+from chatsquash.core import chat
+from chatsquash.core.model import Message
+from chatsquash.core.text import counted, escaped, quoted
 
 Kind = Literal["tool", "property", "enum", "$defs", "system", "text", "call", "result", "reasoning"]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from chatsquash import chat
 from chatsquash.checks.registry import View
+from chatsquash.core import chat
+from chatsquash.core.model import Origin, Reply
+from chatsquash.core.outcome import Ending
+from chatsquash.core.text import printable
 from chatsquash.ending.commands import last_exit
 from chatsquash.ending.users import last_word
-from chatsquash.model import Origin, Reply
-from chatsquash.outcome import Ending
-from chatsquash.text import printable
 
 _LONGEST = 64
 """Characters of a reason that are kept, which may be any text."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from chatsquash import chat, jsonio
 from chatsquash.checks.exchanges import exchanges
 from chatsquash.checks.registry import View
-from chatsquash.model import Json
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Json
 
 _COMMAND = ("command", "cmd", "commands", "script", "code", "input", "CommandLine")
 """The members of arguments that hold a command."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from chatsquash import chat
 from chatsquash.checks.registry import View
+from chatsquash.core import chat
 
 LastUser = Literal["thanks", "complaint", "correction", "none", "unknown"]
 COMPLAINTS = (

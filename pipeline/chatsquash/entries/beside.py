@@ -8,11 +8,11 @@ from errno import EFBIG
 from pathlib import Path
 from typing import NamedTuple
 
-from chatsquash import footprint, jsonio
+from chatsquash.core import footprint, jsonio
+from chatsquash.core.model import Json
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import EACH
 from chatsquash.formats import documents
-from chatsquash.model import Json
-from chatsquash.options import Options
-from chatsquash.outcome import EACH
 from chatsquash.sources import beginnings, relatives
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.open import opened

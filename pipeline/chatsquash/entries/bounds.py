@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from chatsquash import footprint, platform
+from chatsquash.core import footprint, platform
+from chatsquash.core.model import Added, Reply, Tool
+from chatsquash.core.options import Options
 from chatsquash.entries.exchange import LineError
-from chatsquash.model import Added, Reply, Tool
-from chatsquash.options import Options
 
 if TYPE_CHECKING:
     from chatsquash.entries.deltas import Request

@@ -9,9 +9,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import MsgspecError
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json, Rejected
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Json, Rejected
 from chatsquash.sources.beginnings import read
 from chatsquash.sources.compression import Expanded
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Added, Edits, Kept, Message
 from chatsquash.entries.exchange import Exchange, LineError, parse, split
 from chatsquash.entries.known import MARKER, TOOLS, Cut, Known, shortened
 from chatsquash.entries.lines import Line
@@ -26,7 +27,6 @@ from chatsquash.entries.repeats import Array, Change, Run, find
 from chatsquash.entries.tools import Spelled
 from chatsquash.formats import PLAIN
 from chatsquash.formats.base import Format
-from chatsquash.model import Added, Edits, Kept, Message
 
 _FIRST = MARKER + b'0"'
 """What stands in the place of the first run."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
 
-from chatsquash import footprint, jsonio
+from chatsquash.core import footprint, jsonio
+from chatsquash.core.model import Json
+from chatsquash.core.options import Options
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Json
-from chatsquash.options import Options
 from chatsquash.sources import arrays, relatives, wal
 from chatsquash.sources.beginnings import read
 from chatsquash.sources.open import raw

@@ -10,17 +10,18 @@ from typing import BinaryIO, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash import footprint, formats
+from chatsquash import formats
+from chatsquash.core import footprint
+from chatsquash.core.log import Log
+from chatsquash.core.model import Conversation, Json, Rejected
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Relative
 from chatsquash.entries import beside, contents, divided, envelopes, recognise
 from chatsquash.entries.lineage import Place, places
 from chatsquash.entries.recognise import first_lines
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import of, with_origin
-from chatsquash.log import Log
-from chatsquash.model import Conversation, Json, Rejected
-from chatsquash.options import Options
-from chatsquash.outcome import Relative
 from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import Expanded, uncompressed

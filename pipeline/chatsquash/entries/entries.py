@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from chatsquash import jsonio
 from chatsquash.checks import reading
-from chatsquash.edits import settle
+from chatsquash.core import jsonio
+from chatsquash.core.edits import settle
+from chatsquash.core.memo import Last
+from chatsquash.core.model import Entry, Message, Rejected, Repeated, Skipped, Tool, WrongType
+from chatsquash.core.times import Moment, moment
 from chatsquash.entries import envelopes
 from chatsquash.entries.bounds import BOUNDS, Bounds
 from chatsquash.entries.deltas import Effort, History
@@ -22,9 +25,6 @@ from chatsquash.entries.recognise import Shape, shape_of
 from chatsquash.entries.tools import NO_TOOLS, KnownTools
 from chatsquash.formats import PLAIN, bodies, named
 from chatsquash.formats.base import Format, Tools
-from chatsquash.memo import Last
-from chatsquash.model import Entry, Message, Rejected, Repeated, Skipped, Tool, WrongType
-from chatsquash.times import Moment, moment
 
 if TYPE_CHECKING:
     from chatsquash.entries.loading import Answer, Loader

@@ -17,12 +17,12 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import asdict
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Message, Reply
 from chatsquash.entries import envelopes, replies, scan
 from chatsquash.entries.members import MARK, NOTHING, REFUSED, kind
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
-from chatsquash.model import Message, Reply
 
 _ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
 

@@ -13,8 +13,8 @@ from itertools import chain
 from msgspec import Struct, field
 from xxhash import xxh3_128_digest
 
-from chatsquash import chat, jsonio
-from chatsquash.model import Conversation, ConversationKind, Origin, Sampled
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Conversation, ConversationKind, Origin, Sampled
 
 Key = tuple[object, ...]
 """What tells a reply from the others of its file."""

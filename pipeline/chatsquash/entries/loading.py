@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from chatsquash import jsonio
-from chatsquash.edits import difference
+from chatsquash.core import jsonio
+from chatsquash.core.edits import difference
+from chatsquash.core.model import Added, Json, Message, Repeated, Tool
 from chatsquash.entries import turns
 from chatsquash.entries.deltas import Request
 from chatsquash.entries.exchange import Exchange
@@ -17,7 +18,6 @@ from chatsquash.entries.members import NOTHING
 from chatsquash.entries.turns import Turns
 from chatsquash.formats import bodies
 from chatsquash.formats.base import Format
-from chatsquash.model import Added, Json, Message, Repeated, Tool
 
 
 class LoadedRequest(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.entries import replies
 from chatsquash.entries.tokens import holders
-from chatsquash.model import Json
 
 _LISTS = ("content", "refusal", "token_ids")
 

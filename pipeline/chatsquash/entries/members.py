@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 from chatsquash.entries import scan
 
 Members = dict[str, bytes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsquash.model import Entry, Found, Origin
+from chatsquash.core.model import Entry, Found, Origin
 
 
 def first_line(origin: Origin) -> int | None:

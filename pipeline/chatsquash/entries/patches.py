@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from chatsquash.core.model import Added, Kept, Message
 from chatsquash.entries.members import elements
 from chatsquash.entries.repeats import Array, Change, Run, behind_gap
-from chatsquash.model import Added, Kept, Message
 
 
 class Patch(Struct):

@@ -11,6 +11,9 @@ from itertools import chain
 from typing import BinaryIO
 
 from chatsquash.checks import files, reading
+from chatsquash.core.log import Log
+from chatsquash.core.model import Added, Conversation, Entry, Origin, Repeated, Reply, Sampled, Seen, Skipped
+from chatsquash.core.options import Options
 from chatsquash.entries import documents, recognise
 from chatsquash.entries.bounds import Bounds
 from chatsquash.entries.entries import EntryReader, unreadable
@@ -24,9 +27,6 @@ from chatsquash.entries.tools import KnownTools
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.documents import names as document_names
-from chatsquash.log import Log
-from chatsquash.model import Added, Conversation, Entry, Origin, Repeated, Reply, Sampled, Seen, Skipped
-from chatsquash.options import Options
 from chatsquash.sources.compression import Expanded, uncompressed
 from chatsquash.sources.suffixes import LOGS
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from chatsquash.core.model import Entry, Seen, Skipped
 from chatsquash.entries import envelopes
 from chatsquash.formats import PLAIN
-from chatsquash.model import Entry, Seen, Skipped
 
 if TYPE_CHECKING:
     from chatsquash.entries import documents

@@ -7,7 +7,8 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from chatsquash import footprint, jsonio
+from chatsquash.core import footprint, jsonio
+from chatsquash.core.model import Json, Seen
 from chatsquash.entries import envelopes, replies
 from chatsquash.entries.envelopes import Envelope
 from chatsquash.entries.exchange import Exchange
@@ -15,7 +16,6 @@ from chatsquash.entries.lines import LONGEST, Line
 from chatsquash.entries.members import REFUSED
 from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
 from chatsquash.formats.openai_chat.members import RESPONSE
-from chatsquash.model import Json, Seen
 
 _ANSWERED = 4
 """The rank up to which evidence stands in the response."""

@@ -11,11 +11,11 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json, Reply, WrongType
 from chatsquash.entries import tokens
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
-from chatsquash.model import Json, Reply, WrongType
 
 _LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines knows more ends of lines, which may stand in the text
 _GAP = re.compile(r"[\s,]*")

@@ -10,18 +10,18 @@ from typing import BinaryIO, TypeVar
 
 from msgspec.structs import replace
 
-from chatsquash import footprint
+from chatsquash.core import footprint
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.urls import is_remote
 from chatsquash.entries import envelopes
 from chatsquash.entries.lines import CHUNK, Line, lines
 from chatsquash.entries.members import members
 from chatsquash.folder import Folder
-from chatsquash.log import Log
-from chatsquash.options import Options
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.members import MARK
 from chatsquash.sources.open import opened, shortage
-from chatsquash.urls import is_remote
 
 T = TypeVar("T")
 SPAN = 4

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from chatsquash.core.model import Json, Tokens
 from chatsquash.formats.values import count
-from chatsquash.model import Json, Tokens
 
 WITHIN = ("message", "response")
 """What events of a stream hold a response in."""

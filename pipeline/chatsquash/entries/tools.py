@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from chatsquash.core.model import Tool
 from chatsquash.entries.members import elements
-from chatsquash.model import Tool
 
 NO_TOOLS: list[Tool] = []
 """The tools of a request that has none; always this object."""

@@ -10,10 +10,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from chatsquash.core.model import Added, Edits, Json, Kept, Message
 from chatsquash.entries.exchange import LineError
 from chatsquash.formats import view
 from chatsquash.formats.base import Format, TurnError
-from chatsquash.model import Added, Edits, Json, Kept, Message
 
 
 class Turns(Struct, frozen=True):

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Entry, Json, Reply, Sampled
 from chatsquash.entries import replies
 from chatsquash.formats.values import count
-from chatsquash.model import Entry, Json, Reply, Sampled
 
 
 class LoggedUsage(NamedTuple):

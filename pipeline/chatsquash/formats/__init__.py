@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from chatsquash.core.model import Json
+from chatsquash.core.registry import Item, Room
 from chatsquash.formats.base import Format, Mark
 from chatsquash.formats.values import Object, kind, objects
-from chatsquash.model import Json
-from chatsquash.registry import Item, Room
 
 PLAIN = "openai_chat"
 """The format of chat messages that no provider has marked: plain text means the same in all of them."""

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
-from chatsquash.blocks import Native, Turn
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core.blocks import Native, Turn
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Json, Reply, Tool, WrongType
 from chatsquash.formats.values import Object, compact, kind
-from chatsquash.model import Json, Reply, Tool, WrongType
 
 T = TypeVar("T")
 

@@ -8,13 +8,14 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash import formats, jsonio
-from chatsquash.blocks import Turn
+from chatsquash import formats
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import Turn
+from chatsquash.core.model import Conversation, Json, Message, Tool
 from chatsquash.formats import view
 from chatsquash.formats.base import Format, LoadedTurn, TurnError
 from chatsquash.formats.openai_chat.read import merged, turns_of
 from chatsquash.formats.values import at
-from chatsquash.model import Conversation, Json, Message, Tool
 
 
 def load(form: Format, body: Json) -> Conversation:

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash import jsonio
-from chatsquash.blocks import Block, Call, Native, Outcome, Result, Turn
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import Block, Call, Native, Outcome, Result, Turn
+from chatsquash.core.model import Json, Tool
 from chatsquash.formats.many import Link, Many, grown, many
 from chatsquash.formats.values import Object, compact, string, without
-from chatsquash.model import Json, Tool
 
 T = TypeVar("T")
 parsed = jsonio.value

@@ -11,11 +11,11 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-from chatsquash import jsonio
 from chatsquash.confine.process import BeyondBoundsError, Confined, EndedError, OutOfMemoryError, OutOfTimeError
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
+from chatsquash.core.options import Options
 from chatsquash.formats.base import TurnError
-from chatsquash.model import Json
-from chatsquash.options import Options
 
 _STRUCTURE = b"[{,:"
 _PARSED = 64

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.core.registry import Room
 from chatsquash.formats import agents, clients
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import at
-from chatsquash.model import Conversation, Json, Origin
-from chatsquash.registry import Room
 
 _FIRST = 100
 """Values of a file, one of which at least is an object or a list in every document."""

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field, structs
 
-from chatsquash import times
-from chatsquash.blocks import Native, Turn
+from chatsquash.core import times
+from chatsquash.core.blocks import Native, Turn
+from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, Repeated, Sampled
+from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.openai_chat.read import merged
 from chatsquash.formats.values import Object, at
-from chatsquash.model import Branch, Conversation, Json, Message, Origin, Repeated, Sampled
-from chatsquash.times import Moment
 
 _NO_TIMES = (0, times.FIRST)
 """What programs write for a time that they do not know: the zero of Unix, and that of Go."""

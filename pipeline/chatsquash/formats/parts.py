@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import re
 
-from chatsquash.chat import part_text
+from chatsquash.core.chat import part_text
+from chatsquash.core.model import Json
 from chatsquash.formats.values import Object
-from chatsquash.model import Json
 
 DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
 """The address of what is there in base64: its type, and the data."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.blocks import PROMPTS, HostedCall, HostedResult, Media, Reasoning
+from chatsquash.core.blocks import PROMPTS, HostedCall, HostedResult, Media, Reasoning
+from chatsquash.core.model import Json
 from chatsquash.formats.parts import decoded
 from chatsquash.formats.values import Object, string
-from chatsquash.model import Json
 
 
 class Letters(Struct, frozen=True):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
+from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
 from chatsquash.formats.evidence import Logged, Unread, of, origin, told, with_origin
 from chatsquash.formats.values import Object
-from chatsquash.model import Conversation, ConversationKind, Json, Tool
 
 _ROOT = -1
 _MOST = 20

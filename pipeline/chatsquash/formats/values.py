@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, TypeVar
 
-from chatsquash import jsonio
-from chatsquash.model import Json
-from chatsquash.text import json_type
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
+from chatsquash.core.text import json_type
 
 Object = dict[str, Any]
 T = TypeVar("T")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, cast
 
-from chatsquash.blocks import Block, Call, Media, Reasoning, Refusal, Result, Text, Turn
-from chatsquash.chat import PRIVATE, after
+from chatsquash.core.blocks import Block, Call, Media, Reasoning, Refusal, Result, Text, Turn
+from chatsquash.core.chat import PRIVATE, after
+from chatsquash.core.model import Json, Message
 from chatsquash.formats import parts
 from chatsquash.formats.values import Object, at
-from chatsquash.model import Json, Message
 
 SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 """The sounds that OpenAI has parts for, by their media types."""

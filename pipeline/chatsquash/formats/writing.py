@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash import chat
-from chatsquash.blocks import FAILED, PROMPTS, Block, Call, Media, Outcome, Refusal, Result, Source, Text, Turn
+from chatsquash.core import chat
+from chatsquash.core.blocks import FAILED, PROMPTS, Block, Call, Media, Outcome, Refusal, Result, Source, Text, Turn
+from chatsquash.core.model import Json
 from chatsquash.formats import calls
 from chatsquash.formats.calls import ERROR, is_mark
 from chatsquash.formats.values import Object, at
-from chatsquash.model import Json
 
 KEY = calls.KEY
 SPEAKERS = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from typing import Any
 
-from chatsquash import chat
+from chatsquash.core import chat
 from chatsquash.records.said import RESULTS, made
 
 Place = tuple[int, int]

@@ -9,11 +9,11 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from chatsquash import chat, jsonio, reasoning
+from chatsquash.core import chat, jsonio, reasoning
+from chatsquash.core.marks import FLAGS
+from chatsquash.core.model import Json, Message
 from chatsquash.html.markup import Child, Html, tag, together
 from chatsquash.html.pairs import answers
-from chatsquash.marks import FLAGS
-from chatsquash.model import Json, Message
 from chatsquash.records import media
 from chatsquash.records.reading import StoredRecord
 from chatsquash.records.said import RESULTS, arguments, made

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import orjson
 
-from chatsquash import jsonio
 from chatsquash.checks import shapes
-from chatsquash.model import Json
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
+from chatsquash.core.text import json_type
 from chatsquash.records.notes import CannotHoldError, Notes
-from chatsquash.text import json_type
 
 _MISSING = "missing arguments become {}"
 

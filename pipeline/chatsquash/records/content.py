@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from chatsquash import chat
-from chatsquash import reasoning as thoughts
+from chatsquash.core import chat
+from chatsquash.core import reasoning as thoughts
+from chatsquash.core.model import Json, Message
+from chatsquash.core.options import Media
 from chatsquash.formats import parts
 from chatsquash.formats.openai_chat.members import is_empty
-from chatsquash.model import Json, Message
-from chatsquash.options import Media
 from chatsquash.records import media
 from chatsquash.records.notes import Notes
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.options import Options
+from chatsquash.core.urls import refuse_remote
 from chatsquash.entries.lines import lines
-from chatsquash.errors import UsageError
-from chatsquash.options import Options
 from chatsquash.sources.compression import KINDS, Expanded, uncompressed
 from chatsquash.sources.open import opened
 from chatsquash.sources.suffixes import LOGS
-from chatsquash.urls import refuse_remote
 
 PARQUET = ".parquet"
 COLUMNS = ("messages", "prompt", "completion", "tools", "conversations", "system")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import NamedTuple
 
-from chatsquash.model import Found, Mark
+from chatsquash.core.model import Found, Mark
 
 
 class RecordLine(NamedTuple):

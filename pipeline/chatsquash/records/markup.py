@@ -6,10 +6,10 @@ import json
 from collections import deque
 from typing import Any
 
-from chatsquash import chat
 from chatsquash.checks.tags import outlined
-from chatsquash.model import Json
-from chatsquash.reasoning import CLOSE, OPEN
+from chatsquash.core import chat
+from chatsquash.core.model import Json
+from chatsquash.core.reasoning import CLOSE, OPEN
 from chatsquash.records.reading import StoredRecord
 from chatsquash.records.think_blocks import inlined
 from chatsquash.records.turns import Turn

@@ -7,10 +7,10 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
-from chatsquash import chat
+from chatsquash.core import chat
+from chatsquash.core.model import Json, Message
 from chatsquash.formats import parts
 from chatsquash.formats.openai_chat.members import is_empty
-from chatsquash.model import Json, Message
 
 FOLDER = "images"
 """Where the images of a dataset folder are, whose records are lines."""

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from chatsquash.checks import reading, shapes
-from chatsquash.jsonio import Rounded
-from chatsquash.model import Found
+from chatsquash.core.jsonio import Rounded
+from chatsquash.core.model import Found
 from chatsquash.records import rounding
 
 

@@ -14,9 +14,9 @@ from operator import attrgetter
 from threading import Lock
 from typing import Any, BinaryIO
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.outcome import Place
 from chatsquash.folder import Folder
-from chatsquash.outcome import Place
 from chatsquash.records import media
 from chatsquash.records.datasets import COLUMNS, PARQUET, UNBOUNDED, Row, is_dataset, lines_of, parquet_rows, row_text
 from chatsquash.records.row_groups import FooterError, RowGroup, row_groups

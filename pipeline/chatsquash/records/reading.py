@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from chatsquash import footprint, jsonio
-from chatsquash.model import Json
+from chatsquash.core import footprint, jsonio
+from chatsquash.core.model import Json
+from chatsquash.core.text import json_type
 from chatsquash.records import presets
-from chatsquash.text import json_type
 
 
 class NotARecordError(ValueError):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from chatsquash import chat, jsonio, reasoning
-from chatsquash.model import Json, Message
+from chatsquash.core import chat, jsonio, reasoning
+from chatsquash.core.model import Json, Message
 
 Kind = Literal["reasoning", "text", "result", "call", "part"]
 

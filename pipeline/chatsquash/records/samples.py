@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
-from chatsquash import jsonio, marks
-from chatsquash.model import Json, Mark
-from chatsquash.options import Options
-from chatsquash.outcome import Record
+from chatsquash.core import jsonio, marks
+from chatsquash.core.model import Json, Mark
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record
 from chatsquash.records import presets
 from chatsquash.records.line import digest
 

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from chatsquash import chat, jsonio, marks
 from chatsquash.checks import shapes
 from chatsquash.checks.contents import unfit
 from chatsquash.checks.registry import View
-from chatsquash.memo import Last
-from chatsquash.model import Conversation, Found, Json, Tool
+from chatsquash.core import chat, jsonio, marks
+from chatsquash.core.memo import Last
+from chatsquash.core.model import Conversation, Found, Json, Tool
+from chatsquash.core.text import json_type, quoted
 from chatsquash.records import rounding, rows, turns
 from chatsquash.records.arguments import Arguments, floats
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices, Preset, Shaped
-from chatsquash.text import json_type, quoted
 
 _MOST, _LEAST = 2**64 - 1, -(2**63)
 _HALF = re.compile("[\ud800-\udfff]")

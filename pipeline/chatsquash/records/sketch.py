@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 
 SIZE = 256
 """Orders, and bytes of a sketch."""

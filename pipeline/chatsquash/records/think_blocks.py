@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chatsquash.reasoning import CLOSE, OPEN
+from chatsquash.core.reasoning import CLOSE, OPEN
 
 
 class _Block(NamedTuple):

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
 
-from chatsquash import chat
 from chatsquash.checks import contents, shapes
+from chatsquash.core import chat
+from chatsquash.core.model import Json, Message
+from chatsquash.core.text import quoted
 from chatsquash.formats.openai_chat.members import identifier, is_empty
-from chatsquash.model import Json, Message
 from chatsquash.records import content, media
 from chatsquash.records.arguments import Arguments
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices
-from chatsquash.text import quoted
 
 Turn = dict[str, Any]
 _HINT = "--unpaired cut ends the record before the call, --unpaired close gives it a result, "

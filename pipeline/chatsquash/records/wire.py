@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatsquash.checks import contents, shapes
+from chatsquash.core.text import json_type, quoted
 from chatsquash.records import schema
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.schema import TEXT, Schema
 from chatsquash.records.turns import Turn
-from chatsquash.text import json_type, quoted
 
 _NAME = "^[a-zA-Z0-9_-]{1,64}$"
 NAME: Schema = {"type": "string", "pattern": _NAME}

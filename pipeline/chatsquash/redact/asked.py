@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from chatsquash.errors import UsageError
-from chatsquash.options import Options
+from chatsquash.core.errors import UsageError
+from chatsquash.core.options import Options
+from chatsquash.core.text import counted
 from chatsquash.redact import userinfo
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Finder
 from chatsquash.redact.placeholders import Placeholders
 from chatsquash.redact.redactor import Redactor
-from chatsquash.text import counted
 
 if TYPE_CHECKING:
     from chatsquash.redact.secrets import Secrets

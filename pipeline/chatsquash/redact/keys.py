@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 
 VARIABLE = "CHATSQUASH_ANONYMIZE_KEY_FILE"
 SHORTEST = 16

@@ -8,7 +8,7 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.redact import patterns
 from chatsquash.redact.forms import apart, texts
 from chatsquash.redact.hits import Finder, Hit

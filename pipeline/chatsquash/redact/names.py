@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.redact.bare import Bare, Filling
 from chatsquash.redact.encodings import Reading
 from chatsquash.redact.forms import everywhere

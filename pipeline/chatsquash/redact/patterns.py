@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.redact.hits import Finder, Hit
 from chatsquash.redact.needles import printed
 

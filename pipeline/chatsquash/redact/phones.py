@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.redact.encodings import Reading
 from chatsquash.redact.forms import unescaped
 from chatsquash.redact.hits import Finder, Hit

@@ -7,7 +7,7 @@ import hmac
 import re
 from functools import lru_cache
 
-from chatsquash.outcome import Redaction
+from chatsquash.core.outcome import Redaction
 from chatsquash.redact.hits import Hit, Value
 
 _TAG = 10

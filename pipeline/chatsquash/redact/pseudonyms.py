@@ -10,9 +10,9 @@ from functools import lru_cache
 import orjson
 from msgspec import structs
 
-from chatsquash.model import Json, Message
-from chatsquash.options import Options
-from chatsquash.outcome import Record, Redaction
+from chatsquash.core.model import Json, Message
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record, Redaction
 from chatsquash.redact.addresses import Address, addresses, may_have_address, may_hold_address, private
 from chatsquash.redact.hits import Hit
 from chatsquash.redact.placeholders import Placeholders, redaction

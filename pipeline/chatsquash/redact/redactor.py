@@ -8,8 +8,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from chatsquash import jsonio
-from chatsquash.model import Json
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.redact.forms import apart
 from chatsquash.redact.hits import Finder, Hit, Value, value_of
 from chatsquash.redact.placeholders import Placeholders, blanked

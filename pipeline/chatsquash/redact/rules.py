@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
-from chatsquash.errors import UsageError
-from chatsquash.text import quoted
+from chatsquash.core.errors import UsageError
+from chatsquash.core.text import quoted
 
 FOLDER = Path(__file__).with_name("rules")
 Check = Literal["shape", "password", "token", "basic", "blob"]

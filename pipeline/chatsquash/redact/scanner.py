@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from itertools import accumulate, pairwise
 from typing import Any
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.redact.forms import apart
 from chatsquash.redact.hits import Finder, Hit
 from chatsquash.redact.lookalikes import is_lookalike

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from chatsquash import jsonio
-from chatsquash.model import Json
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.redact.hits import Hit
 
 _BETWEEN = "\n\0\n"

@@ -7,9 +7,9 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from chatsquash.errors import UsageError
-from chatsquash.model import Json
-from chatsquash.options import Options
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Json
+from chatsquash.core.options import Options
 from chatsquash.redact import asked
 from chatsquash.redact.addresses import FILE_ENDINGS
 from chatsquash.redact.forms import apart

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from chatsquash import chat, jsonio
-from chatsquash.model import Message
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Message
+from chatsquash.core.text import counted, escaped, printable
 from chatsquash.records.reading import StoredRecord
 from chatsquash.records.said import Part, made, parts
-from chatsquash.text import counted, escaped, printable
 
 _FOLDED = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
 """The lines of a text that are shown where it is folded, by what it is."""

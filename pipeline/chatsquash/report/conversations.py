@@ -8,10 +8,10 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from chatsquash import chat
-from chatsquash.model import Origin
-from chatsquash.text import counted, escaped, quoted
-from chatsquash.times import stamp
+from chatsquash.core import chat
+from chatsquash.core.model import Origin
+from chatsquash.core.text import counted, escaped, quoted
+from chatsquash.core.times import stamp
 from chatsquash.tree.canonical import without_reminders
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.links import Link

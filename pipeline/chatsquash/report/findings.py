@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from chatsquash.model import Finding
-from chatsquash.text import escaped, printable, shown
+from chatsquash.core.model import Finding
+from chatsquash.core.text import escaped, printable, shown
 
 _SHOWN = 20
 """Findings of a code."""

@@ -7,8 +7,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chatsquash import jsonio
-from chatsquash.errors import UsageError
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.report.reading import LONGEST
 from chatsquash.report.session_table import SESSIONS, row_of

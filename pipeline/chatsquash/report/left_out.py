@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from chatsquash.text import counted
+from chatsquash.core.text import counted
 
 _UNREADABLE = ("bad-line", "bad-entry")
 """The findings of which each is a line that could not be read."""

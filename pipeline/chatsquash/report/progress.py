@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import click
 
-from chatsquash.log import Log
-from chatsquash.outcome import Outcome
-from chatsquash.text import counted, escaped
+from chatsquash.core.log import Log
+from chatsquash.core.outcome import Outcome
+from chatsquash.core.text import counted, escaped
 
 Observer = Callable[[Log, Outcome, int], None]
 """Told each session's log and outcome in order, and the bytes of all logs."""

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from chatsquash import jsonio
-from chatsquash.errors import UsageError
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
 from chatsquash.folder import Folder
 
 _AGAIN = "chatsquash verify says what changed; convert again"

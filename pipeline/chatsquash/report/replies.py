@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from chatsquash.checks.coverage import by_why
-from chatsquash.outcome import Outcome
-from chatsquash.text import counted
+from chatsquash.core.outcome import Outcome
+from chatsquash.core.text import counted
 
 
 class Replies(Struct):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, get_args
 
-from chatsquash.log import Log
-from chatsquash.model import Finding, Severity
-from chatsquash.outcome import Chosen, Ending, Outcome, Place, Record
-from chatsquash.text import printable
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding, Severity
+from chatsquash.core.outcome import Chosen, Ending, Outcome, Place, Record
+from chatsquash.core.text import printable
 
 SESSIONS = "reports/sessions.jsonl"
 _SEVERITIES: tuple[Severity, ...] = get_args(Severity)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from math import ceil
 from typing import Any, NamedTuple
 
-from chatsquash.text import counted, escaped, printable
+from chatsquash.core.text import counted, escaped, printable
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _TOOLS = 20

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from chatsquash.log import Log
-from chatsquash.model import Severity
-from chatsquash.options import Options
-from chatsquash.outcome import Account, Outcome
+from chatsquash.core.log import Log
+from chatsquash.core.model import Severity
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Account, Outcome
+from chatsquash.core.text import certified, counted, escaped, listed
 from chatsquash.redact.placeholders import is_secret, words
 from chatsquash.report.left_out import explained, lacks, last_line
 from chatsquash.report.replies import Replies
 from chatsquash.stages import cleaning
-from chatsquash.text import certified, counted, escaped, listed
 
 
 @dataclass(slots=True)

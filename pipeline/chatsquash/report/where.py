@@ -6,9 +6,9 @@ from difflib import get_close_matches
 
 import polars as pl
 
-from chatsquash.errors import UsageError
-from chatsquash.log import Log
-from chatsquash.outcome import Outcome, Record
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.outcome import Outcome, Record
 from chatsquash.report.session_table import COLUMNS, Kind, Written, line_of, row_of
 
 _TYPES: dict[Kind, type[pl.DataType]] = {"text": pl.String, "int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 import polars as pl
 
 from chatsquash.checks import existing
-from chatsquash.errors import UsageError
-from chatsquash.jsonio import leaves
-from chatsquash.model import Found
+from chatsquash.core.errors import UsageError
+from chatsquash.core.jsonio import leaves
+from chatsquash.core.model import Found
+from chatsquash.core.text import printable
 from chatsquash.records.datasets import files, rows_whole
 from chatsquash.records.reading import NotARecordError, StoredRecord, parsed
 from chatsquash.templates.counting import said
-from chatsquash.text import printable
 
 WORDS = 13
 """So many words in a row make an overlap, as published evaluations of leaks count it."""

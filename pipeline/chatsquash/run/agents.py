@@ -11,14 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
+from chatsquash.core.log import Log
+from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.model import Entry, Found, Mark, Message, Sampled, Tokens
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Family, Record, Refused
 from chatsquash.entries.documents import LogDocument
 from chatsquash.entries.lineage import Place
 from chatsquash.entries.tokens import total
-from chatsquash.log import Log
-from chatsquash.logged import Coverage, LoggedReply
-from chatsquash.model import Entry, Found, Mark, Message, Sampled, Tokens
-from chatsquash.options import Options
-from chatsquash.outcome import Family, Record, Refused
 from chatsquash.run import homes
 from chatsquash.run.asides import ways
 from chatsquash.run.conversations import MakeLast, asks_marks, counted

@@ -6,8 +6,8 @@ from bisect import bisect
 from collections import Counter
 
 from chatsquash.checks.coverage import NEVER
-from chatsquash.logged import Coverage, LoggedReply
-from chatsquash.options import Options
+from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.options import Options
 from chatsquash.tree.choose import name_of_line
 from chatsquash.tree.kinds import Path
 

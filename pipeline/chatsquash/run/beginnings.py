@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import takewhile
 
-from chatsquash import jsonio
-from chatsquash.model import Conversation, Message
-from chatsquash.options import Options
+from chatsquash.core import jsonio
+from chatsquash.core.model import Conversation, Message
+from chatsquash.core.options import Options
 from chatsquash.records.line import digest
 from chatsquash.records.reading import record
 from chatsquash.redact.pseudonyms import anonymizer

@@ -11,6 +11,10 @@ from typing import BinaryIO
 from msgspec import Struct, field, structs
 from xxhash import xxh3_128
 
+from chatsquash.core.log import Log, Piece
+from chatsquash.core.model import Entry
+from chatsquash.core.options import Options
+from chatsquash.core.times import moment
 from chatsquash.entries import documents
 from chatsquash.entries.bounds import Bounds
 from chatsquash.entries.exchange import LineError, split
@@ -18,14 +22,10 @@ from chatsquash.entries.reader import Reader
 from chatsquash.entries.sessions import SPAN, expanded_copy
 from chatsquash.folder import Folder
 from chatsquash.formats import PLAIN, named
-from chatsquash.log import Log, Piece
-from chatsquash.model import Entry
-from chatsquash.options import Options
 from chatsquash.run.order import UNKNOWN, behind, carried, packed
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
-from chatsquash.times import moment
 from chatsquash.tree.chains import Chains
 
 _ROW = 4

@@ -8,13 +8,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chatsquash import chat, jsonio
 from chatsquash.checks import examine, existing, private, reading, schemas, shapes
 from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
 from chatsquash.checks.tags import is_inlined, outlined
-from chatsquash.model import Conversation, Finding, Found, Json
-from chatsquash.options import FLAGGED
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Conversation, Finding, Found, Json
+from chatsquash.core.options import FLAGGED
+from chatsquash.core.text import json_type
 from chatsquash.records.datasets import PARQUET, Row, files, rows, session
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.redact.addresses import addresses, may_have_address
@@ -25,7 +26,6 @@ from chatsquash.run.redact import tables
 from chatsquash.run.redact.record import hides, look, looked
 from chatsquash.stages.select import flatten
 from chatsquash.stages.session import finding
-from chatsquash.text import json_type
 
 _SESSION = "session_id"
 """The column that names a record's session, as ``--metadata`` writes it."""

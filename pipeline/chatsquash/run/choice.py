@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from chatsquash.errors import StoppedError
-from chatsquash.log import Log
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome
+from chatsquash.core.errors import StoppedError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
 from chatsquash.redact.told import Told
 from chatsquash.run import hidden
 from chatsquash.run.copied import Copied

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from chatsquash import jsonio
-from chatsquash.log import Log
-from chatsquash.model import Finding
+from chatsquash.core import jsonio
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding
 from chatsquash.report.session_table import Written, line_of
 from chatsquash.run.choice import Chosen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from chatsquash.outcome import Family, Record
+from chatsquash.core.outcome import Family, Record
 from chatsquash.records.sketch import SIZE
 from chatsquash.run.likeness import SIZE as DIGEST
 from chatsquash.run.nearness import Nearness

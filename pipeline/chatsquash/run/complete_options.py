@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chatsquash.core.options import Options
 from chatsquash.option_rules import refuse_wrong
-from chatsquash.options import Options
 from chatsquash.redact.asked import with_kinds
 from chatsquash.redact.keys import load_key
 

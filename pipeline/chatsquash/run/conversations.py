@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
 from chatsquash.checks.reading import short_tail
+from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.marks import by_ordinal
+from chatsquash.core.model import Entry, Found, Mark, Message
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record, Refused
 from chatsquash.entries.origins import line_of
-from chatsquash.logged import Coverage, LoggedReply
-from chatsquash.marks import by_ordinal
-from chatsquash.model import Entry, Found, Mark, Message
-from chatsquash.options import Options
-from chatsquash.outcome import Record, Refused
 from chatsquash.run import beginnings
 from chatsquash.run.asides import ways, with_asides
 from chatsquash.run.covered import Covered, lost_of

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from chatsquash.checks import dataset, reading
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding, Found
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome, Place, counted_once
+from chatsquash.core.text import printable
 from chatsquash.folder import Folder
-from chatsquash.log import Log
-from chatsquash.model import Finding, Found
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome, Place, counted_once
 from chatsquash.records import presets
 from chatsquash.redact.told import Told
 from chatsquash.report.files import TakenSession
@@ -38,7 +39,6 @@ from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover
 from chatsquash.sources.nothing import nothing_to_read
 from chatsquash.stages.session import finding
-from chatsquash.text import printable
 from chatsquash.write.groups import LABELS, Groups
 from chatsquash.write.outputs import output_in, place_of
 from chatsquash.write.store import RUN, Output

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from chatsquash.core.model import Tokens
+from chatsquash.core.outcome import Outcome
 from chatsquash.entries.tokens import total
-from chatsquash.model import Tokens
-from chatsquash.outcome import Outcome
 from chatsquash.tree.index import Index
 
 

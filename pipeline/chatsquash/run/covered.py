@@ -7,8 +7,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
-from chatsquash.logged import Coverage, LoggedReply
-from chatsquash.outcome import Account, Family, Record, Relative
+from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.outcome import Account, Family, Record, Relative
 from chatsquash.stages.session import Noted, Session
 
 _SEQUENCE, _TAIL = "role-sequence", "short-tail"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash import chat
 from chatsquash.checks import reading
-from chatsquash.model import Found, Message
-from chatsquash.options import Options
+from chatsquash.core import chat
+from chatsquash.core.model import Found, Message
+from chatsquash.core.options import Options
 from chatsquash.records import presets
 from chatsquash.stages.session import Noted, Session
 

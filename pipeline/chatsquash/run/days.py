@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chatsquash.core.log import Log
+from chatsquash.core.model import Entry
+from chatsquash.core.options import Options
+from chatsquash.core.times import day
 from chatsquash.entries import documents
 from chatsquash.entries.reader import Reader
-from chatsquash.log import Log
-from chatsquash.model import Entry
-from chatsquash.options import Options
 from chatsquash.sources.open import opened
 from chatsquash.stages.plan import plan
-from chatsquash.times import day
 
 
 def days_logged(options: Options, log: Log) -> list[str]:

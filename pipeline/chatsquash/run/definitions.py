@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import takewhile
 
-from chatsquash import chat, jsonio
-from chatsquash.errors import UsageError
+from chatsquash.core import chat, jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.model import Seen
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
+from chatsquash.core.text import escaped
 from chatsquash.formats import documents
-from chatsquash.log import Log
-from chatsquash.model import Seen
 from chatsquash.option_rules import refuse_wrong
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome
 from chatsquash.run.each import each_session
 from chatsquash.run.session import Converter, EntryStream
 from chatsquash.stages.session import Session
 from chatsquash.stages.supplied import as_toml
-from chatsquash.text import escaped
 
 
 def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:

@@ -7,11 +7,11 @@ from typing import Any
 
 from xxhash import xxh3_128_hexdigest
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.options import Options, declared
+from chatsquash.core.text import printable
 from chatsquash.option_rules import can_have
-from chatsquash.options import Options, declared
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.text import printable
 
 
 def described(options: Options) -> dict[str, object]:

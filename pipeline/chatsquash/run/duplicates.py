@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from chatsquash.checks import dataset
-from chatsquash.model import Found
-from chatsquash.options import Options
-from chatsquash.outcome import Record
+from chatsquash.core.model import Found
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record
 from chatsquash.records.line import digest
 
 

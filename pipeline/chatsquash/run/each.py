@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
 from chatsquash.entries import documents
 from chatsquash.entries.sessions import MixedSessionsError
-from chatsquash.errors import UsageError
-from chatsquash.log import Log
-from chatsquash.options import Options
 from chatsquash.run.chains import chained
 from chatsquash.run.parts import parts
 from chatsquash.sources.find import discover

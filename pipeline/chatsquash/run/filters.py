@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import dataset
-from chatsquash.log import Log, is_elsewhere
-from chatsquash.logged import LoggedReply
-from chatsquash.model import Found
-from chatsquash.options import ERRORS, Options
-from chatsquash.outcome import Outcome, Record
+from chatsquash.core.log import Log, is_elsewhere
+from chatsquash.core.logged import LoggedReply
+from chatsquash.core.model import Found
+from chatsquash.core.options import ERRORS, Options
+from chatsquash.core.outcome import Outcome, Record
 from chatsquash.run.duplicates import Duplicates, streamed
 from chatsquash.run.record_filters import of_records
 from chatsquash.sources.days import is_between, path_day

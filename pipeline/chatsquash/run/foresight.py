@@ -7,10 +7,10 @@ from typing import BinaryIO
 
 from msgspec.structs import replace
 
-from chatsquash.log import Log
-from chatsquash.model import Found
-from chatsquash.options import Options
-from chatsquash.outcome import Family, Outcome, Record
+from chatsquash.core.log import Log
+from chatsquash.core.model import Found
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Family, Outcome, Record
 from chatsquash.run.clusters import Clusters
 from chatsquash.run.duplicates import Duplicates, streamed
 from chatsquash.run.filters import Filters

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from chatsquash import formats
+from chatsquash.core.text import aligned
 from chatsquash.entries.envelopes import envelopes
 from chatsquash.formats import documents
-from chatsquash.text import aligned
 from chatsquash.translate import conversations
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Held, Outcome
 from chatsquash.entries.sessions import cleared
 from chatsquash.folder import Folder
-from chatsquash.log import Log
-from chatsquash.options import Options
-from chatsquash.outcome import Held, Outcome
 from chatsquash.redact.told import Told
 from chatsquash.run.chains import chained
 from chatsquash.run.incremental import Incremental

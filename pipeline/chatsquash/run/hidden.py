@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import structs
 
-from chatsquash.log import Log
-from chatsquash.model import Finding
-from chatsquash.outcome import Chosen, Ending, Facts, Named, Outcome, Record, Relative, ToolUse
-from chatsquash.text import printable
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding
+from chatsquash.core.outcome import Chosen, Ending, Facts, Named, Outcome, Record, Relative, ToolUse
+from chatsquash.core.text import printable
 
 Hide = Callable[[str], str]
 """Gives a text with nothing private in it."""

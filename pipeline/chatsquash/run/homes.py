@@ -9,23 +9,23 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.log import Log
+from chatsquash.core.model import Added, Entry, Message, Reply
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Family, Relative
+from chatsquash.core.times import day
 from chatsquash.entries import contents, documents
 from chatsquash.entries.documents import LogDocument
 from chatsquash.entries.lineage import Place
 from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
-from chatsquash.log import Log
-from chatsquash.model import Added, Entry, Message, Reply
-from chatsquash.options import Options
-from chatsquash.outcome import Family, Relative
 from chatsquash.run import beginnings
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.days import path_day
 from chatsquash.sources.open import opened
 from chatsquash.stages.cleaning import clean
-from chatsquash.times import day
 from chatsquash.tree.choose import digest
 
 _BEGINNING = 16

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from msgspec import structs
 
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
 from chatsquash.entries.sessions import MixedSessionsError
-from chatsquash.errors import UsageError
-from chatsquash.log import Log
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome
 from chatsquash.run.complete_options import with_key
 from chatsquash.run.filters import Filters
 from chatsquash.run.session import Converter

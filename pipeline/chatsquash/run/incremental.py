@@ -12,17 +12,17 @@ import msgspec
 from msgspec import Struct
 from xxhash import xxh3_128
 
-from chatsquash.errors import ChatsquashError, ShortageError
-from chatsquash.log import Log
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome, Relative
+from chatsquash.core.errors import ChatsquashError, ShortageError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome, Relative
+from chatsquash.core.text import counted
+from chatsquash.core.version import code_version
 from chatsquash.report.summary import Summary
 from chatsquash.run.journal import Journals, JournalWriter, identity, is_passing
-from chatsquash.run.version import code_version
 from chatsquash.sources.find import Discovered
 from chatsquash.sources.identity import identify
 from chatsquash.sources.relatives import is_same
-from chatsquash.text import counted
 from chatsquash.write.store import Output
 
 

@@ -10,20 +10,20 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from chatsquash import chat, jsonio
+from chatsquash.core import chat, jsonio
+from chatsquash.core.log import Log
+from chatsquash.core.model import Added, Entry, Message, Seen
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
+from chatsquash.core.text import aligned, counted, escaped, printable
 from chatsquash.entries.envelopes import PLAIN
 from chatsquash.entries.usage import of_entry
-from chatsquash.log import Log
-from chatsquash.model import Added, Entry, Message, Seen
 from chatsquash.option_rules import refuse_wrong
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome
 from chatsquash.report.conversations import drawn, in_lines, of_file
 from chatsquash.report.findings import as_json, as_text
 from chatsquash.run.each import each_session
 from chatsquash.run.session import Converter, EntryStream
 from chatsquash.stages.session import Session
-from chatsquash.text import aligned, counted, escaped, printable
 from chatsquash.tree.kinds import conversations
 
 T = TypeVar("T")

@@ -20,12 +20,12 @@ import orjson
 from msgspec import Struct, field
 from xxhash import xxh3_64, xxh3_128_digest
 
+from chatsquash.core.log import Log
+from chatsquash.core.options import declared
+from chatsquash.core.outcome import Held, Outcome
+from chatsquash.core.version import code_version
 from chatsquash.folder import Folder
-from chatsquash.log import Log
-from chatsquash.options import declared
-from chatsquash.outcome import Held, Outcome
 from chatsquash.run import payload
-from chatsquash.run.version import code_version
 from chatsquash.sources.identity import Hashed, identify
 from chatsquash.sources.relatives import is_same
 

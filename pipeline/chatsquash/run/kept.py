@@ -10,12 +10,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.nearest import hint
+from chatsquash.core.text import aligned, counted
 from chatsquash.formats import documents
-from chatsquash.nearest import hint
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.kept import Kept, files, place
-from chatsquash.text import aligned, counted
 
 _CLAUDE = "claude_code"
 _SETTINGS = "${CLAUDE_CONFIG_DIR:-~/.claude}/settings.json"

@@ -8,11 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
-from chatsquash import jsonio
 from chatsquash.checks import sampling as checks
-from chatsquash.model import Found, Json, Mark
-from chatsquash.options import Options
-from chatsquash.outcome import Record
+from chatsquash.core import jsonio
+from chatsquash.core.model import Found, Json, Mark
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record
 from chatsquash.records.reading import StoredRecord, native, record
 from chatsquash.templates.counting import Counter, RefusedError, Tokenizer
 

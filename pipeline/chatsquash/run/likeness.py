@@ -9,11 +9,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash import chat, jsonio
-from chatsquash.model import Json
-from chatsquash.options import Options
-from chatsquash.outcome import Likeness, Outcome, Record
-from chatsquash.reasoning import PARTS
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Json
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Likeness, Outcome, Record
+from chatsquash.core.reasoning import PARTS
 from chatsquash.records.line import digest
 from chatsquash.records.reading import StoredRecord, native, record
 from chatsquash.records.sketch import sketch

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
-from chatsquash import jsonio
-from chatsquash.model import Message
-from chatsquash.outcome import Record
+from chatsquash.core import jsonio
+from chatsquash.core.model import Message
+from chatsquash.core.outcome import Record
 from chatsquash.records.samples import Draft
 from chatsquash.run.conversations import end_of
 from chatsquash.run.samples import Sample, said

@@ -8,11 +8,11 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from chatsquash.log import Log
-from chatsquash.outcome import Record
+from chatsquash.core.log import Log
+from chatsquash.core.outcome import Record
+from chatsquash.core.text import printable, shown
+from chatsquash.core.version import __version__
 from chatsquash.report.summary import Summary
-from chatsquash.run.version import __version__
-from chatsquash.text import printable, shown
 from chatsquash.write.store import RUN, Output
 
 SCHEMA_VERSION = 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from chatsquash.checks import dataset
-from chatsquash.log import Log
-from chatsquash.model import Found
-from chatsquash.outcome import Outcome
+from chatsquash.core.log import Log
+from chatsquash.core.model import Found
+from chatsquash.core.outcome import Outcome
 from chatsquash.tree.index import Index
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.checks import dataset
-from chatsquash.model import Found
-from chatsquash.options import Options
-from chatsquash.outcome import Record
+from chatsquash.core.model import Found
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record
 from chatsquash.records.sketch import LEAST, SIZE, common, share
 from chatsquash.run.duplicates import Names
 from chatsquash.run.likeness import of_record

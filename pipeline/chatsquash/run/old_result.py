@@ -12,11 +12,11 @@ import msgspec
 from msgspec import Struct
 from xxhash import xxh3_128
 
-from chatsquash.errors import UsageError
-from chatsquash.log import Log
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.text import counted, printable
 from chatsquash.report.summary import Summary
 from chatsquash.sources.open import raw
-from chatsquash.text import counted, printable
 
 _NAMED = 3  # folders of an old result, in an error
 

@@ -8,13 +8,13 @@ from typing import BinaryIO
 
 from msgspec import structs
 
+from chatsquash.core.log import Log
+from chatsquash.core.model import Entry
+from chatsquash.core.options import Options
 from chatsquash.entries import recognise, sessions
 from chatsquash.entries.reader import Reader
 from chatsquash.entries.sessions import SPAN
 from chatsquash.folder import Folder
-from chatsquash.log import Log
-from chatsquash.model import Entry
-from chatsquash.options import Options
 from chatsquash.run.order import UNKNOWN, behind, carried, packed
 from chatsquash.sources.open import opened
 from chatsquash.tree.choose import are_unrelated

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from msgspec.structs import replace
 
-from chatsquash.outcome import Held, Outcome
+from chatsquash.core.outcome import Held, Outcome
 
 _MANY = 1000
 """Pieces above which they are put together: the system writes at most 1024 at once."""

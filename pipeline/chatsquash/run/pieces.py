@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from chatsquash import jsonio
-from chatsquash.model import Json
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.redact.placeholders import holds_secret
 
 _LISTS = ("messages", "conversations", "prompt", "completion", "chosen", "rejected")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash import platform
+from chatsquash.core import platform
+from chatsquash.core.errors import ShortageError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
 from chatsquash.entries.sessions import MixedSessionsError
-from chatsquash.errors import ShortageError
-from chatsquash.log import Log
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome
 from chatsquash.run.journal import JournalWriter, Packed
 from chatsquash.run.session import Converter, unreadable
 

@@ -7,8 +7,8 @@ from struct import Struct
 from typing import BinaryIO, NamedTuple
 
 from chatsquash.checks import dataset
-from chatsquash.model import Found
-from chatsquash.outcome import Likeness
+from chatsquash.core.model import Found
+from chatsquash.core.outcome import Likeness
 from chatsquash.run.duplicates import Names
 from chatsquash.run.likeness import SIZE
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
-from chatsquash import jsonio, marks
 from chatsquash.checks import private as checks
-from chatsquash.log import Log
-from chatsquash.logged import LoggedReply
-from chatsquash.model import Found, Json
-from chatsquash.options import Options
-from chatsquash.outcome import Facts, Outcome, PreferencePair, Record
+from chatsquash.core import jsonio, marks
+from chatsquash.core.log import Log
+from chatsquash.core.logged import LoggedReply
+from chatsquash.core.model import Found, Json
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
 from chatsquash.redact import asked
 from chatsquash.redact.addresses import may_hold_address

@@ -10,10 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import BinaryIO
 
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
 from chatsquash.folder import Folder
-from chatsquash.log import Log
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome
 from chatsquash.run.choice import Choice, stop_for
 from chatsquash.run.chosen import Session, session_of
 from chatsquash.run.complete_options import with_key

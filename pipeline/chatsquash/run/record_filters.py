@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from chatsquash.options import Options
-from chatsquash.outcome import Record
-from chatsquash.text import counted, quoted
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record
+from chatsquash.core.text import counted, quoted
 
 RecordFilter = Callable[[Record], str | None]
 """Why a record is not wanted; ``None`` for one that is."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from chatsquash.log import Log
-from chatsquash.model import Rejected
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome
+from chatsquash.core.log import Log
+from chatsquash.core.model import Rejected
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
 from chatsquash.redact.credentials import without_credentials
 from chatsquash.redact.hits import Finder
 from chatsquash.redact.told import Told

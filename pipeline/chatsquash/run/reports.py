@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import BinaryIO
 
-from chatsquash.model import Finding
-from chatsquash.options import Options
+from chatsquash.core.model import Finding
+from chatsquash.core.options import Options
 from chatsquash.report.files import Report, TakenSession, all_modules
 from chatsquash.write.store import Output
 

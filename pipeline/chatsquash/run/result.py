@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 from xxhash import xxh3_64
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.records.datasets import is_dataset
 from chatsquash.report import reading

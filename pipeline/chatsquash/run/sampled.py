@@ -8,11 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.checks import sampling as checks
-from chatsquash.logged import LoggedReply
-from chatsquash.marks import by_ordinal
-from chatsquash.model import Entry, Found, Message
-from chatsquash.options import Options
-from chatsquash.outcome import Record
+from chatsquash.core.logged import LoggedReply
+from chatsquash.core.marks import by_ordinal
+from chatsquash.core.model import Entry, Found, Message
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record
 from chatsquash.run.asides import ways, with_asides
 from chatsquash.run.conversations import begun_with, counted, end_of, entries_of, summed
 from chatsquash.run.covered import Covered, lost_of

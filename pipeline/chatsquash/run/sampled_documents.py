@@ -8,8 +8,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from chatsquash.checks import sampling as checks
-from chatsquash.model import Found
-from chatsquash.outcome import Record, Refused
+from chatsquash.core.model import Found
+from chatsquash.core.outcome import Record, Refused
 from chatsquash.run.agents import Part, Placed, covered_by, marks_of, rows_of, spoken
 from chatsquash.run.asides import ways
 from chatsquash.run.conversations import counted

@@ -9,10 +9,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chatsquash.checks import sampling as checks
+from chatsquash.core.model import Entry, Found, Mark, Message
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record, Refused
 from chatsquash.entries.origins import line_of
-from chatsquash.model import Entry, Found, Mark, Message
-from chatsquash.options import Options
-from chatsquash.outcome import Record, Refused
 from chatsquash.records.samples import CONTEXT, Draft, Span, draft, marked, sampled
 from chatsquash.stages.session import Noted, Snapshot
 from chatsquash.tree.canonical import Canon

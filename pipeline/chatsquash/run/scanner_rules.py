@@ -9,9 +9,9 @@ import hmac
 from contextlib import closing, suppress
 from pathlib import Path
 
+from chatsquash.core.model import OURS
+from chatsquash.core.options import Options
 from chatsquash.folder import Folder
-from chatsquash.model import OURS
-from chatsquash.options import Options
 from chatsquash.redact import scanner
 
 _RULES, _DIGEST = "kingfisher", "kingfisher.digest"

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from msgspec import structs
 
 from chatsquash.checks import reading
+from chatsquash.core.log import Log
+from chatsquash.core.model import Entry, Found, Mark, Seen, Skipped, Tokens
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Refused
+from chatsquash.core.text import printable
+from chatsquash.core.times import day, stamp
 from chatsquash.entries.origins import line_of
 from chatsquash.entries.reader import Reader
 from chatsquash.entries.reading import Reading
 from chatsquash.entries.sessions import MixedSessionsError
 from chatsquash.formats import PLAIN
-from chatsquash.log import Log
-from chatsquash.model import Entry, Found, Mark, Seen, Skipped, Tokens
-from chatsquash.options import Options
-from chatsquash.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Refused
 from chatsquash.redact.pseudonyms import anonymizer, with_passwords
 from chatsquash.run import beginnings, cuts
 from chatsquash.run.covered import Covered, accounts, lost_of
@@ -42,8 +44,6 @@ from chatsquash.sources.identity import Hashed
 from chatsquash.sources.joined import opened_log
 from chatsquash.stages.plan import Plan, asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
-from chatsquash.text import printable
-from chatsquash.times import day, stamp
 from chatsquash.tree.coverage import of_grown
 
 if TYPE_CHECKING:

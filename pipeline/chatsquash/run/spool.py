@@ -9,8 +9,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from chatsquash.log import Log
-from chatsquash.outcome import Outcome
+from chatsquash.core.log import Log
+from chatsquash.core.outcome import Outcome
 
 _SIZES = Struct("<QQ")
 """The bytes of a log and of its outcome."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 from xxhash import xxh3_64_intdigest
 
-from chatsquash import chat
+from chatsquash.core import chat
 from chatsquash.records.datasets import Row, files, rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.report.frame import frame

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from chatsquash.model import Finding
-from chatsquash.outcome import Outcome
+from chatsquash.core.model import Finding
+from chatsquash.core.outcome import Outcome
+from chatsquash.core.text import escaped
 from chatsquash.report import findings as report
-from chatsquash.text import escaped
 
 _QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
 """What a finding quotes of a log, which a terminal does not show; and an escape outside of quotes."""

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from chatsquash.checks import rules
 from chatsquash.checks.template import Trial
-from chatsquash.errors import UsageError
-from chatsquash.model import Conversation, Finding, Found
-from chatsquash.options import Options
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Conversation, Finding, Found
+from chatsquash.core.options import Options
+from chatsquash.core.text import counted, escaped
 from chatsquash.records.datasets import rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, parsed, record
 from chatsquash.run.check import defined
 from chatsquash.templates.mending import Mending, told
 from chatsquash.templates.remedies import Look, Remedies, spelled
-from chatsquash.text import counted, escaped
 
 if TYPE_CHECKING:
     from chatsquash.templates.bounded import Template

@@ -10,17 +10,17 @@ from typing import BinaryIO
 
 from xxhash import xxh3_64_intdigest, xxh3_128
 
-from chatsquash import chat, jsonio
 from chatsquash.checks import reading
+from chatsquash.core import chat, jsonio
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding, Found, Message, Seen
+from chatsquash.core.outcome import Meeting
+from chatsquash.core.text import printable
 from chatsquash.entries.reading import Reading
 from chatsquash.entries.sessions import SPAN
-from chatsquash.log import Log
-from chatsquash.model import Finding, Found, Message, Seen
-from chatsquash.outcome import Meeting
 from chatsquash.sources.identity import Hashed
 from chatsquash.stages import cleaning
 from chatsquash.stages.session import Noted, Session, Snapshot
-from chatsquash.text import printable
 
 
 def trace(snapshot: Snapshot) -> str:

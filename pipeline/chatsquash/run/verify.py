@@ -12,9 +12,9 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 import orjson
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import OURS, Json
 from chatsquash.folder import Folder
-from chatsquash.model import OURS, Json
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.replies import REPLIES

@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 
 from xxhash import xxh3_128
 
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.text import counted, printable
 from chatsquash.entries.documents import is_document
 from chatsquash.entries.lines import lines
 from chatsquash.entries.sessions import SPAN
-from chatsquash.errors import UsageError
-from chatsquash.log import Log
-from chatsquash.options import Options
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.told import path_digest
 from chatsquash.run.parts import parts
 from chatsquash.sources.find import discover
 from chatsquash.sources.open import opened, raw
-from chatsquash.text import counted, printable
 
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
 _BOUNDS = ("max_line", "max_expansion", "max_expanded", "sessions_by")

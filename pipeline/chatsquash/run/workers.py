@@ -10,10 +10,10 @@ from itertools import starmap
 from typing import TYPE_CHECKING
 
 from chatsquash.checks import reading
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
 from chatsquash.folder import Folder
-from chatsquash.log import Log
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome
 from chatsquash.run.journal import Frame, Journals, JournalWriter
 from chatsquash.run.pool import Batch, Done, Pool, attempt
 from chatsquash.run.session import Converter, nothing, unreadable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import BinaryIO
 
-from chatsquash import footprint, jsonio
+from chatsquash.core import footprint, jsonio
 
 MOST = 4 << 20
 """Bytes of a file by which it is told."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from chatsquash import jsonio
-from chatsquash.model import Json
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 
 _PATH = re.compile(
     r"(?:/messages|/completions?|/responses|/api/chat|/api/generate|/converse(?:-stream)?"

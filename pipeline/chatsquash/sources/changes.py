@@ -6,11 +6,11 @@ import io
 import os
 from typing import Any, BinaryIO
 
-from chatsquash.log import Log
+from chatsquash.core.log import Log
+from chatsquash.core.urls import is_remote
 from chatsquash.sources.members import container
 from chatsquash.sources.places import is_raw
 from chatsquash.sources.suffixes import may_be_document
-from chatsquash.urls import is_remote
 
 GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written to"
 _STEP = 1 << 16

@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct
 
 from chatsquash import decoders
-from chatsquash.log import Log
-from chatsquash.options import Options
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
 
 HEAD = 10
 """Bytes with which a stream begins and by which its kind is told."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import count
 
 from chatsquash.checks import copies
-from chatsquash.log import Log
-from chatsquash.model import Finding
-from chatsquash.options import Options
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding
+from chatsquash.core.options import Options
 from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.logs import Logs
 from chatsquash.sources.open import opened

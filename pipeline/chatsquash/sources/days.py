@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from functools import lru_cache
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 
 
 def is_day(text: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 
 Glob = tuple[str, ...]
 """The parts of a pattern; ``**`` stands for any number of folders."""

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections import OrderedDict
 from typing import Any, BinaryIO
 
-from chatsquash.log import Log, Piece
-from chatsquash.options import Options
+from chatsquash.core.log import Log, Piece
+from chatsquash.core.options import Options
 from chatsquash.sources.compression import Placed
 from chatsquash.sources.open import opened
 

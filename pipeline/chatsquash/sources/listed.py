@@ -10,9 +10,9 @@ from errno import EACCES
 from msgspec import Struct, field
 
 from chatsquash import stores
-from chatsquash.errors import UsageError
-from chatsquash.log import Log
-from chatsquash.model import OURS
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.model import OURS
 from chatsquash.sources.globs import fits
 from chatsquash.stores import Store, Stored
 from chatsquash.stores.address import Address

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Sequence
 from typing import overload
 
-from chatsquash.log import Log
+from chatsquash.core.log import Log
 from chatsquash.sources.members import MARK, container
 
 _NUMBERS = 4

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from chatsquash.core.text import escaped, listed
 from chatsquash.sources.compression import KINDS
 from chatsquash.sources.find import Discovered
 from chatsquash.sources.suffixes import ARCHIVES, DOCUMENTS, LOGS
-from chatsquash.text import escaped, listed
 
 _NAMED = 5
 """Paths that the error names."""

@@ -8,15 +8,15 @@ import stat
 from errno import EINVAL, EISDIR, EMFILE, ENFILE, ENOMEM
 from typing import BinaryIO
 
-from chatsquash.errors import ShortageError
+from chatsquash.core.errors import ShortageError
+from chatsquash.core.options import Options
+from chatsquash.core.urls import is_remote
 from chatsquash.folder import NEVER_WAITING
-from chatsquash.options import Options
 from chatsquash.sources import unfold
 from chatsquash.sources.compression import HEAD, Expanded, recognise
 from chatsquash.sources.members import MARK, container
 from chatsquash.sources.places import is_raw, read_at, status_of
 from chatsquash.sources.unfolded import Unfolded
-from chatsquash.urls import is_remote
 
 _SCARCE = frozenset((EMFILE, ENFILE, ENOMEM))
 """Why a log cannot be opened that has nothing to do with the log."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chatsquash.options import Options
+from chatsquash.core.options import Options
 
 if TYPE_CHECKING:
     from chatsquash.sources.archives import Entry

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xxhash import xxh3_128
 
-from chatsquash.outcome import EACH, Relative
+from chatsquash.core.outcome import EACH, Relative
+from chatsquash.core.urls import is_remote
 from chatsquash.sources.members import MARK, container
-from chatsquash.urls import is_remote
 
 if TYPE_CHECKING:
     from chatsquash.sources.archives import Entry

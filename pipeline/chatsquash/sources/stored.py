@@ -8,7 +8,7 @@ from errno import EINVAL, EIO
 from functools import partial
 from typing import Any
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.sources.compression import Placed
 from chatsquash.stores import Piece, located, shown
 from chatsquash.stores.waiting import Call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 
-from chatsquash.options import Options
+from chatsquash.core.options import Options
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.unfold import Unfolding
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.checks import shapes
-from chatsquash.model import Conversation, Message, Staged
+from chatsquash.core.model import Conversation, Message, Staged
 from chatsquash.stages.merge_consecutive import together
 
 

@@ -9,10 +9,10 @@ from itertools import chain
 from chatsquash.checks import examine, reading
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.registry import Kind, View
+from chatsquash.core.model import Conversation, Found
+from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import PLAIN, documents
 from chatsquash.formats.openai_chat.vendors import TELLING, variants
-from chatsquash.model import Conversation, Found
-from chatsquash.reasoning import MEMBERS
 from chatsquash.stages import definitions
 
 _TEXT = frozenset({str, type(None)})

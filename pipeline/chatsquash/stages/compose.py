@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
-from chatsquash import chat
 from chatsquash.checks import reading
-from chatsquash.model import Conversation, Found, Message, Reply, Staged
+from chatsquash.core import chat
+from chatsquash.core.model import Conversation, Found, Message, Reply, Staged
 from chatsquash.stages.session import Snapshot
 
 _OTHER = "developer"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from chatsquash import jsonio
 from chatsquash.checks import examine
 from chatsquash.checks.registry import View
-from chatsquash.memo import Each, Last
-from chatsquash.model import Conversation, Found, Tool
+from chatsquash.core import jsonio
+from chatsquash.core.memo import Each, Last
+from chatsquash.core.model import Conversation, Found, Tool
 from chatsquash.redact.addresses import may_hold_address
 
 _SMALL = 1 << 14

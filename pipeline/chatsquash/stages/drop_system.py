@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.checks import shapes
-from chatsquash.model import Conversation, Staged
+from chatsquash.core.model import Conversation, Staged
 
 
 def drop_system(conversation: Conversation) -> Staged:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash import chat
 from chatsquash.checks import shapes
-from chatsquash.model import Conversation, Message, Staged
+from chatsquash.core import chat
+from chatsquash.core.model import Conversation, Message, Staged
 
 
 def drop_text_beside_calls(conversation: Conversation) -> Staged:

@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash import jsonio
 from chatsquash.checks import shapes
-from chatsquash.memo import Last
-from chatsquash.model import Conversation, Json, Staged, Tool
+from chatsquash.core import jsonio
+from chatsquash.core.memo import Last
+from chatsquash.core.model import Conversation, Json, Staged, Tool
 
 _NO_SCHEMAS = ("enum", "const", "default", "examples")
 """The members of a schema that hold values."""

@@ -6,9 +6,9 @@ import json
 from collections import Counter
 from typing import Any
 
-from chatsquash import chat, jsonio
 from chatsquash.checks import reading
-from chatsquash.model import Conversation, Found, Json, Message, Staged
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Conversation, Found, Json, Message, Staged
 
 
 def inline(conversation: Conversation) -> Staged:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
-from chatsquash import chat, reasoning
 from chatsquash.checks import shapes
-from chatsquash.model import Conversation, Json, Message, Staged
+from chatsquash.core import chat, reasoning
+from chatsquash.core.model import Conversation, Json, Message, Staged
 
 Wanted = Callable[[Message], bool]
 """Whether the texts of a message are to be one."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.checks import shapes
-from chatsquash.marks import joined
-from chatsquash.model import Conversation, Json, Message, Staged
+from chatsquash.core.marks import joined
+from chatsquash.core.model import Conversation, Json, Message, Staged
 
 _ROLES = ("system", "user", "assistant")
 _BETWEEN = "\n\n"

@@ -14,11 +14,11 @@ from chatsquash.checks import examine
 from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
+from chatsquash.core.memo import Last
+from chatsquash.core.model import Conversation, Entry, Found, Mark, Message, Skipped, Staged, Tool
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record, Refused, Usage
 from chatsquash.ending import ending
-from chatsquash.memo import Last
-from chatsquash.model import Conversation, Entry, Found, Mark, Message, Skipped, Staged, Tool
-from chatsquash.options import Options
-from chatsquash.outcome import Record, Refused, Usage
 from chatsquash.records import presets
 from chatsquash.records.line import RecordLine
 from chatsquash.redact.pseudonyms import Anonymizer

@@ -8,8 +8,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash import chat
-from chatsquash.blocks import (
+from chatsquash.checks import reading
+from chatsquash.core import chat
+from chatsquash.core.blocks import (
     Approval,
     Block,
     Call,
@@ -22,11 +23,10 @@ from chatsquash.blocks import (
     Text,
     Turn,
 )
-from chatsquash.chat import PRIVATE, Private
-from chatsquash.checks import reading
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.marks import without
+from chatsquash.core.model import Conversation, Found, Json, Message, Staged
 from chatsquash.formats.view import part_of
-from chatsquash.marks import without
-from chatsquash.model import Conversation, Found, Json, Message, Staged
 from chatsquash.stages.join_texts import Wanted
 
 _UNHELD = (HostedCall, HostedResult, Approval, Other)

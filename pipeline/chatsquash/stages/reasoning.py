@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from chatsquash import chat
 from chatsquash.checks import reading
-from chatsquash.marks import without
-from chatsquash.model import Conversation, Message, Staged
-from chatsquash.reasoning import MEMBERS, is_part, text
+from chatsquash.core import chat
+from chatsquash.core.marks import without
+from chatsquash.core.model import Conversation, Message, Staged
+from chatsquash.core.reasoning import MEMBERS, is_part, text
 from chatsquash.records.think_blocks import dropped, inlined
 
 _PROVIDER = "provider_specific_fields"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from chatsquash import jsonio, marks
 from chatsquash.checks import reading
 from chatsquash.checks.phrases import Phrases
-from chatsquash.model import Conversation
+from chatsquash.core import jsonio, marks
+from chatsquash.core.model import Conversation
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.presets import Choices, Preset
 from chatsquash.stages import definitions

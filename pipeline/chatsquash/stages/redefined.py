@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from chatsquash import chat
-from chatsquash.model import Entry, Kept, Message, Tool
+from chatsquash.core import chat
+from chatsquash.core.model import Entry, Kept, Message, Tool
 
 Definitions = list[tuple[int, Tool]]
 """The definitions of a name one after the other, each with the line from which on it holds."""

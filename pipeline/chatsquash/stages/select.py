@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
-from chatsquash import chat, jsonio
 from chatsquash.checks import in_force, reading
-from chatsquash.memo import Last, Same
-from chatsquash.model import Added, Entry, Kept, Skipped, Tool
+from chatsquash.core import chat, jsonio
+from chatsquash.core.memo import Last, Same
+from chatsquash.core.model import Added, Entry, Kept, Skipped, Tool
 from chatsquash.stages.redefined import Answered, Definitions, Redefined
 from chatsquash.stages.session import Noted, Session, Snapshot, Tally
 

@@ -8,8 +8,8 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from chatsquash.checks import files, reading
-from chatsquash.model import Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
-from chatsquash.outcome import Account, Record, Relative
+from chatsquash.core.model import Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
+from chatsquash.core.outcome import Account, Record, Relative
 from chatsquash.stages.redefined import Redefined
 from chatsquash.tree.follow import Followed
 

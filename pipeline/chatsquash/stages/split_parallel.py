@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from chatsquash import chat
 from chatsquash.checks import shapes
+from chatsquash.core import chat
+from chatsquash.core.marks import divided
+from chatsquash.core.model import Conversation, Json, Message, Staged
 from chatsquash.formats.openai_chat.members import identifier
-from chatsquash.marks import divided
-from chatsquash.model import Conversation, Json, Message, Staged
 
 _TOGETHER = "parallel calls without all results, not split"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash import chat
 from chatsquash.checks import shapes
-from chatsquash.marks import divided
-from chatsquash.model import Conversation, Message, Staged
+from chatsquash.core import chat
+from chatsquash.core.marks import divided
+from chatsquash.core.model import Conversation, Message, Staged
 
 
 def split_text_and_calls(conversation: Conversation) -> Staged:

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash import jsonio
 from chatsquash.checks import in_force
-from chatsquash.errors import UsageError
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Conversation, Json, Message, Staged, Tool
+from chatsquash.core.nearest import hint
+from chatsquash.core.options import Options
+from chatsquash.core.text import escaped, json_type, quoted, shown
 from chatsquash.formats import documents, names
-from chatsquash.model import Conversation, Json, Message, Staged, Tool
-from chatsquash.nearest import hint
-from chatsquash.options import Options
 from chatsquash.stages.select import flatten
-from chatsquash.text import escaped, json_type, quoted, shown
 
 LARGEST = 16 << 20
 """Bytes that such a file may have."""

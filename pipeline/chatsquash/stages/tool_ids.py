@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash import chat
 from chatsquash.checks import shapes
+from chatsquash.core import chat
+from chatsquash.core.model import Conversation, Json, Message, Staged
+from chatsquash.core.short_ids import short_ids
 from chatsquash.formats.openai_chat.members import identifier
-from chatsquash.model import Conversation, Json, Message, Staged
-from chatsquash.short_ids import short_ids
 
 
 def shorten(conversation: Conversation) -> Staged:

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash import chat
 from chatsquash.checks import shapes
 from chatsquash.checks.tags import has_markup, outlined
-from chatsquash.model import Conversation, Message, Staged
+from chatsquash.core import chat
+from chatsquash.core.model import Conversation, Message, Staged
 
 
 def used_tools(conversation: Conversation) -> Staged:

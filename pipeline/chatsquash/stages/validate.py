@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from chatsquash.checks import reading
-from chatsquash.model import Entry, Found, Repeated, Skipped
+from chatsquash.core.model import Entry, Found, Repeated, Skipped
 
 
 def validate(

@@ -12,7 +12,7 @@ from importlib import import_module
 
 from msgspec import Struct
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.stores.address import Address, address, shown
 from chatsquash.stores.base import Piece, Store, Stored, WritableStore
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from chatsquash.errors import UsageError
-from chatsquash.urls import REMOTE, refuse_unknown
+from chatsquash.core.errors import UsageError
+from chatsquash.core.urls import REMOTE, refuse_unknown
 
 _HOSTS = {
     "s3": r"[A-Za-z0-9][A-Za-z0-9._-]*",

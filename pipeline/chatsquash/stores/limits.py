@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 
 PARTS = 10_000
 """Parts that an upload may have; Azure takes more."""

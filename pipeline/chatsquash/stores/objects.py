@@ -17,7 +17,7 @@ import obstore
 from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, S3Store
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.stores.base import Piece, StaleError, Stored, state
 from chatsquash.stores.limits import part_size
 from chatsquash.stores.waiting import interruptible

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chatsquash import jsonio
 from chatsquash.checks.template import Expected, Trial
 from chatsquash.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
-from chatsquash.errors import UsageError
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
 from chatsquash.templates.render import LONGEST, Rendering
 from chatsquash.templates.source import TemplateSource, read
 
 if TYPE_CHECKING:
-    from chatsquash.model import Json, Message
+    from chatsquash.core.model import Json, Message
 
 _SLOW_RECORDS = 20
 """Records that take over a tenth of their time, after which a template is given up."""

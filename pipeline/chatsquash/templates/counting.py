@@ -10,11 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chatsquash import chat, jsonio, reasoning
-from chatsquash.errors import UsageError
+from chatsquash.core import chat, jsonio, reasoning
+from chatsquash.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from chatsquash.model import Message
+    from chatsquash.core.model import Message
     from chatsquash.records.reading import StoredRecord
     from chatsquash.templates.bounded import Template
 

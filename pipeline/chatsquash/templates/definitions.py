@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chatsquash import chat
 from chatsquash.checks.template import Expected, Kind
-from chatsquash.model import Json
+from chatsquash.core import chat
+from chatsquash.core.model import Json
 
 Place = Callable[[Expected, str], str]
 """Gives a word for something that is expected, by what it is put into or stands beside."""

@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from chatsquash.checks import rules
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
+from chatsquash.core.options import Options
+from chatsquash.core.text import counted
 from chatsquash.option_rules import met
-from chatsquash.options import Options
 from chatsquash.templates.remedies import RAISES, Codes, Look, changes, converted, stays
-from chatsquash.text import counted
 
 SINGLE: tuple[tuple[str, Any], ...] = (
     ("bridge_results", "join"),

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from chatsquash.checks import rules
 from chatsquash.checks.template import Kind
-from chatsquash.model import Conversation
-from chatsquash.options import Options, declared
+from chatsquash.core.model import Conversation
+from chatsquash.core.options import Options, declared
 from chatsquash.records import presets
 from chatsquash.stages.plan import plan, through
 

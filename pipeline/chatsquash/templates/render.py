@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chatsquash import reasoning
-from chatsquash.errors import UsageError
+from chatsquash.core import reasoning
+from chatsquash.core.errors import UsageError
 from chatsquash.templates.source import TemplateSource, read
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from chatsquash.model import Json, Message
+    from chatsquash.core.model import Json, Message
 
 LONGEST = 1 << 26
 """Characters of a rendering, of which no trainer takes more."""

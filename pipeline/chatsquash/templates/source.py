@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chatsquash import jsonio
-from chatsquash.errors import UsageError
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
 
 _CONFIG = "tokenizer_config.json"
 _IN_A_FOLDER = ("chat_template.jinja", "chat_template.json", _CONFIG)

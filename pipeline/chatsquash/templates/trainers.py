@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chatsquash import jsonio
-from chatsquash.errors import UsageError
-from chatsquash.model import Json
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Json
 from chatsquash.records.reading import StoredRecord
 from chatsquash.templates.source import TemplateSource, read
 

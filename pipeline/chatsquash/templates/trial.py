@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from chatsquash import chat, jsonio, reasoning
 from chatsquash.checks.template import Expected, Kind, Trial
-from chatsquash.jsonio import leaves
-from chatsquash.model import Json, Message
+from chatsquash.core import chat, jsonio, reasoning
+from chatsquash.core.jsonio import leaves
+from chatsquash.core.model import Json, Message
 from chatsquash.templates import definitions
 from chatsquash.templates.render import Renderer, Rendering
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from time import monotonic
 from typing import Any
 
-from chatsquash import jsonio
-from chatsquash.errors import UsageError
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
 from chatsquash.templates import environment  # noqa: F401 - loaded before memory is limited
 from chatsquash.templates.render import Renderer, Rendering
 from chatsquash.templates.source import TemplateSource

@@ -7,16 +7,17 @@ from typing import Any, get_args
 
 from msgspec.structs import replace
 
-from chatsquash import formats, jsonio
-from chatsquash.blocks import FAILED, PROMPTS, Result, Text, Turn
-from chatsquash.chat import PRIVATE
-from chatsquash.errors import UsageError
+from chatsquash import formats
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import FAILED, PROMPTS, Result, Text, Turn
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Conversation, Json
+from chatsquash.core.nearest import hint
 from chatsquash.formats import bodies, documents, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.writing import without_marks
-from chatsquash.model import Conversation, Json
-from chatsquash.nearest import hint
 from chatsquash.translate import logs, plain, sendable
 from chatsquash.translate import losses as comparison
 from chatsquash.translate.sendable import ForeignReasoning

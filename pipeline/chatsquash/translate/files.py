@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from chatsquash.errors import ChatsquashError, UsageError
-from chatsquash.options import Options
+from chatsquash.core.errors import ChatsquashError, UsageError
+from chatsquash.core.options import Options
+from chatsquash.core.text import counted, escaped
+from chatsquash.core.urls import refuse_remote
 from chatsquash.redact.keys import load_key
-from chatsquash.text import counted, escaped
 from chatsquash.translate import conversations, sendable
 from chatsquash.translate.output import Output, is_lines, output
 from chatsquash.translate.sendable import ForeignReasoning
 from chatsquash.translate.sources import STREAM, Sources
 from chatsquash.translate.work import Done, Wanted, translated
-from chatsquash.urls import refuse_remote
 
 _SHOWN = 20  # lines that cannot be read
 _WORTH_A_PROCESS = 8 << 20

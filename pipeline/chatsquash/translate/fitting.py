@@ -8,12 +8,12 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Call, Result, Turn
+from chatsquash.core.blocks import Block, Call, Result, Turn
+from chatsquash.core.model import Tool
 from chatsquash.formats.calls import defined
 from chatsquash.formats.service import Letters, Service
 from chatsquash.formats.values import string
 from chatsquash.formats.writing import Waiting
-from chatsquash.model import Tool
 
 _UNKNOWN = "unknown"
 """The name of a tool that was logged without one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from chatsquash.blocks import Call, Result, Turn
+from chatsquash.core.blocks import Call, Result, Turn
 
 
 def unlinked(turns: Iterable[Turn]) -> Counter[str]:

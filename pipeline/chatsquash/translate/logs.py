@@ -6,16 +6,17 @@ import io
 from collections import Counter
 from typing import NamedTuple
 
-from chatsquash import formats, jsonio
+from chatsquash import formats
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.model import Conversation, Json, Rejected, Tool
+from chatsquash.core.options import Options
 from chatsquash.entries import envelopes
 from chatsquash.entries.reader import Reader
-from chatsquash.errors import UsageError
 from chatsquash.formats import bodies
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.openai_chat.read import turns_of_messages
-from chatsquash.log import Log
-from chatsquash.model import Conversation, Json, Rejected, Tool
-from chatsquash.options import Options
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Snapshot
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from chatsquash import jsonio
-from chatsquash.blocks import FORM, PROMPTS, Block, Call, HostedResult, Native, Other, Result, Text, Turn
-from chatsquash.chat import Private, private
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import FORM, PROMPTS, Block, Call, HostedResult, Native, Other, Result, Text, Turn
+from chatsquash.core.chat import Private, private
+from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.writing import named, prompts
-from chatsquash.model import Conversation, Json, Tool
 from chatsquash.translate import pairing
 
 _INDEX = re.compile(r"\[(\+?)\d+\]")

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, BinaryIO, Protocol
 
-from chatsquash import platform
-from chatsquash.errors import UsageError
+from chatsquash.core import platform
+from chatsquash.core.errors import UsageError
 from chatsquash.sources.compression import uncompressed
 from chatsquash.translate.sources import STREAM
 from chatsquash.write.groups import sanitised

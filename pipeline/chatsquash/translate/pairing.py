@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from chatsquash import jsonio
-from chatsquash.blocks import PROMPTS, Block, Call, HostedCall, Result, Turn
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import PROMPTS, Block, Call, HostedCall, Result, Turn
 
 Pair = tuple[int | None, int | None, bool]
 """The places of something before and after, ``None`` where it is not, and whether it stands elsewhere now."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from chatsquash.blocks import FORM, Block, Call, Reasoning, Result, Text, Turn
+from chatsquash.core.blocks import FORM, Block, Call, Reasoning, Result, Text, Turn
+from chatsquash.core.model import Conversation
 from chatsquash.formats.calls import ERROR, UNPARSED
 from chatsquash.formats.openai_chat.read import turns_of
-from chatsquash.model import Conversation
 
 _KINDS = frozenset((
     *("system first", "text", "tool call", "text+call", "parallel calls", "unanswered call", "user after result"),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chatsquash import jsonio
-from chatsquash.model import Json
-from chatsquash.options import Options
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
+from chatsquash.core.options import Options
 from chatsquash.redact import asked
 from chatsquash.redact.hits import Value
 from chatsquash.redact.placeholders import words

@@ -7,17 +7,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from chatsquash import formats, jsonio
+from chatsquash import formats
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.model import Conversation, Json, Rejected
+from chatsquash.core.options import Options
 from chatsquash.entries import beside, contents, divided, envelopes
 from chatsquash.entries import documents as read_documents
 from chatsquash.entries.sessions import MixedSessionsError, by_ids
-from chatsquash.errors import UsageError
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.openai_chat.read import turns_of
-from chatsquash.log import Log
-from chatsquash.model import Conversation, Json, Rejected
-from chatsquash.options import Options
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations, logs

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import (
+from chatsquash.core.blocks import (
     PROMPTS,
     ROLES,
     Block,
@@ -27,12 +27,12 @@ from chatsquash.blocks import (
     Text,
     Turn,
 )
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.service import Service
 from chatsquash.formats.writing import prompts, without_marks
-from chatsquash.model import Conversation, Json
 from chatsquash.translate.fitting import Fitting
 
 _SAID = Text | Refusal | Call

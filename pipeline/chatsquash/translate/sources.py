@@ -13,20 +13,21 @@ from typing import Any, BinaryIO, cast
 
 from msgspec import Struct, field
 
-from chatsquash import formats, jsonio
+from chatsquash import formats
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import OURS, Json
+from chatsquash.core.options import Options
+from chatsquash.core.urls import refuse_remote
 from chatsquash.entries import contents, divided, envelopes
 from chatsquash.entries import documents as read_documents
-from chatsquash.errors import UsageError
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
-from chatsquash.model import OURS, Json
-from chatsquash.options import Options
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.find import discover
 from chatsquash.sources.nothing import nothing_to_read
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations
-from chatsquash.urls import refuse_remote
 
 STREAM = "-"
 """Standard input, or standard output."""

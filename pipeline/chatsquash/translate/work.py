@@ -10,16 +10,16 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chatsquash import footprint, jsonio, platform
-from chatsquash.chat import strings
 from chatsquash.checks import private
-from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.core import footprint, jsonio, platform
+from chatsquash.core.chat import strings
+from chatsquash.core.errors import ChatsquashError, UsageError
+from chatsquash.core.model import Json
+from chatsquash.core.options import Options
+from chatsquash.core.text import shown
 from chatsquash.formats.openai_chat.read import turns_of
-from chatsquash.model import Json
-from chatsquash.options import Options
 from chatsquash.redact.addresses import addresses, may_have_address, may_hold_address
 from chatsquash.redact.redactor import UnsearchedError
-from chatsquash.text import shown
 from chatsquash.translate import conversations, links, logs, losses
 from chatsquash.translate.private import Private
 from chatsquash.translate.reading import Reader, Source

@@ -7,8 +7,8 @@ from collections.abc import Container
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.logged import LoggedReply, Stands
-from chatsquash.model import Mark
+from chatsquash.core.logged import LoggedReply, Stands
+from chatsquash.core.model import Mark
 from chatsquash.tree.coverage import fate
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply

@@ -12,10 +12,10 @@ from typing import Any
 from msgspec import Struct, field
 from xxhash import xxh3_64
 
-from chatsquash import chat, jsonio
-from chatsquash.model import Json, Message
-from chatsquash.reasoning import is_part
-from chatsquash.text import without_marked
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Json, Message
+from chatsquash.core.reasoning import is_part
+from chatsquash.core.text import without_marked
 
 _REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")
 _SEAMS = ("", "\n", " ", "\n\n")

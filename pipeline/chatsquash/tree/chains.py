@@ -10,9 +10,9 @@ from array import array
 
 from msgspec import Struct, field
 
-from chatsquash import chat
+from chatsquash.core import chat
+from chatsquash.core.model import Added, Edits, Entry, Message
 from chatsquash.entries import usage
-from chatsquash.model import Added, Edits, Entry, Message
 from chatsquash.tree.index import Index, Sets
 from chatsquash.tree.links import Link
 from chatsquash.tree.replies import Reply

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import sha256
 
-from chatsquash import chat, jsonio
-from chatsquash.options import Options
+from chatsquash.core import chat, jsonio
+from chatsquash.core.options import Options
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.trees import Trees

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
-from chatsquash import chat, reasoning
-from chatsquash.blocks import Block, Reasoning, Text
-from chatsquash.logged import Coverage, LoggedReply
-from chatsquash.model import Message
+from chatsquash.core import chat, reasoning
+from chatsquash.core.blocks import Block, Reasoning, Text
+from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.model import Message
 from chatsquash.tree.follow import Followed
 
 _REASONS = {chat.PRIVATE, *reasoning.MEMBERS}

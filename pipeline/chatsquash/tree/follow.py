@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from chatsquash.core.model import Added, Edits, Entry, Json, Kept, Message, Reply, Tokens, Tool
 from chatsquash.entries import usage
 from chatsquash.entries.tokens import total
-from chatsquash.model import Added, Edits, Entry, Json, Kept, Message, Reply, Tokens, Tool
 
 if TYPE_CHECKING:
     from chatsquash.tree import replies

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.model import Entry, Json, Message
+from chatsquash.core.model import Entry, Json, Message
 from chatsquash.tree.canonical import Canon
 from chatsquash.tree.requests import system_prompt
 from chatsquash.tree.rewrites import is_reminded

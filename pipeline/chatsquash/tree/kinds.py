@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash import chat
-from chatsquash.model import ConversationKind, Message
+from chatsquash.core import chat
+from chatsquash.core.model import ConversationKind, Message
 from chatsquash.tree.links import Link, is_tail
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.rewrites import is_reminded

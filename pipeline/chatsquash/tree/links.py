@@ -8,7 +8,7 @@ from itertools import islice
 
 from msgspec import Struct, field
 
-from chatsquash import chat, jsonio
+from chatsquash.core import chat, jsonio
 from chatsquash.tree.canonical import without_reminders
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.texts import Sketch, is_similar_prompt, runs, sketch

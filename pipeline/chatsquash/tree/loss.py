@@ -6,11 +6,11 @@ from collections.abc import Container
 
 from msgspec import Struct
 
-from chatsquash import chat
 from chatsquash.checks._error_replies import is_error
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import corrected
-from chatsquash.model import Conversation, Mark, Message, Origin
+from chatsquash.core import chat
+from chatsquash.core.model import Conversation, Mark, Message, Origin
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.standing import Held, bearers

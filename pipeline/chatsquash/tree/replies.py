@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from chatsquash.model import Message, Tool
+from chatsquash.core.model import Message, Tool
 
 How = Literal["appended", "rewritten", "cut"]
 """Whether a request holds what its reply's parent held: as it was, in another wording, or with messages left out."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
-from chatsquash import chat
-from chatsquash.model import Added, Edits, Kept, Message
+from chatsquash.core import chat
+from chatsquash.core.model import Added, Edits, Kept, Message
 from chatsquash.tree.canonical import NOTHING, Canon, result_number
 
 Meet = Callable[[int, int, int], tuple[int, int]]

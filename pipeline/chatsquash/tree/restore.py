@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from chatsquash import chat, reasoning
-from chatsquash.model import Message
+from chatsquash.core import chat, reasoning
+from chatsquash.core.model import Message
 from chatsquash.tree.canonical import NOTHING, result_number
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.rewrites import is_reminded

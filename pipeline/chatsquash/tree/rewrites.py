@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from chatsquash import chat
-from chatsquash.model import Message
+from chatsquash.core import chat
+from chatsquash.core.model import Message
 from chatsquash.tree.canonical import NOTHING
 from chatsquash.tree.replies import Reply
 from chatsquash.tree.requests import Requests

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from chatsquash import chat
-from chatsquash.model import Message
+from chatsquash.core import chat
+from chatsquash.core.model import Message
 from chatsquash.tree.canonical import Canon
 from chatsquash.tree.kinds import Path
 from chatsquash.tree.replies import Reply

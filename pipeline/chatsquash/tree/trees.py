@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash import chat, reasoning
-from chatsquash.model import Edits, Entry, Kept, Message
+from chatsquash.core import chat, reasoning
+from chatsquash.core.model import Edits, Entry, Kept, Message
 from chatsquash.tree.canonical import NOTHING
 from chatsquash.tree.links import Link, Links
 from chatsquash.tree.replies import Again, How, Reply, linked

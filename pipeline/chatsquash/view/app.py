@@ -18,10 +18,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from chatsquash.errors import ChatsquashError
+from chatsquash.core.errors import ChatsquashError
+from chatsquash.core.text import escaped, shown
 from chatsquash.html.markup import Html, tag
 from chatsquash.records.reading import parsed
-from chatsquash.text import escaped, shown
 from chatsquash.view.choose import choose, wanted
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.guard import Guard, Keys

@@ -8,11 +8,11 @@ from functools import cached_property
 from itertools import count
 from typing import Any, NamedTuple
 
-from chatsquash import chat
+from chatsquash.core import chat
+from chatsquash.core.model import Json
+from chatsquash.core.outcome import Place
 from chatsquash.formats.parts import image_type
 from chatsquash.html.pairs import answers
-from chatsquash.model import Json
-from chatsquash.outcome import Place
 from chatsquash.records import media
 from chatsquash.records.datasets import PARQUET
 from chatsquash.records.places import image_file, images

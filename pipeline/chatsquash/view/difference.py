@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from chatsquash import jsonio
-from chatsquash.model import Message
+from chatsquash.core import jsonio
+from chatsquash.core.model import Message
 
 _COMPARED = 4_000
 """Messages that are compared one by one; of more, those that both begin and end with are left aside first."""

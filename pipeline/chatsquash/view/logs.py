@@ -11,20 +11,20 @@ from pathlib import PurePosixPath
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from chatsquash.core.errors import ChatsquashError
+from chatsquash.core.log import Log
+from chatsquash.core.logged import LoggedReply
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
+from chatsquash.core.text import printable
+from chatsquash.core.urls import is_remote
 from chatsquash.entries.lines import lines
-from chatsquash.errors import ChatsquashError
-from chatsquash.log import Log
-from chatsquash.logged import LoggedReply
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome
 from chatsquash.run.described import as_described
 from chatsquash.run.result import Input
 from chatsquash.run.verify_logs import spelled
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined import opened_log
 from chatsquash.sources.suffixes import LOGS
-from chatsquash.text import printable
-from chatsquash.urls import is_remote
 from chatsquash.view.result import Result
 from chatsquash.view.watching import EntryRow, FoundError, MessageRow, Request, Seeker, Watch
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from chatsquash.model import Message
+from chatsquash.core.model import Message
+from chatsquash.core.text import escaped
 from chatsquash.records.said import Part, parts
-from chatsquash.text import escaped
 from chatsquash.view.texts import readable
 
 _FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from chatsquash import jsonio
-from chatsquash.model import Message
+from chatsquash.core import jsonio
+from chatsquash.core.model import Message
 from chatsquash.records.said import parts
 
 LONGEST = 200

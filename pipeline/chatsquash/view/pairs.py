@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, NamedTuple
 
-from chatsquash import jsonio
-from chatsquash.errors import UsageError
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
 from chatsquash.records.datasets import is_dataset
 from chatsquash.records.places import rows
 from chatsquash.view.result import Result

@@ -6,8 +6,8 @@ from threading import Lock
 from time import monotonic
 from typing import NamedTuple
 
-from chatsquash.marks import FLAGS
-from chatsquash.model import Json, Message
+from chatsquash.core.marks import FLAGS
+from chatsquash.core.model import Json, Message
 from chatsquash.records.reading import StoredRecord
 
 _SECONDS = 10

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
-from chatsquash.errors import ChatsquashError
+from chatsquash.core.errors import ChatsquashError
+from chatsquash.core.outcome import Place
+from chatsquash.core.text import escaped
 from chatsquash.folder import Folder
-from chatsquash.outcome import Place
 from chatsquash.records.places import Records
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.reading import Lines, damaged
 from chatsquash.report.session_table import SESSIONS
 from chatsquash.run.result import ResultFolder
-from chatsquash.text import escaped
 from chatsquash.write.commit import RUN
 
 if TYPE_CHECKING:

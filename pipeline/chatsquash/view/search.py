@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.records.datasets import PARQUET
 from chatsquash.records.places import LONGEST, opened, rows
 from chatsquash.records.reading import NotARecordError, native, parsed, record

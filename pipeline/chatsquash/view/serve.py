@@ -19,15 +19,15 @@ from threading import Thread
 from types import FrameType
 from typing import TYPE_CHECKING, Self
 
-from chatsquash.errors import UsageError
-from chatsquash.text import escaped
-from chatsquash.urls import refuse_remote
+from chatsquash.core.errors import UsageError
+from chatsquash.core.text import escaped
+from chatsquash.core.urls import refuse_remote
 from chatsquash.view.scratch import clear, scratch
 
 if TYPE_CHECKING:
     import uvicorn
 
-    from chatsquash.options import Options
+    from chatsquash.core.options import Options
     from chatsquash.report.progress import Watch
     from chatsquash.view.app import Viewer
 

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.folder import Folder
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.session_table import SESSIONS

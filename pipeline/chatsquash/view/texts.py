@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chatsquash import jsonio
-from chatsquash.model import Json
-from chatsquash.text import shown
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
+from chatsquash.core.text import shown
 
 _READABLE = 1 << 20
 """Characters of JSON that are put on several lines."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from chatsquash import chat, jsonio
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Added, Entry, Message, Origin, Seen, Tool
+from chatsquash.core.text import counted
 from chatsquash.entries.usage import of_entry
 from chatsquash.html.record import size
-from chatsquash.model import Added, Entry, Message, Origin, Seen, Tool
-from chatsquash.text import counted
 
 if TYPE_CHECKING:
     from chatsquash.run.session import EntryStream

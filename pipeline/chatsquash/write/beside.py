@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import OURS
 from chatsquash.folder import Folder
-from chatsquash.model import OURS
 from chatsquash.write import claim, commit
 from chatsquash.write.lock import lock, unlock
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chatsquash import stores
-from chatsquash.errors import ChatsquashError, UsageError
-from chatsquash.model import OURS
+from chatsquash.core.errors import ChatsquashError, UsageError
+from chatsquash.core.model import OURS
+from chatsquash.core.text import escaped
 from chatsquash.sources.stored import StoredLog
 from chatsquash.stores.limits import refuse_large
 from chatsquash.stores.waiting import Call, several
-from chatsquash.text import escaped
 from chatsquash.write.claim import RECORD, inside, record
 from chatsquash.write.commit import RUN
 from chatsquash.write.lock import is_alive, owner

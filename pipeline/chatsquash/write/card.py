@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from chatsquash.outcome import Record, Usage
+from chatsquash.core.outcome import Record, Usage
+from chatsquash.core.text import certified, counted, escaped
 from chatsquash.stages.measure import ToolTotals
-from chatsquash.text import certified, counted, escaped
 from chatsquash.write.arrow import Field
 from chatsquash.write.columns import IMAGES, features, has_json
 from chatsquash.write.shards import Shards

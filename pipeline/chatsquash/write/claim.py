@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from chatsquash import platform
-from chatsquash.errors import UsageError
+from chatsquash.core import platform
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import OURS
 from chatsquash.folder import Folder
-from chatsquash.model import OURS
 
 RECORD = "written.json"
 """The record of the files that runs wrote."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash.options import Options
-from chatsquash.outcome import Ending, Facts, Record
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Ending, Facts, Record
 from chatsquash.records.presets import Column, named
 from chatsquash.write.arrow import Field
 

@@ -16,9 +16,9 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
-from chatsquash import platform
+from chatsquash.core import platform
+from chatsquash.core.model import OURS
 from chatsquash.folder import Folder
-from chatsquash.model import OURS
 from chatsquash.write import claim
 
 RUN = "run.json"

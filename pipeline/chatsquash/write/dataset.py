@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from chatsquash.checks import dataset as checks
-from chatsquash.log import Log
-from chatsquash.model import Found
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome, Place, Record, Usage
+from chatsquash.core.log import Log
+from chatsquash.core.model import Found
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome, Place, Record, Usage
 from chatsquash.records.media import FOLDER as IMAGES
 from chatsquash.records.presets import named
 from chatsquash.stages.session import finding

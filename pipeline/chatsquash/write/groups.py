@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from hashlib import sha256
 
-from chatsquash.options import GroupBy
+from chatsquash.core.options import GroupBy
 
 UNDATED = "undated"
 _UUID = r"(?i:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z)"

@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from errno import EAGAIN
 
-from chatsquash import platform
+from chatsquash.core import platform
 from chatsquash.folder import Folder
 
 _OWNER = 400

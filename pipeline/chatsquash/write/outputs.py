@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike, fspath
 from pathlib import Path
 
-from chatsquash.urls import is_remote, refuse_unknown
+from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.write.store import Output
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 from chatsquash.records.media import NO_IMAGES
 from chatsquash.write import arrow
 from chatsquash.write.arrow import Field

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from chatsquash import jsonio
-from chatsquash.options import Options
-from chatsquash.outcome import Place
+from chatsquash.core import jsonio
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Place
 from chatsquash.write.arrow import Field
 from chatsquash.write.columns import fields, pair_fields
 from chatsquash.write.jsonl import PACKERS, TextFile

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chatsquash.checks import dataset
-from chatsquash.errors import UsageError
-from chatsquash.log import Log
-from chatsquash.model import Found
-from chatsquash.options import Options
-from chatsquash.outcome import Family, Outcome, Record
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.model import Found
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Family, Outcome, Record
 from chatsquash.sources.compression import stem
 from chatsquash.write.groups import UNDATED, scenario
 

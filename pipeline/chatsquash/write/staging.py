@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from chatsquash import platform
-from chatsquash.errors import UsageError
+from chatsquash.core import platform
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import OURS, STAGED
 from chatsquash.folder import Folder
-from chatsquash.model import OURS, STAGED
 from chatsquash.write.lock import lock, unlock
 
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct, field
 
-from chatsquash import platform
-from chatsquash.errors import UsageError
+from chatsquash.core import platform
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import OURS
+from chatsquash.core.outcome import Held
 from chatsquash.folder import Folder
-from chatsquash.model import OURS
-from chatsquash.outcome import Held
 from chatsquash.write import commit
 from chatsquash.write.claim import RECORD, Claim, damaged, recorded, refuse_links, refuse_others
 from chatsquash.write.commit import RUN, CommitPlan

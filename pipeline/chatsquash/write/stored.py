@@ -6,7 +6,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 from chatsquash.write.bucket import Bucket
 from chatsquash.write.commit import RUN
 from chatsquash.write.store import Output

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Protocol, cast
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.registry import Room
 from chatsquash.entries.envelopes import plain
 from chatsquash.entries.members import Members, joined, members, picked, within
-from chatsquash.registry import Room
 
 
 class Envelope(Protocol):

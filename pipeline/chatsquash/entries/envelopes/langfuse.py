@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.entries.members import Members, picked, present, unquoted
 from chatsquash.formats.openai_chat.response import holding
-from chatsquash.model import Json
 
 NAME = "Langfuse"
 WHAT = "`{type: GENERATION, trace_id, input, output, start_time}`"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.entries.members import Members, picked, present, unquoted
 from chatsquash.formats.openai_chat.response import holding
 from chatsquash.formats.values import at
-from chatsquash.model import Json
 
 NAME = "LangSmith"
 WHAT = "`{run_type: llm, inputs, outputs, start_time, extra}`"

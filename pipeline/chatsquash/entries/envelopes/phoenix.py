@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.entries.members import Members, picked, present, within
 from chatsquash.formats.openai_chat.response import holding
 from chatsquash.formats.values import at
-from chatsquash.model import Json
 
 NAME = "Phoenix"
 WHAT = "`{attributes: {llm.input_messages.0.message.role, ...}, start_time}`"

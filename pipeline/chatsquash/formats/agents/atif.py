@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from sys import float_info
 from typing import NamedTuple
 
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.jsonio import Rounded
+from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats import evidence, openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, numbers, origin, told, with_origin
 from chatsquash.formats.parts import data_url, image
 from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
-from chatsquash.jsonio import Rounded
-from chatsquash.model import Conversation, ConversationKind, Json, Origin
 
 NAME = "atif"
 HOLDS_TOOLS = True

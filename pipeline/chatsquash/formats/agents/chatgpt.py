@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import openai_chat, parts
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
@@ -10,7 +11,6 @@ from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment
 from chatsquash.formats.threads import Step, counted, linked, of_each, paths, text
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, compact, kind, listed, members, objects, string
-from chatsquash.model import Conversation, Json
 
 NAME = "chatgpt"
 HOLDS_TOOLS = False

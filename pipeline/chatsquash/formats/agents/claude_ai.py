@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import anthropic
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment
 from chatsquash.formats.threads import Step, counted, linked, of_each, paths, text
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, compact, kind, objects, string
-from chatsquash.model import Conversation, Json
 
 NAME = "claude_ai"
 HOLDS_TOOLS = False

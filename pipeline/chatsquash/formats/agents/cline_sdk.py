@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from glob import escape
 
+from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats import anthropic, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, moment, origin, told
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, count, kind, listed, string, without
-from chatsquash.model import Conversation, ConversationKind, Json
 
 NAME = "cline_sdk"
 HOLDS_TOOLS = False

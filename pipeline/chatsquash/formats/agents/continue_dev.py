@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, origin, told
 from chatsquash.formats.threads import Room, counted, text
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
-from chatsquash.model import Conversation, ConversationKind, Json, Tool
 
 NAME = "continue_dev"
 HOLDS_TOOLS = True

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chatsquash import jsonio
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core import jsonio
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats import openai_chat
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, count, objects, string
-from chatsquash.model import Conversation, ConversationKind, Json, Origin
 
 NAME = "copilot_cli"
 HOLDS_TOOLS = False

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats import openai_chat
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, origin, told
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, listed, objects, string
-from chatsquash.model import Conversation, Json, Origin
 
 NAME = "kimi_cli"
 HOLDS_TOOLS = False

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chatsquash import jsonio
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core import jsonio
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats import openai_chat
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
 from chatsquash.formats.threads import Room, counted, text
 from chatsquash.formats.values import Object, at, count, listed, objects, string
-from chatsquash.model import Conversation, ConversationKind, Json, Origin
 
 NAME = "kimi_code"
 HOLDS_TOOLS = False

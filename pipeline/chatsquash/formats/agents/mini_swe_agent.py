@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, count, kind, objects, without
-from chatsquash.model import Conversation, Json
 
 NAME = "mini_swe_agent"
 HOLDS_TOOLS = False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents import pi
 from chatsquash.formats.values import objects
-from chatsquash.model import Conversation, Json
 
 NAME = "openclaw"
 HOLDS_TOOLS = False

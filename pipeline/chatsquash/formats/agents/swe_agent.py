@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from chatsquash.core.jsonio import value as parsed
+from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, origin, told
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, compact, kind, listed, members, objects, string
-from chatsquash.jsonio import value as parsed
-from chatsquash.model import Conversation, ConversationKind, Json
 
 NAME = "swe_agent"
 HOLDS_TOOLS = False

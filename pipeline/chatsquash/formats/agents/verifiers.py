@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from chatsquash.core.jsonio import Rounded
+from chatsquash.core.jsonio import value as parsed
+from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
 from chatsquash.formats.threads import Step, counted, linked, paths, text
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
-from chatsquash.jsonio import Rounded
-from chatsquash.jsonio import value as parsed
-from chatsquash.model import Conversation, Json, Tool
 
 NAME = "verifiers"
 HOLDS_TOOLS = True

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from chatsquash import jsonio
-from chatsquash.blocks import (
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import (
     Block,
     Call,
     HostedCall,
@@ -21,10 +21,10 @@ from chatsquash.blocks import (
     Source,
     Text,
 )
+from chatsquash.core.model import Json
 from chatsquash.formats.calls import EMPTY, Said, arguments, native
 from chatsquash.formats.values import Object, compact, string, text_members
 from chatsquash.formats.writing import KEY
-from chatsquash.model import Json
 
 PROVIDER = "anthropic"
 WRAPPED, WITHIN = "wrapper", "within"

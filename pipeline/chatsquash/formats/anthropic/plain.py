@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import cast
 
-from chatsquash.blocks import Block, Call, Reasoning, Result, Text, Turn
-from chatsquash.chat import PRIVATE
+from chatsquash.core.blocks import Block, Call, Reasoning, Result, Text, Turn
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.model import Json, Message
 from chatsquash.formats import view
 from chatsquash.formats.anthropic.blocks import PROVIDER
 from chatsquash.formats.anthropic.read import START, load
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import arguments
 from chatsquash.formats.values import Object
-from chatsquash.model import Json, Message
 
 
 def plain(turn: Json) -> list[Message] | None:

@@ -7,13 +7,13 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Call, Result, Text, Turn
+from chatsquash.core.blocks import Block, Call, Result, Text, Turn
+from chatsquash.core.model import Json, Tool
 from chatsquash.formats.anthropic.blocks import PROVIDER, block_of, blocks_of, said_in
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, native, results_first
 from chatsquash.formats.values import Object, compact, kind, listed, string
 from chatsquash.formats.writing import are_instructions
-from chatsquash.model import Json, Tool
 
 START = State()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from chatsquash import chat
+from chatsquash.core import chat
+from chatsquash.core.model import Json, Reply
 from chatsquash.formats import view
 from chatsquash.formats.anthropic.read import START, said
 from chatsquash.formats.base import refused, wrong
 from chatsquash.formats.values import Object, kind
-from chatsquash.model import Json, Reply
 
 FINISHED = {
     "end_turn": "stop",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from chatsquash.blocks import HostedCall, HostedResult
+from chatsquash.core.blocks import HostedCall, HostedResult
+from chatsquash.core.model import Json
 from chatsquash.formats.anthropic.blocks import PROVIDER
 from chatsquash.formats.service import Letters, Service, known
 from chatsquash.formats.values import objects
 from chatsquash.formats.writing import native
-from chatsquash.model import Json
 
 _MEMBERS = {
     "text": ("text", "citations", "cache_control"),

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from chatsquash import chat
-from chatsquash.blocks import (
+from chatsquash.core import chat
+from chatsquash.core.blocks import (
     FAILED,
     PROMPTS,
     Block,
@@ -24,13 +24,13 @@ from chatsquash.blocks import (
     Text,
     Turn,
 )
+from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPED
 from chatsquash.formats.anthropic.read import CLIENT_TOOLS
 from chatsquash.formats.calls import arguments_object, defined, given, is_custom, parsed, takes_text
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string
 from chatsquash.formats.writing import instructed, joined, native
-from chatsquash.model import Conversation, Json, Tool
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "user"}
 IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatsquash.blocks import Turn
+from chatsquash.core.blocks import Turn
+from chatsquash.core.model import Json
 from chatsquash.formats import anthropic
 from chatsquash.formats.base import LoadedTurn, Mark, Marks, Tools
 from chatsquash.formats.base import nothing_open as close
@@ -10,7 +11,6 @@ from chatsquash.formats.bedrock.blocks import BLOCKS, blocks
 from chatsquash.formats.bedrock.response import assemble, reply
 from chatsquash.formats.calls import State
 from chatsquash.formats.values import Object, at, objects
-from chatsquash.model import Json
 
 NAME = "bedrock"
 PLACE = 35

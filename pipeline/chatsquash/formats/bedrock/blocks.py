@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Json
 from chatsquash.formats.values import Object, at, compact, listed, string
-from chatsquash.model import Json
 
 BLOCKS = frozenset(("text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "cachePoint"))
 _IMAGES = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json, Reply
 from chatsquash.formats import anthropic
 from chatsquash.formats.base import Stream, refused
 from chatsquash.formats.bedrock.blocks import blocks
 from chatsquash.formats.values import Object, at, objects, string
-from chatsquash.model import Json, Reply
 
 _FINISHED = {"guardrail_intervened": "content_filter", "content_filtered": "content_filter"}
 

@@ -6,7 +6,8 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Result, Turn
+from chatsquash.core.blocks import Block, Result, Turn
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import anthropic, bodies, openai_chat
 from chatsquash.formats.base import Format, TurnError, of_each
 from chatsquash.formats.calls import native
@@ -15,7 +16,6 @@ from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.openai_chat.write import messages
 from chatsquash.formats.values import Object, kind, string
 from chatsquash.formats.writing import KEY, came_out
-from chatsquash.model import Conversation, Json
 
 NAME = PROVIDER = "clippy"
 HOLDS_TOOLS = False

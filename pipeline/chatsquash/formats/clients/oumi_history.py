@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.clients import oumi
 from chatsquash.formats.clients.oumi import history
 from chatsquash.formats.clients.oumi.history_write import dump as dump_all
-from chatsquash.model import Conversation, Json
 
 NAME = "oumi_history"
 HOLDS_TOOLS = False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from chatsquash.blocks import FAILED, Block, Call, Other, Result, Text, Turn
+from chatsquash.core.blocks import FAILED, Block, Call, Other, Result, Text, Turn
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import bodies, openai_chat, view, writing
 from chatsquash.formats.anthropic.blocks import said_in
 from chatsquash.formats.base import LoadedTurn, TurnError, of_each, role_of
@@ -14,7 +15,6 @@ from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, compact, kind, objects, string, text_members
 from chatsquash.formats.writing import KEY, are_instructions, came_out, failed, is_failed, mark, named, text_of
 from chatsquash.formats.writing import native as own_of
-from chatsquash.model import Conversation, Json
 
 NAME = PROVIDER = "portable"
 HOLDS_TOOLS = False

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from chatsquash.blocks import Block, HostedCall, HostedResult, Media, Native, Other, Reasoning, Text
+from chatsquash.core.blocks import Block, HostedCall, HostedResult, Media, Native, Other, Reasoning, Text
+from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.calls import EMPTY, Said, arguments, call, native, result
 from chatsquash.formats.values import Object, at, compact, listed, string
-from chatsquash.model import Json
 
 PROVIDER = "google"
 SIGNATURE = "thoughtSignature"

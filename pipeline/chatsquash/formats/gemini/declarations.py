@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
 from chatsquash.formats.gemini.blocks import PROVIDER, camel
 from chatsquash.formats.values import Object, listed
-from chatsquash.model import Json, Tool
 
 _SCHEMAS = ("items", "anyOf", "any_of", "prefixItems", "prefix_items", "additionalProperties", "additional_properties")
 _SCHEMAS_BY_NAME = ("properties", "$defs", "defs")

@@ -7,13 +7,13 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import FORM, Block, HostedCall, HostedResult, Native, Result, Turn
+from chatsquash.core.blocks import FORM, Block, HostedCall, HostedResult, Native, Result, Turn
+from chatsquash.core.model import Json
 from chatsquash.formats.base import LoadedTurn, TurnError
 from chatsquash.formats.calls import State, native, numbered, results_first
 from chatsquash.formats.gemini.blocks import PROVIDER, WAS_SYSTEM, Blocks, blocks_of, camel
 from chatsquash.formats.values import Object, compact, listed, without
 from chatsquash.formats.writing import are_instructions
-from chatsquash.model import Json
 
 START = State()
 HOSTED = "hosted_{}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash.blocks import Reasoning, Source, Turn
+from chatsquash.core.blocks import Reasoning, Source, Turn
+from chatsquash.core.model import Json, Reply
 from chatsquash.formats import view
 from chatsquash.formats.base import TurnError, refused, wrong
 from chatsquash.formats.calls import native
@@ -12,7 +13,6 @@ from chatsquash.formats.gemini.blocks import PROVIDER, camel
 from chatsquash.formats.gemini.read import START, opened, said
 from chatsquash.formats.gemini.stream import assemble
 from chatsquash.formats.values import Object, kind, objects, string
-from chatsquash.model import Json, Reply
 
 _REASONS = {
     "STOP": "stop",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from chatsquash.core.model import Json
 from chatsquash.formats.gemini.blocks import PROVIDER
 from chatsquash.formats.service import Letters, Service, only
 from chatsquash.formats.values import Object, objects
-from chatsquash.model import Json
 
 _PART = (
     *("text", "thought", "thoughtSignature", "inlineData", "fileData", "functionCall", "functionResponse"),

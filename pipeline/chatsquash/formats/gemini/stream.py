@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from chatsquash.core.model import Json
 from chatsquash.formats.base import Stream
 from chatsquash.formats.gemini.blocks import camel
 from chatsquash.formats.values import Object, index, listed, string
-from chatsquash.model import Json
 
 _TEXT = {"text", "thought", "thoughtSignature"}
 _ANSWERS = ("candidates", "usageMetadata", "promptFeedback")

@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash import chat
-from chatsquash.blocks import (  # fmt: skip
+from chatsquash.core import chat
+from chatsquash.core.blocks import (  # fmt: skip
     FAILED,
     FORM,
     PROMPTS,
@@ -25,6 +25,7 @@ from chatsquash.blocks import (  # fmt: skip
     Text,
     Turn,
 )
+from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import parts
 from chatsquash.formats.calls import Said, State, arguments_object, defined, given, is_custom, parsed, takes_text
 from chatsquash.formats.gemini.blocks import CODE, PROVIDER, SIGNATURE, TOOLS, WAS_SYSTEM, output
@@ -33,7 +34,6 @@ from chatsquash.formats.gemini.response import CITED
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string, without
 from chatsquash.formats.writing import EXTENSIONS, instructed, joined, named, native, text_of
-from chatsquash.model import Conversation, Json, Tool
 
 _ROLES = (*PROMPTS, "user", "assistant", "tool")
 _TYPES = {ours: theirs for theirs, ours in TOOLS.items()}

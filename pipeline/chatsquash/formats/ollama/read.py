@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Media, Native, Other, Reasoning, Result, Text, Turn
+from chatsquash.core.blocks import Block, Media, Native, Other, Reasoning, Result, Text, Turn
+from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError
 from chatsquash.formats.calls import State, arguments, call, native
 from chatsquash.formats.values import Object, compact, listed, string, text_members
 from chatsquash.formats.writing import KEY, are_instructions, came_out, is_failed
-from chatsquash.model import Json
 
 PROVIDER = "ollama"
 START = State()

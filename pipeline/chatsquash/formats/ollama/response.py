@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Json, Reply
 from chatsquash.formats import view
 from chatsquash.formats.base import refused, wrong
 from chatsquash.formats.ollama.read import START, said
 from chatsquash.formats.ollama.stream import assemble
 from chatsquash.formats.values import Object, kind, string
-from chatsquash.model import Json, Reply
 
 
 def reply(body: Json) -> Reply:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Json
 from chatsquash.formats.base import Stream
 from chatsquash.formats.values import Object, listed
-from chatsquash.model import Json
 
 
 def assemble(events: list[Json]) -> Stream:

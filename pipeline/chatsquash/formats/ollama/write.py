@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Call, Media, Other, Reasoning, Result, Text, Turn
+from chatsquash.core.blocks import Block, Call, Media, Other, Reasoning, Result, Text, Turn
+from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import parts
 from chatsquash.formats.base import without_private
 from chatsquash.formats.calls import State, given, is_custom, takes_text
@@ -16,7 +17,6 @@ from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.openai_chat.write import named_tools
 from chatsquash.formats.values import Object, string
 from chatsquash.formats.writing import failed, instructed, mark, named, native, text_of
-from chatsquash.model import Conversation, Json, Tool
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _EMPTY = {"role": "assistant", "content": ""}

@@ -1,5 +1,6 @@
 """OpenAI chat completions, and what the vendors that speak it make of them."""
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import Stream
 from chatsquash.formats.base import no_system as system
 from chatsquash.formats.base import nothing_open as close
@@ -8,7 +9,6 @@ from chatsquash.formats.openai_chat.evidence import marks
 from chatsquash.formats.openai_chat.read import START, load, tools
 from chatsquash.formats.openai_chat.response import reply
 from chatsquash.formats.openai_chat.vendors import variants
-from chatsquash.model import Conversation, Json
 
 NAME = "openai_chat"
 PLACE = 90

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Call, Native
-from chatsquash.chat import PRIVATE
+from chatsquash.core.blocks import Call, Native
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.model import Json
 from chatsquash.formats.calls import arguments, native
 from chatsquash.formats.openai_chat.content import PROVIDER
 from chatsquash.formats.openai_chat.members import identifier, is_empty
 from chatsquash.formats.values import Object, at, objects, string, text_members
-from chatsquash.model import Json
 
 _SIGNATURES = (
     ("thought_signature",),

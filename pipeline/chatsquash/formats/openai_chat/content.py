@@ -6,12 +6,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Media, Native, Other, Refusal, Text
+from chatsquash.core.blocks import Block, Media, Native, Other, Refusal, Text
+from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import EMPTY, native
 from chatsquash.formats.values import Object, kind, string
-from chatsquash.model import Json
 
 PROVIDER = "openai_chat"
 """Whose native members are told apart from those of OpenAI's other format, ``openai``, but for those that both have."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chatsquash import reasoning
+from chatsquash.core import reasoning
 from chatsquash.formats.base import Mark, Marks
 from chatsquash.formats.openai_chat.members import functions, has_part, logged_calls
 from chatsquash.formats.values import Object, objects

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chatsquash.core.model import Json
 from chatsquash.formats.values import Object, objects
-from chatsquash.model import Json
 
 RESPONSE = (
     *("id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"),

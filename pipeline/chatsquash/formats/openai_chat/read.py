@@ -7,8 +7,8 @@ from itertools import chain, groupby
 
 from msgspec.structs import replace
 
-from chatsquash import chat, reasoning
-from chatsquash.blocks import (
+from chatsquash.core import chat, reasoning
+from chatsquash.core.blocks import (
     FORM,
     OTHERS,
     Block,
@@ -23,7 +23,8 @@ from chatsquash.blocks import (
     Text,
     Turn,
 )
-from chatsquash.chat import PRIVATE
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError
 from chatsquash.formats.calls import EMPTY, Said, State, native, numbered
 from chatsquash.formats.openai_chat import calls
@@ -31,7 +32,6 @@ from chatsquash.formats.openai_chat.content import PROVIDER, part_of, said
 from chatsquash.formats.openai_chat.members import identifier, is_empty
 from chatsquash.formats.values import Object, at, compact, listed, string
 from chatsquash.formats.writing import KEY, are_instructions, came_out, is_failed
-from chatsquash.model import Conversation, Json, Message
 
 START = State()
 

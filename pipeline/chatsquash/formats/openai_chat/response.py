@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import isfinite, isnan
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json, Reply, WrongType
 from chatsquash.formats.base import refused, wrong
 from chatsquash.formats.values import Object, kind
-from chatsquash.model import Json, Reply, WrongType
 
 
 def reply(body: Json) -> Reply:

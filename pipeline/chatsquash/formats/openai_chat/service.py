@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from chatsquash.core.model import Json
 from chatsquash.formats.service import Letters, Service, only
 from chatsquash.formats.values import Object, objects, string
-from chatsquash.model import Json
 
 _MEMBERS = {
     "system": ("role", "content", "name"),

@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from chatsquash import reasoning
+from chatsquash.core import reasoning
+from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.base import Stream
 from chatsquash.formats.values import Object, at, index, objects
-from chatsquash.model import Json
 
 _GROWING = ("content", "refusal", *reasoning.TEXTS)
 _FRAGMENTS = ("arguments", "input", "text", "summary", "data", "transcript")

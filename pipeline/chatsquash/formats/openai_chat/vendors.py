@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chatsquash import reasoning
+from chatsquash.core import reasoning
+from chatsquash.core.model import Json
 from chatsquash.formats.openai_chat.members import functions, has_part, identifier, is_empty, logged_calls
 from chatsquash.formats.values import Object
-from chatsquash.model import Json
 
 
 def variants(message: Json) -> list[str]:

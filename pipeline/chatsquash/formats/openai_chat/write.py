@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from chatsquash.blocks import FAILED, FORM, Block, Call, Media, Other, Reasoning, Refusal, Result, Source, Text, Turn
-from chatsquash.chat import Private
+from chatsquash.core.blocks import (
+    FAILED,
+    FORM,
+    Block,
+    Call,
+    Media,
+    Other,
+    Reasoning,
+    Refusal,
+    Result,
+    Source,
+    Text,
+    Turn,
+)
+from chatsquash.core.chat import Private
+from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import parts as chat_parts
 from chatsquash.formats import view
 from chatsquash.formats.calls import defined, is_custom
@@ -13,7 +27,6 @@ from chatsquash.formats.openai_chat.content import PROVIDER, SHARED
 from chatsquash.formats.openai_chat.read import tools, turns_of
 from chatsquash.formats.values import Object, members, string, without
 from chatsquash.formats.writing import failed, file_name, instructed, mark, native
-from chatsquash.model import Conversation, Json, Tool
 
 _DETAILS = ("auto", "low", "high")
 _CALLED = ("id", "function", "custom")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from chatsquash.chat import private
+from chatsquash.core.chat import private
+from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
 from chatsquash.formats.openai_chat.write import named_tools
 from chatsquash.formats.openai_responses.items import PROVIDER
 from chatsquash.formats.values import Object, at, listed, string, without
-from chatsquash.model import Json, Tool
 
 SPACE = "namespace"
 """The type of what holds tools, and what each of them knows of it."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from chatsquash.blocks import FAILED, Block, HostedCall, HostedResult
+from chatsquash.core.blocks import FAILED, Block, HostedCall, HostedResult
+from chatsquash.core.model import Json
 from chatsquash.formats import writing
 from chatsquash.formats.calls import parsed
 from chatsquash.formats.openai_responses.items import PROVIDER, rest_of
 from chatsquash.formats.values import Object, compact, string
-from chatsquash.model import Json
 
 _MCP = "mcp_call"
 _Blocks = tuple[HostedCall | HostedResult, ...]

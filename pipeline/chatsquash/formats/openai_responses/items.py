@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash.blocks import Block, Media, Native, Other, Refusal, Source, Text
+from chatsquash.core.blocks import Block, Media, Native, Other, Refusal, Source, Text
+from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.calls import EMPTY, KEY, is_mark
 from chatsquash.formats.values import Object, listed, string, text_members
-from chatsquash.model import Json
 
 PROVIDER = "openai"
 PART = "openai_responses"

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from chatsquash import jsonio
-from chatsquash.blocks import PROMPTS, Block, Call, Other, Outcome, Reasoning, Refusal, Result, Source, Text, Turn
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import PROMPTS, Block, Call, Other, Outcome, Reasoning, Refusal, Result, Source, Text, Turn
+from chatsquash.core.model import Json
 from chatsquash.formats.base import LoadedTurn, TurnError
 from chatsquash.formats.calls import EMPTY, Said, arguments, result
 from chatsquash.formats.calls import State as Calls
@@ -19,7 +20,6 @@ from chatsquash.formats.openai_responses import items as contents
 from chatsquash.formats.openai_responses.items import ITEM, PROVIDER, RESULTS, ROLES, blocks_of, native_of, type_of
 from chatsquash.formats.values import Object, at, compact, kind, listed, string, text_members
 from chatsquash.formats.writing import KEY, came_out, is_failed
-from chatsquash.model import Json
 
 MESSAGE = "message"
 """What the first text of an assistant's message knows of that, beside the members that all know."""

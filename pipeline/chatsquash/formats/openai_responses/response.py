@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Json, Message, Reply
 from chatsquash.formats import view
 from chatsquash.formats.base import refused, wrong
 from chatsquash.formats.openai_responses.read import assistant_turn
 from chatsquash.formats.values import Object, kind
-from chatsquash.model import Json, Message, Reply
 
 
 def reply(body: Json) -> Reply:

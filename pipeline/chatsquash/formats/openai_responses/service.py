@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from chatsquash.core.model import Json
 from chatsquash.formats.openai_responses.items import PROVIDER, type_of
 from chatsquash.formats.service import Letters, Service, known, only
 from chatsquash.formats.values import Object, string
-from chatsquash.model import Json
 
 _CALL = ("id", "call_id", "name", "namespace", "caller", "status")
 _ITEMS = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from chatsquash.core.model import Json
 from chatsquash.formats.base import Stream
 from chatsquash.formats.values import Object, at, index, objects, string
-from chatsquash.model import Json
 
 
 class _Delta(NamedTuple):

@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Call, Media, Other, Reasoning, Refusal, Result, Source, Text, Turn
+from chatsquash.core.blocks import Block, Call, Media, Other, Reasoning, Refusal, Result, Source, Text, Turn
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import parts, writing
 from chatsquash.formats.calls import parsed
 from chatsquash.formats.openai_chat.read import turns_of
@@ -16,7 +17,6 @@ from chatsquash.formats.openai_responses.items import ANNOTATION, ITEM, PART, PR
 from chatsquash.formats.openai_responses.read import THOUGHT
 from chatsquash.formats.service import only
 from chatsquash.formats.values import Object, at, string
-from chatsquash.model import Conversation, Json
 
 _DETAILS = ("auto", "low", "high", "original")
 _OF_CALLS = ("id", "status", "namespace", "caller")

@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from chatsquash.registry import Room
+from chatsquash.core.registry import Room
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from chatsquash.model import Conversation, Found, Mark
-    from chatsquash.options import Media, Options, Unpaired
+    from chatsquash.core.model import Conversation, Found, Mark
+    from chatsquash.core.options import Media, Options, Unpaired
     from chatsquash.records.reading import StoredRecord
 
 DEFAULT = "chat"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
 
 NAME = "chat"

@@ -8,7 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from chatsquash.checks import shapes
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
+from chatsquash.core.short_ids import PATTERN, short_ids
 from chatsquash.records import schema, wire
 from chatsquash.records.arguments import texts
 from chatsquash.records.notes import CannotHoldError, Notes
@@ -16,7 +17,6 @@ from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
 from chatsquash.records.schema import TEXT, WORD
 from chatsquash.records.shaping import Plain, shaped
 from chatsquash.records.turns import Turn
-from chatsquash.short_ids import PATTERN, short_ids
 
 NAME = "mistral"
 TRAINERS = {"Mistral": ("weight",), "mistral-finetune": ("weight",)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash.model import Conversation
+from chatsquash.core.model import Conversation
 from chatsquash.records import schema, wire
 from chatsquash.records.arguments import texts
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped

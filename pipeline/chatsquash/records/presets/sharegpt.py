@@ -10,9 +10,10 @@ from typing import Any
 
 import orjson
 
-from chatsquash import chat, jsonio
 from chatsquash.checks import shapes
-from chatsquash.model import Conversation, Found, Json
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Conversation, Found, Json
+from chatsquash.core.text import json_type
 from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects
 from chatsquash.records.notes import CannotHoldError
@@ -21,7 +22,6 @@ from chatsquash.records.reading import NotARecordError, StoredRecord
 from chatsquash.records.schema import TEXT
 from chatsquash.records.shaping import Plain, shaped
 from chatsquash.records.turns import Turn
-from chatsquash.text import json_type
 
 NAME = "sharegpt"
 TRAINERS: dict[str, tuple[str, ...]] = {"LLaMA-Factory": ()}

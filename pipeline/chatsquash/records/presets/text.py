@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash import chat, jsonio
-from chatsquash.model import Conversation
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Conversation
 from chatsquash.records import markup, rows, schema
 from chatsquash.records.arguments import objects
 from chatsquash.records.presets import REFUSED, Choices, Column, Shaped

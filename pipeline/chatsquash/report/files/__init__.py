@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from chatsquash.log import Log
-from chatsquash.model import Finding
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome, Place
-from chatsquash.registry import Room
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome, Place
+from chatsquash.core.registry import Room
 
 ReportLine = tuple[str, bytes]
 """A file of a report, as a path below the output folder, and a line of it without its line feed."""

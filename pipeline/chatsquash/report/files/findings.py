@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chatsquash.model import Finding
-from chatsquash.options import Options
+from chatsquash.core.model import Finding
+from chatsquash.core.options import Options
 from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.report.findings import as_json, as_text
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from chatsquash.options import Options
-from chatsquash.outcome import Record, Redaction
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record, Redaction
+from chatsquash.core.text import printable
 from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.report.files.tool_usage import table
-from chatsquash.text import printable
 
 REDACTIONS = "reports/redactions.csv"
 FILES = (REDACTIONS,)

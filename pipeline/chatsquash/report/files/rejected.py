@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash.options import Options
+from chatsquash.core.options import Options
+from chatsquash.core.text import printable, shown
 from chatsquash.report.files import Report, ReportLine, TakenSession
-from chatsquash.text import printable, shown
 
 REJECTED = "reports/rejected.jsonl"
 FILES = (REJECTED,)

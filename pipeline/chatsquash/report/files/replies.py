@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash.logged import LoggedReply
-from chatsquash.options import Options
+from chatsquash.core.logged import LoggedReply
+from chatsquash.core.options import Options
+from chatsquash.core.text import printable, shown
 from chatsquash.report.files import Report, ReportLine, TakenSession
-from chatsquash.text import printable, shown
 
 REPLIES = "reports/replies.jsonl"
 FILES = (REPLIES,)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chatsquash.options import Options
+from chatsquash.core.options import Options
+from chatsquash.core.text import shown
 from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.report.session_table import SESSIONS, Written, line_of
-from chatsquash.text import shown
 
 FILES = (SESSIONS,)
 WHOLE, PLACES = False, True

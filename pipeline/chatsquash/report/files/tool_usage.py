@@ -7,11 +7,11 @@ import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from chatsquash.options import Options
-from chatsquash.outcome import Usage, counted_once
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Usage, counted_once
+from chatsquash.core.text import escaped
 from chatsquash.report.files import Report, ReportLine, TakenSession
 from chatsquash.stages.measure import ToolTotals
-from chatsquash.text import escaped
 
 USAGE, TOOLS = "reports/tool-usage.csv", "reports/tools.csv"
 FILES = USAGE, TOOLS

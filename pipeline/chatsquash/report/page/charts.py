@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from chatsquash.core.text import escaped
 from chatsquash.html.markup import Html, tag
 from chatsquash.report.page.bounded import bounded
 from chatsquash.report.page.svg import cleaned
-from chatsquash.text import escaped
 
 _WIDTH = 328
 """The pixels of a chart: it fits a screen of 360 pixels as it is."""

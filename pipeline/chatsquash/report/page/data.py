@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from chatsquash.core.model import Json
 from chatsquash.html.markup import Html
 from chatsquash.html.record import medium
-from chatsquash.model import Json
 from chatsquash.records.reading import StoredRecord
 from chatsquash.report.page.charts import Chart
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from chatsquash.core.logged import ELSEWHERE, WHY
 from chatsquash.html.markup import Child, Html, tag
 from chatsquash.html.record import size
-from chatsquash.logged import ELSEWHERE, WHY
 from chatsquash.report.page.bounded import bounded
 from chatsquash.report.page.data import Entries, Shown
 

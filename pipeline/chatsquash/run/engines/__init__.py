@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from chatsquash.options import Options, option
-from chatsquash.registry import Room
+from chatsquash.core.options import Options, option
+from chatsquash.core.registry import Room
 
 if TYPE_CHECKING:
     from chatsquash.report.progress import Watch

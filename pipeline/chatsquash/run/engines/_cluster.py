@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.core.errors import ChatsquashError, UsageError
 
 _STORE = 80_000_000
 """Bytes of shared memory for values that tasks pass on, of which there are none: the least that Ray takes."""

@@ -10,16 +10,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypedDict
 
-from chatsquash.errors import ChatsquashError
-from chatsquash.options import Options
-from chatsquash.platform import collect_less
+from chatsquash.core.errors import ChatsquashError
+from chatsquash.core.options import Options
+from chatsquash.core.platform import collect_less
+from chatsquash.core.urls import is_remote
+from chatsquash.core.version import __version__, code_digest
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.convert import convert_shard
 from chatsquash.run.shards.listing import Listing
 from chatsquash.run.shards.place import Place, Shard, place_in
-from chatsquash.run.version import __version__, code_digest
 from chatsquash.sources.open import opened
-from chatsquash.urls import is_remote
 
 
 def ray_version() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chatsquash.options import Options
+from chatsquash.core.options import Options
 from chatsquash.report.progress import Watch
 from chatsquash.report.summary import Summary
 from chatsquash.run import convert as run

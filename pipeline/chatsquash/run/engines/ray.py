@@ -10,9 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from chatsquash import errors
-from chatsquash.errors import ChatsquashError, UsageError
-from chatsquash.options import Options
+from chatsquash.core import errors
+from chatsquash.core.errors import ChatsquashError, UsageError
+from chatsquash.core.options import Options
+from chatsquash.core.text import counted, escaped, printable
 from chatsquash.report.progress import Watch
 from chatsquash.run.engines import Done, Where, _cluster, _node
 from chatsquash.run.engines._node import Run, ShardDone
@@ -21,7 +22,6 @@ from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.divide import Divided, divide_by_size
 from chatsquash.run.shards.merge import merge
 from chatsquash.run.shards.place import Shard, place_in
-from chatsquash.text import counted, escaped, printable
 from chatsquash.write.outputs import place_of
 
 MAKES_KEY = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from chatsquash.model import Message
+from chatsquash.core.model import Message
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import said
 from chatsquash.tree.replies import Reply

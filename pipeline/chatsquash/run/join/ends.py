@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash import chat
-from chatsquash.blocks import FAILED, Result, Turn
 from chatsquash.checks.registry import View as RecordView
+from chatsquash.core import chat
+from chatsquash.core.blocks import FAILED, Result, Turn
+from chatsquash.core.model import Conversation, Json, Message
+from chatsquash.core.outcome import Record
 from chatsquash.ending.commands import last_exit
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.openai_chat.read import turns_of_messages
-from chatsquash.model import Conversation, Json, Message
-from chatsquash.outcome import Record
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import answered
 from chatsquash.stages.session import Snapshot

@@ -8,13 +8,13 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from chatsquash.core.log import Log
+from chatsquash.core.model import Message, Sampled
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Relative
 from chatsquash.entries import documents
 from chatsquash.entries.lineage import Key, Place
 from chatsquash.formats.base import TurnError
-from chatsquash.log import Log
-from chatsquash.model import Message, Sampled
-from chatsquash.options import Options
-from chatsquash.outcome import Relative
 from chatsquash.run.join.keys import Keys, answered, keys
 from chatsquash.sources import relatives
 from chatsquash.sources.open import opened

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from chatsquash import chat, jsonio
-from chatsquash.model import Message
-from chatsquash.reasoning import is_part
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Message
+from chatsquash.core.reasoning import is_part
 from chatsquash.tree.canonical import spelled
 from chatsquash.tree.texts import is_long
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field, structs
 
+from chatsquash.core.log import MOST_AGENTS, Join, Log
+from chatsquash.core.model import Entry, Skipped
+from chatsquash.core.options import Options
 from chatsquash.entries.lineage import Place
 from chatsquash.entries.reader import Reader
 from chatsquash.entries.sessions import SPAN, MixedSessionsError
 from chatsquash.entries.usage import response_id
 from chatsquash.folder import Folder
-from chatsquash.log import MOST_AGENTS, Join, Log
-from chatsquash.model import Entry, Skipped
-from chatsquash.options import Options
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import Keys, keys
 from chatsquash.run.parts import parts

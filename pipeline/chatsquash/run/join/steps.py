@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.model import Added, Edits, Entry, Kept, Message, Reply, Tokens
+from chatsquash.core.model import Added, Edits, Entry, Kept, Message, Reply, Tokens
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import said
 from chatsquash.stages.cleaning import clean

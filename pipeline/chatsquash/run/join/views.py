@@ -9,10 +9,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chatsquash.checks import joins as checks
-from chatsquash.log import Log, line_elsewhere
-from chatsquash.model import Entry, Found, Repeated
-from chatsquash.options import Options
-from chatsquash.outcome import Record, Relative
+from chatsquash.core.log import Log, line_elsewhere
+from chatsquash.core.model import Entry, Found, Repeated
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record, Relative
 from chatsquash.run.conversations import entries_of
 from chatsquash.run.join.ends import Ends
 from chatsquash.run.join.files import View, looked_at, views

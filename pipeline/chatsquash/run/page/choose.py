@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from chatsquash.text import counted
+from chatsquash.core.text import counted
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from chatsquash.logged import ELSEWHERE, WHY
-from chatsquash.model import Severity
+from chatsquash.core.logged import ELSEWHERE, WHY
+from chatsquash.core.model import Severity
+from chatsquash.core.text import counted
 from chatsquash.report.files.redactions import REDACTIONS
 from chatsquash.report.files.tool_usage import TOOLS
 from chatsquash.report.page.charts import Bar, Chart
@@ -16,7 +17,6 @@ from chatsquash.run.page import bins
 from chatsquash.run.page.figures import secrets
 from chatsquash.run.page.told import Counts
 from chatsquash.run.result import ResultFolder
-from chatsquash.text import counted
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.core.errors import ChatsquashError, UsageError
+from chatsquash.core.options import Options
+from chatsquash.core.urls import is_remote
 from chatsquash.option_rules import refuse_wrong
-from chatsquash.options import Options
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.replies import REPLIES
 from chatsquash.report.page.data import Entries
@@ -20,7 +21,6 @@ from chatsquash.run.page.choose import Key, Picked
 from chatsquash.run.page.told import Rejected, Reply
 from chatsquash.run.result import Input, ResultFolder
 from chatsquash.run.verify_logs import differences, spelled
-from chatsquash.urls import is_remote
 from chatsquash.write.commit import RUN
 
 _LARGEST = 64 << 20

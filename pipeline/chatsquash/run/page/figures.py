@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from chatsquash.logged import ELSEWHERE
-from chatsquash.options import Options, declared
+from chatsquash.core.logged import ELSEWHERE
+from chatsquash.core.options import Options, declared
+from chatsquash.core.text import counted
 from chatsquash.report.page.bounded import bounded
 from chatsquash.report.page.data import Figure
 from chatsquash.run.described import described
 from chatsquash.run.page import bins
 from chatsquash.run.page.told import Counts
 from chatsquash.run.result import ResultFolder
-from chatsquash.text import counted
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
+from chatsquash.core.model import Json
+from chatsquash.core.outcome import Place
 from chatsquash.html.markup import Html, tag
 from chatsquash.html.record import medium, size
-from chatsquash.model import Json
-from chatsquash.outcome import Place
 from chatsquash.records.media import FOLDER
 from chatsquash.records.places import read_all
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record

@@ -6,7 +6,8 @@ from importlib.util import find_spec
 from os import PathLike, fspath
 from pathlib import Path
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.urls import refuse_remote
 from chatsquash.report.page.data import Content
 from chatsquash.report.page.page import page
 from chatsquash.run.page import figures
@@ -18,7 +19,6 @@ from chatsquash.run.page.sessions import sessions
 from chatsquash.run.page.table import table
 from chatsquash.run.page.told import counts
 from chatsquash.run.result import ResultFolder
-from chatsquash.urls import refuse_remote
 from chatsquash.write.beside import beside, refuse_foreign
 
 PAGE = "report.html"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatsquash.logged import ELSEWHERE
+from chatsquash.core.logged import ELSEWHERE
 from chatsquash.report.frame import frame_of
 from chatsquash.report.reading import damaged
 from chatsquash.report.session_table import SESSIONS

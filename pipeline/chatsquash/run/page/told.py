@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypedDict
 
 import msgspec
 
-from chatsquash.model import Severity
+from chatsquash.core.model import Severity
 from chatsquash.report.reading import damaged
 from chatsquash.run.result import ResultFolder
 from chatsquash.write.commit import RUN

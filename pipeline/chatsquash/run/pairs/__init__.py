@@ -7,10 +7,10 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from chatsquash import chat, jsonio
 from chatsquash.checks.failures import failure
-from chatsquash.model import Entry, Mark, Message
-from chatsquash.outcome import PreferencePair, Record
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Entry, Mark, Message
+from chatsquash.core.outcome import PreferencePair, Record
 from chatsquash.records.samples import CONTEXT, divided, draft
 from chatsquash.run.samples import Make, said
 from chatsquash.stages.session import Snapshot

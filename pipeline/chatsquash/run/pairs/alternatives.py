@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Sampled
 from chatsquash.entries.lineage import Place
-from chatsquash.model import Sampled
 
 OF_PERSONS = ("main", "branch", "compacted")
 """Conversations that a person may have gone back in; agents ask several sub-agents the same at once."""

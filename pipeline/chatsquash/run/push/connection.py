@@ -14,7 +14,7 @@ from huggingface_hub import constants
 from huggingface_hub.utils import logging
 from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
-from chatsquash.errors import ChatsquashError
+from chatsquash.core.errors import ChatsquashError
 
 _SECONDS = 300
 """Seconds that one answer may take."""

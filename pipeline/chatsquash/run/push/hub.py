@@ -15,10 +15,10 @@ import huggingface_hub
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, constants, errors
 from huggingface_hub.hf_api import RepoFile
 
-from chatsquash.errors import ChatsquashError, UsageError
+from chatsquash.core.errors import ChatsquashError, UsageError
+from chatsquash.core.version import __version__
 from chatsquash.run.push.connection import held, is_safe
 from chatsquash.run.push.repository import Repository
-from chatsquash.run.version import __version__
 from chatsquash.write.dataset import is_public
 
 TITLE = "chatsquash push"

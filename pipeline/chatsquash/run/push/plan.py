@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.text import aligned, counted
 from chatsquash.folder import Folder
 from chatsquash.records.media import FOLDER as IMAGES
 from chatsquash.run.push.hub import Hub, Remote, There
 from chatsquash.run.push.public import PublicFile
 from chatsquash.run.push.repository import Repository
-from chatsquash.text import aligned, counted
 
 _PIECE = 1 << 20
 

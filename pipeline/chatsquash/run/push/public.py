@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from chatsquash.errors import UsageError
-from chatsquash.model import Json
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Json
 from chatsquash.run.verify import Place, differences, manifest, place_at
 from chatsquash.write.card import CARD
 from chatsquash.write.claim import inside

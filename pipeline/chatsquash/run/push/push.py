@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.text import counted
+from chatsquash.core.urls import refuse_remote
 from chatsquash.run.push.public import public_files
 from chatsquash.run.push.repository import repository
-from chatsquash.text import counted
-from chatsquash.urls import refuse_remote
 
 
 class Asked(NamedTuple):

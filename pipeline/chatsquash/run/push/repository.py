@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 
 _KINDS = "datasets|models|spaces|buckets|kernels"
 _NAME = r"(?!-|\.)(?!\S*(?:--|\.\.))[A-Za-z0-9._-]{1,96}(?<![.-])"

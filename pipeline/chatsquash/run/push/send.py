@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from huggingface_hub import CommitOperationAdd
 
-from chatsquash.errors import ChatsquashError
+from chatsquash.core.errors import ChatsquashError
 from chatsquash.folder import Folder
 from chatsquash.run.push.hub import Hub
 from chatsquash.run.push.plan import Plan, refuse_visibility

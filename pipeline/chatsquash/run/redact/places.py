@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from chatsquash.errors import UsageError
-from chatsquash.model import OURS
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import OURS
+from chatsquash.core.text import escaped
+from chatsquash.core.urls import refuse_remote
 from chatsquash.records.datasets import PARQUET, is_dataset
 from chatsquash.sources.compression import suffixes
-from chatsquash.text import escaped
-from chatsquash.urls import refuse_remote
 from chatsquash.write.commit import RUN
 from chatsquash.write.groups import sanitised
 

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from chatsquash import jsonio, marks
 from chatsquash.checks import existing, private
-from chatsquash.model import Found, Json
-from chatsquash.options import Options
+from chatsquash.core import jsonio, marks
+from chatsquash.core.model import Found, Json
+from chatsquash.core.options import Options
 from chatsquash.redact import asked
 from chatsquash.redact.hits import Value, value_of
 from chatsquash.redact.placeholders import is_secret

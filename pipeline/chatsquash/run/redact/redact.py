@@ -10,11 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from chatsquash import jsonio, platform
 from chatsquash.checks import existing, private, reading
-from chatsquash.errors import UsageError
-from chatsquash.model import Finding, Found
-from chatsquash.options import Options
+from chatsquash.core import jsonio, platform
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Finding, Found
+from chatsquash.core.options import Options
+from chatsquash.core.text import printable
 from chatsquash.records.datasets import PARQUET, rows_whole, session
 from chatsquash.records.reading import NotARecordError, parsed
 from chatsquash.redact.placeholders import Placeholders
@@ -28,7 +29,6 @@ from chatsquash.run.redact.record import Records, Replaced, hides
 from chatsquash.run.redact.tables import Cells, Row, Table
 from chatsquash.run.redact.told import Redacted
 from chatsquash.stages.session import finding
-from chatsquash.text import printable
 from chatsquash.write.jsonl import packer_of
 from chatsquash.write.staging import StagedFiles
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from chatsquash import jsonio
-from chatsquash.errors import UsageError
-from chatsquash.model import Json
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Json
 from chatsquash.run.redact.places import Hide
 from chatsquash.run.redact.record import hides
 from chatsquash.write import arrow

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from msgspec import structs
 
+from chatsquash.core.errors import ChatsquashError, UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
+from chatsquash.core.text import counted
 from chatsquash.entries.sessions import cleared, expanded_copy
-from chatsquash.errors import ChatsquashError, UsageError
 from chatsquash.folder import Folder
-from chatsquash.log import Log
-from chatsquash.options import Options
-from chatsquash.outcome import Outcome
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.told import Told
 from chatsquash.report.left_out import last_line
@@ -36,7 +37,6 @@ from chatsquash.run.workers import outcomes
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.logs import Logs
 from chatsquash.sources.open import opened
-from chatsquash.text import counted
 
 
 @dataclass(frozen=True)

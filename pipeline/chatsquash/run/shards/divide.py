@@ -11,10 +11,12 @@ from pathlib import Path
 from msgspec import Struct
 from xxhash import xxh3_128_hexdigest
 
-from chatsquash.errors import UsageError
-from chatsquash.log import Log
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.text import counted, escaped
+from chatsquash.core.urls import is_remote
 from chatsquash.option_rules import refuse_wrong
-from chatsquash.options import Options
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.told import Told
 from chatsquash.run.chains import chained
@@ -23,9 +25,7 @@ from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.listing import Listing
 from chatsquash.run.shards.place import INPUTS, MOST, ORDER, Place, Shard, place_in, typed
 from chatsquash.sources.find import Discovered
-from chatsquash.text import counted, escaped
 from chatsquash.tree.index import Sets
-from chatsquash.urls import is_remote
 from chatsquash.write.outputs import output_in, place_of
 
 _SHARD_SIZES = 500_000_000, 2_000_000_000

@@ -15,14 +15,14 @@ import msgspec
 from msgspec import Meta, Struct, field
 from xxhash import xxh3_128, xxh3_128_hexdigest
 
-from chatsquash import jsonio
-from chatsquash.errors import UsageError
-from chatsquash.log import Log, Piece
-from chatsquash.model import Finding
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log, Piece
+from chatsquash.core.model import Finding
+from chatsquash.core.options import Options
+from chatsquash.core.version import __version__, code_digest
 from chatsquash.option_rules import refuse_wrong
-from chatsquash.options import Options
 from chatsquash.run.shards.place import INPUTS, LISTING, MOST, ORDER, Place, Shard, typed
-from chatsquash.run.version import __version__, code_digest
 from chatsquash.sources.find import Discovered
 
 _WHOLE = ("part", "unit", "whole", "cut", "reordered")

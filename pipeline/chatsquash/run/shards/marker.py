@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from chatsquash import jsonio
-from chatsquash.errors import UsageError
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
 from chatsquash.run.shards.listing import Listing, dumped
 from chatsquash.run.shards.parts import Written
 from chatsquash.run.shards.place import Place, Shard, typed

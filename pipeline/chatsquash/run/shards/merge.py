@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64, xxh3_128_digest, xxh3_128_hexdigest
 
-from chatsquash import jsonio
-from chatsquash.errors import UsageError
-from chatsquash.log import Log
-from chatsquash.options import Options
-from chatsquash.outcome import Held, Outcome
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Held, Outcome
+from chatsquash.core.text import counted
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary, summary_of
@@ -31,7 +32,6 @@ from chatsquash.run.shards.marker import Marker
 from chatsquash.run.shards.parts import DAMAGED, Kept, PartReader
 from chatsquash.run.shards.place import ORDER, Place, Shard, place_in, typed
 from chatsquash.sources.logs import Logs
-from chatsquash.text import counted
 from chatsquash.write.outputs import output_in
 from chatsquash.write.store import Output
 

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Struct, structs
 from xxhash import xxh3_64, xxh3_64_digest, xxh3_128
 
-from chatsquash import jsonio
-from chatsquash.errors import UsageError
-from chatsquash.log import Log, Piece
-from chatsquash.outcome import Outcome
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log, Piece
+from chatsquash.core.outcome import Outcome
 from chatsquash.run import payload
 from chatsquash.run.shards.place import Place
 

@@ -14,9 +14,9 @@ from typing import Protocol
 from msgspec import Struct
 from xxhash import xxh3_64_hexdigest, xxh3_128
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import OURS
 from chatsquash.folder import Folder
-from chatsquash.model import OURS
 from chatsquash.write.lock import is_alive
 
 NAME = "shards"

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from chatsquash import stores
+from chatsquash.core.model import OURS
 from chatsquash.folder import Folder
-from chatsquash.model import OURS
 from chatsquash.run.shards.place import LISTING, NAME, staged
 from chatsquash.sources.stored import StoredLog
 from chatsquash.stores.waiting import several

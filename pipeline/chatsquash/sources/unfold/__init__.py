@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Protocol
 
-from chatsquash.registry import Room
+from chatsquash.core.registry import Room
 from chatsquash.sources.arrays import Readable
 from chatsquash.sources.compression import uncompressed
 

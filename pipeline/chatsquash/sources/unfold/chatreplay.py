@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.formats.openai_chat.response import holding
-from chatsquash.model import Json
 from chatsquash.sources.arrays import Readable, elements
 
 NAME = "chatreplay"

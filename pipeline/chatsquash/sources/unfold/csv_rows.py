@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 from chatsquash.sources.arrays import LONGEST, Readable
 from chatsquash.sources.unfold.rows import KINDS
 

@@ -6,8 +6,8 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
-from chatsquash import jsonio
-from chatsquash.model import Json
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.sources import captured
 from chatsquash.sources.arrays import Readable, elements
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatsquash import decoders
-from chatsquash.model import Json
+from chatsquash.core.model import Json
 from chatsquash.sources import captured, tnetstrings
 from chatsquash.sources.arrays import Readable
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Any
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 from chatsquash.sources.arrays import Readable
 from chatsquash.sources.unfold.rows import KINDS
 

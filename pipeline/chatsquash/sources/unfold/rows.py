@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from io import BytesIO
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
 from chatsquash.sources.arrays import Readable, elements
 
 NAME = "array of rows"

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from chatsquash.edits import compose
-from chatsquash.model import Added, Edits, Entry, Message, Origin, Reply, Skipped
-from chatsquash.registry import Room
+from chatsquash.core.edits import compose
+from chatsquash.core.model import Added, Edits, Entry, Message, Origin, Reply, Skipped
+from chatsquash.core.registry import Room
 from chatsquash.stages.cleaning._tidied import Followed, Follower, Tidied, Tidy
 
 

@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from chatsquash.edits import Builder, replay
-from chatsquash.model import Edits, Kept, Message
+from chatsquash.core.edits import Builder, replay
+from chatsquash.core.model import Edits, Kept, Message
 
 R = TypeVar("R")
 

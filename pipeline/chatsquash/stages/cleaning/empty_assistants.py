@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatsquash import chat, reasoning
-from chatsquash.model import Message
+from chatsquash.core import chat, reasoning
+from chatsquash.core.model import Message
 
 SET = "goose"
 PLACE = 3

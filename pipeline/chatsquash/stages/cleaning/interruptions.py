@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatsquash import chat
-from chatsquash.model import Message
+from chatsquash.core import chat
+from chatsquash.core.model import Message
 
 SET = "claude-code"
 PLACE = 7

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatsquash import chat
-from chatsquash.model import Json, Message
+from chatsquash.core import chat
+from chatsquash.core.model import Json, Message
 
 SET = "claude-code"
 PLACE = 8

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from chatsquash import chat
-from chatsquash.model import Message
+from chatsquash.core import chat
+from chatsquash.core.model import Message
 
 SET = "goose"
 PLACE = 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from chatsquash import chat
-from chatsquash.model import Message, Reply
+from chatsquash.core import chat
+from chatsquash.core.model import Message, Reply
 
 SET = "goose"
 PLACE = 4

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from chatsquash.core.model import Json
+from chatsquash.core.text import counted, escaped
 from chatsquash.html.markup import Child, Html, tag, together
 from chatsquash.html.record import Showing, articles, medium
-from chatsquash.model import Json
 from chatsquash.records.said import made
-from chatsquash.text import counted, escaped
 from chatsquash.view.conversation import WINDOW, Conversation, Window
 from chatsquash.view.pages import code
 from chatsquash.view.pages.layout import facts, joined, page, short, url

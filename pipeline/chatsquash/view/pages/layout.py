@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from chatsquash.core.text import escaped
 from chatsquash.html import policy
 from chatsquash.html.markup import Child, Html, tag, together
-from chatsquash.text import escaped
 from chatsquash.view.result import Result
 
 _SHORT = 80

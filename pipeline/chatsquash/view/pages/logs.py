@@ -8,13 +8,13 @@ from difflib import unified_diff
 from html import unescape
 from itertools import islice
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.logged import LoggedReply
+from chatsquash.core.model import Message
+from chatsquash.core.text import counted, escaped
 from chatsquash.html.markup import Child, Html, tag, text, together
 from chatsquash.html.record import Showing, fitting, size
-from chatsquash.logged import LoggedReply
-from chatsquash.model import Message
 from chatsquash.records.reading import StoredRecord
-from chatsquash.text import counted, escaped
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.difference import Step, steps
 from chatsquash.view.logs import Logs, Looked, NoLogError, Rows
@@ -236,7 +236,7 @@ def _step(step: Step, place: str) -> Html:
 
 
 def _spelled(message: Message) -> str:
-    from chatsquash.text import shown
+    from chatsquash.core.text import shown
 
     data = jsonio.dumps(message)
     return (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from chatsquash.core.model import Message
+from chatsquash.core.text import counted, escaped
 from chatsquash.html.markup import Child, Html, tag, together
 from chatsquash.html.record import Showing, fitting
-from chatsquash.model import Message
 from chatsquash.records.reading import NotARecordError, StoredRecord, record
-from chatsquash.text import counted, escaped
 from chatsquash.view.pages import code
 from chatsquash.view.pages.layout import address, facts, joined, page, short, url
 from chatsquash.view.pages.tools import tools

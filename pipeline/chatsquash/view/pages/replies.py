@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from chatsquash.core.logged import WHY, LoggedReply
+from chatsquash.core.text import escaped
 from chatsquash.html.markup import Child, tag
-from chatsquash.logged import WHY, LoggedReply
-from chatsquash.text import escaped
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.logs import Rows
 from chatsquash.view.pages.layout import url

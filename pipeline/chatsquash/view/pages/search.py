@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
-from chatsquash import jsonio
-from chatsquash.errors import ChatsquashError
+from chatsquash.core import jsonio
+from chatsquash.core.errors import ChatsquashError
+from chatsquash.core.text import escaped
 from chatsquash.html.markup import Html, tag
-from chatsquash.text import escaped
 from chatsquash.view.needle import Needle
 from chatsquash.view.pages.layout import page, short, url
 from chatsquash.view.result import ReplacedError, Result

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash import chat
+from chatsquash.core import chat
+from chatsquash.core.model import Json
+from chatsquash.core.text import counted, shown
 from chatsquash.html.markup import Child, Html, tag
 from chatsquash.html.record import cut, size
-from chatsquash.model import Json
-from chatsquash.text import counted, shown
 from chatsquash.view.pages import code
 
 _NAMED = 200

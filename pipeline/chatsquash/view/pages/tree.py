@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from chatsquash.core.logged import LoggedReply
+from chatsquash.core.text import counted, escaped
 from chatsquash.html.markup import Child, Html, tag
-from chatsquash.logged import LoggedReply
 from chatsquash.report.conversations import in_lines
-from chatsquash.text import counted, escaped
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.logs import Logs, Looked, NoLogError, Rows
 from chatsquash.view.pages.conversation import head

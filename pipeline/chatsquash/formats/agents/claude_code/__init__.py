@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from glob import escape
 
+from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.claude_code import unread
 from chatsquash.formats.agents.claude_code.conversation import Known, conversation, in_force
 from chatsquash.formats.agents.claude_code.origins import is_aside, originals, places
@@ -13,7 +14,6 @@ from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.agents.qwen_code import has_parts
 from chatsquash.formats.evidence import of, with_origin
 from chatsquash.formats.values import is_plain_name, string
-from chatsquash.model import Conversation, Json, Origin
 
 NAME = "claude_code"
 HOLDS_TOOLS = False

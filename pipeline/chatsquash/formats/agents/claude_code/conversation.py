@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from chatsquash.core.model import Conversation, Json, Message, Origin, Repeated, Sampled
+from chatsquash.core.times import Moment
 from chatsquash.formats import anthropic, view
 from chatsquash.formats.agents.claude_code.origins import Place
 from chatsquash.formats.agents.claude_code.paths import Path
@@ -15,8 +17,6 @@ from chatsquash.formats.agents.claude_code.turns import Turn, Turns
 from chatsquash.formats.anthropic.response import FINISHED
 from chatsquash.formats.evidence import moment
 from chatsquash.formats.values import Object, at, count, members, objects, string
-from chatsquash.model import Conversation, Json, Message, Origin, Repeated, Sampled
-from chatsquash.times import Moment
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _UNREAD = Moment(0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from chatsquash.core.model import ConversationKind
 from chatsquash.formats.agents.claude_code.paths import Path
 from chatsquash.formats.agents.claude_code.rows import Row
 from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.values import at, objects, string
-from chatsquash.model import ConversationKind
 
 _SIDE = ("acompact-", "aprompt_suggestion-", "aside_question-")
 """What the ids of agents begin with that Claude Code sends for itself; they are given the conversation once more."""

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import entries
 from chatsquash.formats.values import Object, at, objects, string
-from chatsquash.model import Json
 
 BOUNDARY = "compact_boundary"
 ABSORBED = "absorbed_mid_turn"

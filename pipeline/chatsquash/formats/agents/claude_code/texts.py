@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from chatsquash import chat
-from chatsquash.model import Message
-from chatsquash.text import without_marked
+from chatsquash.core import chat
+from chatsquash.core.model import Message
+from chatsquash.core.text import without_marked
 
 _ECHOES = re.compile(r"\s*<(command-(?:name|message|args|contents))>")
 _OUTPUTS = re.compile(r"\s*<(local-command-(?:stdout|stderr|caveat))>")

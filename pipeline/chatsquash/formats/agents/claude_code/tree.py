@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from chatsquash.core.model import Repeated
 from chatsquash.formats.agents.claude_code.rows import Chain, Gap, Row, Rows
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import at, string
-from chatsquash.model import Repeated
 
 _Era = tuple[Chain, int]
 

@@ -6,13 +6,13 @@ from itertools import chain
 
 from msgspec import Struct
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json, Message
 from chatsquash.formats import anthropic, view
 from chatsquash.formats.agents.claude_code.rows import Row
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State, named_calls
 from chatsquash.formats.values import Object, listed, string
-from chatsquash.model import Json, Message
 
 _FEW = 8
 """Blocks of a message that are compared with each other; of more the spellings are."""

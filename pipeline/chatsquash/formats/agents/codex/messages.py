@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chatsquash.blocks import Block, Call, Reasoning, Text, Turn
-from chatsquash.chat import PRIVATE
+from chatsquash.core.blocks import Block, Call, Reasoning, Text, Turn
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.model import Message
 from chatsquash.formats import openai_responses, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State as Calls
 from chatsquash.formats.evidence import Evidence, Logged, Told, together
 from chatsquash.formats.openai_responses.read import State, assistant_turn
 from chatsquash.formats.values import Object, string
-from chatsquash.model import Message
 
 _TEXT = 2
 """How many members a block of text has that has nothing else."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from chatsquash.core.model import ConversationKind, Json
+from chatsquash.core.times import Moment
 from chatsquash.formats.agents.codex.items import is_bare, is_of_model, is_prompt, is_readable, is_told, ordinary
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
 from chatsquash.formats.values import Object, at, count, kind, string
-from chatsquash.model import ConversationKind, Json
-from chatsquash.times import Moment
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
 """Events that tell what items tell."""

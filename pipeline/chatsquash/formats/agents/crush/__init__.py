@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import NamedTuple
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.crush.database import families as families
 from chatsquash.formats.agents.crush.database import from_rows as from_rows
 from chatsquash.formats.agents.crush.database import tables as tables
@@ -14,7 +15,6 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.clients.model_messages.read import read
 from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment, with_origin
 from chatsquash.formats.values import Object, at, kind, members, objects, string
-from chatsquash.model import Conversation, Json
 
 NAME = "crush"
 HOLDS_TOOLS = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatsquash.core.model import Json
 from chatsquash.formats.agents.opencode.rows import key, named, order, parsed, readable, roots
 from chatsquash.formats.values import Object
-from chatsquash.model import Json
 
 _SESSION = ("id", "parent_session_id", "created_at")
 _MESSAGE = ("id", "session_id", "created_at")

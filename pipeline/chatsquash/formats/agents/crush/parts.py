@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 
+from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.values import Object, kind, members, string
-from chatsquash.model import Json
 
 _PART = {
     "text": ("text",),

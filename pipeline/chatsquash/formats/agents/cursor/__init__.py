@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.cursor import composer, store, transcript
 from chatsquash.formats.agents.cursor.database import families as families
 from chatsquash.formats.agents.cursor.database import from_rows as from_rows
 from chatsquash.formats.agents.cursor.database import tables as tables
 from chatsquash.formats.evidence import Unread, entries
 from chatsquash.formats.threads import counted
-from chatsquash.model import Conversation, Json, Origin
 
 NAME = "cursor"
 HOLDS_TOOLS = False

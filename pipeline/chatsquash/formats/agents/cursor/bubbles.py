@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.formats.agents.cursor.messages import result, thought, with_more
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
 from chatsquash.formats.values import Object, at, compact, count, objects, string
-from chatsquash.model import Json
 
 _USER, _MODEL = 1, 2
 _CALL, _SUMMARY = "toolFormerData", "conversationSummary"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.cursor.bubbles import Bubble, Reader, spawned, summary
 from chatsquash.formats.base import TurnError
@@ -9,7 +10,6 @@ from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, of, wi
 from chatsquash.formats.threads import Step
 from chatsquash.formats.threads import conversations as along
 from chatsquash.formats.values import Object, at, kind, listed, members, objects, string
-from chatsquash.model import Conversation, Json
 
 _HEADERS, _INLINE, _MAP = "fullConversationHeadersOnly", "conversation", "conversationMap"
 _LATEST = "latestConversationSummary"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.formats.agents.cursor import store
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import Object, compact
-from chatsquash.model import Json
 
 _VALUES, _HEADERS = "cursorDiskKV", "composerHeaders"
 _BLOBS, _META = "blobs", "meta"

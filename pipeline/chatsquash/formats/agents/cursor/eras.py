@@ -5,8 +5,8 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import NamedTuple
 
+from chatsquash.core.model import ConversationKind, Json
 from chatsquash.formats.values import Object, compact, listed, string, unrepeated
-from chatsquash.model import ConversationKind, Json
 
 _COMPARED = 20
 """Lists that go on from one place with which a list is compared that ends there."""

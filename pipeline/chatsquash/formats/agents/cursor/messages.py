@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Json
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.parts import data_url, image
 from chatsquash.formats.values import Object, at, compact, listed, objects, string
-from chatsquash.model import Json
 
 MODEL = "lastUsedModel"
 _OPTIONS = "providerOptions"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from chatsquash.core.model import ConversationKind
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread, moment
 from chatsquash.formats.values import Object, kind, objects, string, without
-from chatsquash.model import ConversationKind
 
 KINDS = ("user", "gemini", "info", "error", "warning")
 _SESSION = ("sessionId", "startTime", "lastUpdated", "messages", "kind")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatsquash.core.model import Json
 from chatsquash.formats.agents.gemini_cli.session import KINDS, Record
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
 from chatsquash.formats.gemini.blocks import camel
 from chatsquash.formats.values import Object, count, listed, objects, string
 from chatsquash.formats.values import at as member
-from chatsquash.model import Json
 
 _RECORD = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
 _CALL = ("id", "name", "args", "result", "agentId")

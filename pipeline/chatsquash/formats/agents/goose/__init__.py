@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from chatsquash import chat, jsonio
-from chatsquash.blocks import Block, Call
+from chatsquash.core import chat, jsonio
+from chatsquash.core.blocks import Block, Call
+from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.formats import anthropic
 from chatsquash.formats.agents.goose.content import SHOWN, block
 from chatsquash.formats.agents.goose.database import families as families
@@ -14,7 +15,6 @@ from chatsquash.formats.agents.goose.database import tables as tables
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, entries, moment, origin, told, with_origin
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
-from chatsquash.model import Conversation, Json, Message
 
 NAME = "goose"
 HOLDS_TOOLS = False

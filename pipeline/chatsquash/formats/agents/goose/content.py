@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import compress
 
+from chatsquash.core.model import Json
 from chatsquash.formats.values import Object, at, compact, without
-from chatsquash.model import Json
 
 SHOWN = ("systemNotification", "actionRequired", "toolConfirmationRequest", "conversationCompacted")
 """What goose shows the user, and no model."""

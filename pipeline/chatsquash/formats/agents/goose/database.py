@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import Object, string
-from chatsquash.model import Json
 
 _SESSION, _MESSAGE = ("created_at", "id"), ("id", "session_id")
 _PARENT = "parent_session_id"

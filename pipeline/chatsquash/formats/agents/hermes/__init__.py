@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.hermes import lines as of_lines
 from chatsquash.formats.agents.hermes import sessions
 from chatsquash.formats.agents.hermes.database import families as families
@@ -10,7 +11,6 @@ from chatsquash.formats.agents.hermes.database import tables as tables
 from chatsquash.formats.evidence import Unread, entries
 from chatsquash.formats.threads import counted
 from chatsquash.formats.values import at, string
-from chatsquash.model import Conversation, Json
 
 NAME = "hermes"
 HOLDS_TOOLS = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatsquash.core.model import Json
 from chatsquash.formats.agents.hermes.relations import Session, config, name, order, places
 from chatsquash.formats.values import Object
-from chatsquash.model import Json
 
 _SESSION = ("id", "started_at", "parent_session_id", "end_reason", "model_config", "source")
 _MESSAGE = ("id", "session_id")

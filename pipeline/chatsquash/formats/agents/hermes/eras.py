@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple
 
+from chatsquash.core.model import ConversationKind
 from chatsquash.formats.agents.hermes.messages import identity, is_review, is_said, is_summary
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.threads import Room
 from chatsquash.formats.values import Object
-from chatsquash.model import ConversationKind
 
 
 class Row(NamedTuple):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.hermes import messages
 from chatsquash.formats.evidence import Logged, Unread, origin, told
 from chatsquash.formats.values import Object, string
-from chatsquash.model import Conversation, Json
 
 META = "session_meta"
 """The role of the line that stands before messages."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, compact, kind, objects, string, without
-from chatsquash.model import Json
 
 _JSON = "\0json:"
 """What a content begins with in the database that is no text."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import ConversationKind, Json
 from chatsquash.formats.threads import linked
 from chatsquash.formats.values import members, string
-from chatsquash.model import ConversationKind, Json
 
 _RESETS = ("session_reset", "session_switch", "idle", "daily", "suspended", "resume_pending_expired")
 """Why a session ended whose successor is another one to the user."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from chatsquash.core.model import Conversation
 from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.hermes import eras, messages
 from chatsquash.formats.agents.hermes.eras import Row
@@ -11,7 +12,6 @@ from chatsquash.formats.agents.hermes.relations import Place, Session, config, n
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, origin, told, with_origin
 from chatsquash.formats.values import Object, kind, objects, string
-from chatsquash.model import Conversation
 
 _SESSION = (
     *("id", "source", "started_at", "ended_at", "parent_session_id", "end_reason", "model", "model_config"),

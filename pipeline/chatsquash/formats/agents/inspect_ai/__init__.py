@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import BinaryIO
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import values
 from chatsquash.formats.agents.inspect_ai import zips
 from chatsquash.formats.agents.inspect_ai.sample import conversations_of
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread, numbers, with_origin
 from chatsquash.formats.values import Object, at, members
-from chatsquash.model import Conversation, Json
 
 NAME = "inspect_ai"
 HOLDS_TOOLS = True

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from chatsquash import jsonio
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core import jsonio
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.jsonio import Rounded
+from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
 from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
 from chatsquash.formats.threads import Room, text
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
-from chatsquash.jsonio import Rounded
-from chatsquash.model import Conversation, ConversationKind, Json, Tool
 
 _SAMPLE = ("id", "epoch", "messages", "output", "scores", "events", "attachments", "events_data", "model_usage")
 _MESSAGE = ("id", "role", "content", "source", "tool_calls", "tool_call_id", "function", "error", "model")

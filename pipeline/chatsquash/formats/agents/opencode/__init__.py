@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.opencode import newer
 from chatsquash.formats.agents.opencode.database import SESSIONS as SESSIONS
 from chatsquash.formats.agents.opencode.database import families as families
@@ -14,7 +15,6 @@ from chatsquash.formats.agents.opencode.files import owner as owner
 from chatsquash.formats.agents.opencode.session import Reader
 from chatsquash.formats.evidence import Unread, entries
 from chatsquash.formats.values import at, string
-from chatsquash.model import Conversation, Json
 
 NAME = "opencode"
 HOLDS_TOOLS = False

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatsquash.core.model import Json
 from chatsquash.formats.agents.opencode.rows import key, named, order, parsed, readable, roots
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import moment
 from chatsquash.formats.values import Object, kind
-from chatsquash.model import Json
 
 _SESSION = ("id", "parent_id", "time_created")
 _OLDER = {"message": ("id", "session_id", "time_created"), "part": ("id", "message_id")}

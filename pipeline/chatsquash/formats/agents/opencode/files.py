@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from glob import escape
 
+from chatsquash.core.model import Json, Origin
+from chatsquash.core.outcome import EACH
 from chatsquash.formats.agents.opencode.rows import order
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.values import Object, at, is_plain_name, string
-from chatsquash.model import Json, Origin
-from chatsquash.outcome import EACH
 
 _SESSION = re.compile(r"(ses_[0-9A-Za-z]{1,100})\.json")
 _PART = re.compile(r"(?:.*/)?storage/(?:message/ses_[^/]+/msg_|part/msg_[^/]+/prt_)[^/]+\.json", re.DOTALL)

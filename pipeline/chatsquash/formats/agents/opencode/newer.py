@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 
+from chatsquash.core.model import Json
+from chatsquash.core.times import Moment
 from chatsquash.formats.agents.opencode.said import (
     EXECUTED,
     OPTIONS,
@@ -22,8 +24,6 @@ from chatsquash.formats.agents.opencode.usage import BROKEN_OFF, tokens
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, at, compact, kind, members, objects, string
-from chatsquash.model import Json
-from chatsquash.times import Moment
 
 COMPACTION = "compaction"
 TYPES = (

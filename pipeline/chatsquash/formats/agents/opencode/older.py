@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from chatsquash.core.model import Json
 from chatsquash.formats.agents.opencode.said import (
     EXECUTED,
     OPTIONS,
@@ -22,7 +23,6 @@ from chatsquash.formats.agents.opencode.usage import BROKEN_OFF, tokens
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, at, kind, members, objects, string
-from chatsquash.model import Json
 
 COMPACTION = "compaction"
 _BASE = ("id", "sessionID", "messageID", "type", "time")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import Object
-from chatsquash.model import Json
 
 
 def order(value: Json) -> tuple[int, Any]:

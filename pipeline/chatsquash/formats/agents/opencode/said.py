@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence
 from chatsquash.formats.values import Object, kind, objects, string
-from chatsquash.model import Json
 
 OPTIONS = "providerOptions"
 EXECUTED = "providerExecuted"

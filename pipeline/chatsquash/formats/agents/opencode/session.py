@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import chain
 from typing import NamedTuple
 
+from chatsquash.core.model import Conversation, ConversationKind
 from chatsquash.formats.agents.opencode import newer, older, ways
 from chatsquash.formats.agents.opencode.said import Item, Said
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.clients.model_messages.read import read
 from chatsquash.formats.evidence import Evidence, Unread, conversation, moment, with_origin
 from chatsquash.formats.values import Object, at, kind, members, string
-from chatsquash.model import Conversation, ConversationKind
 
 _SESSION = ("id", "parentID", "time", "revert")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Json, Tokens
 from chatsquash.formats.values import at, count
-from chatsquash.model import Json, Tokens
 
 BROKEN_OFF = "incomplete"
 """Why a reply ended that was stopped or failed, and does not say itself why."""

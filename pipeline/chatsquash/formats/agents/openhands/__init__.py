@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.openhands import v0, v1
 from chatsquash.formats.agents.openhands.v1 import Event
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread, numbers, with_origin
 from chatsquash.formats.threads import text
 from chatsquash.formats.values import Object, at, kind, string
-from chatsquash.model import Conversation, Json
 
 NAME = "openhands"
 HOLDS_TOOLS = True

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chatsquash import reasoning
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core import reasoning
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.openhands.v1 import Event
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, without
-from chatsquash.model import Conversation, Json, Tool
 
 _SOURCES = ("agent", "user", "environment")
 _STATES = ("null", "change_agent_state", "agent_state_changed", "recall", "pause", "resume", "start", "stop")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Conversation, Json, Tool
+from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import openai_chat, parts
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
-from chatsquash.model import Conversation, Json, Tool
-from chatsquash.reasoning import MEMBERS
 
 _SAID = ("system_prompt", "dynamic_context", "tools", "llm_message", "extended_content", "thought")
 _CALLED = ("tool_call", "tool_call_id", "tool_name", "llm_response_id", "responses_reasoning_item", *MEMBERS)

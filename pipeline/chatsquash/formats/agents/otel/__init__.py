@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from xxhash import xxh3_128_digest
 
-from chatsquash import jsonio
+from chatsquash.core import jsonio
+from chatsquash.core.model import Conversation, Json, Origin, Sampled, Tool
 from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
 from chatsquash.formats.agents.otel.messages import content, said
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Logged, Unread, numbers, of, origin, told, with_origin
 from chatsquash.formats.values import Object, kind, listed, objects, unrepeated
-from chatsquash.model import Conversation, Json, Origin, Sampled, Tool
 
 NAME = "otel"
 HOLDS_TOOLS = True

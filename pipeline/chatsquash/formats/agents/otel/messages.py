@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from chatsquash import reasoning
-from chatsquash.blocks import Other, Text
-from chatsquash.chat import PRIVATE, Private
+from chatsquash.core import reasoning
+from chatsquash.core.blocks import Other, Text
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.parts import data_url, file, image, text
 from chatsquash.formats.values import Object, at, kind, objects, string
-from chatsquash.model import Json
 
 _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 

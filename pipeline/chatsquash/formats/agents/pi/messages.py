@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Json
+from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
 from chatsquash.formats.threads import Step, text
 from chatsquash.formats.values import Object, compact, count, kind, listed, members, string, without
-from chatsquash.model import Json
-from chatsquash.times import Moment
 
 _ENTRY = ("type", "id", "parentId", "timestamp")
 _READ = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import chain
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.clients.model_messages.read import ROLES, read
 from chatsquash.formats.clients.model_messages.write import dump
 from chatsquash.formats.evidence import Evidence, History, conversation, histories, numbers
 from chatsquash.formats.values import Object, at, objects
-from chatsquash.model import Conversation, Json
 
 NAME = "model_messages"
 HOLDS_TOOLS = False

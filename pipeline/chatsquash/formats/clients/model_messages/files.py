@@ -6,14 +6,14 @@ import re
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Media, Medium, Native
+from chatsquash.core.blocks import Media, Medium, Native
+from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.clients.pydantic_ai.media import kind_of, octets
 from chatsquash.formats.clients.vercel_ai.media import address, mime_of, opened, plain
 from chatsquash.formats.clients.vercel_ai.metadata import PROVIDER, metadata, native
 from chatsquash.formats.values import Object, at, string, without
-from chatsquash.model import Json
 
 OPTIONS = "providerOptions"
 """What model messages call the metadata of providers."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Approval, Block, Call, HostedCall, HostedResult, Other, Outcome, Result, Text, Turn
+from chatsquash.core.blocks import Approval, Block, Call, HostedCall, HostedResult, Other, Outcome, Result, Text, Turn
+from chatsquash.core.model import Json
 from chatsquash.formats import calls
 from chatsquash.formats.base import TurnError, role_of
 from chatsquash.formats.calls import Said, arguments
@@ -16,7 +17,6 @@ from chatsquash.formats.clients.vercel_ai.read import parts_of
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
 from chatsquash.formats.values import Object, at, compact, kind, members, objects, string, without
 from chatsquash.formats.writing import are_instructions
-from chatsquash.model import Json
 
 ROLES = ("system", "user", "assistant", "tool")
 _NEEDS = {"text": "text", "reasoning": "text", "tool-call": "toolName", "tool-result": "toolName"}

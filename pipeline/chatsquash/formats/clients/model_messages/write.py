@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from chatsquash import blocks
-from chatsquash.blocks import FAILED, Block, Turn
+from chatsquash.core import blocks
+from chatsquash.core.blocks import FAILED, Block, Turn
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.calls import arguments_object, given, parsed
 from chatsquash.formats.clients.model_messages import files
 from chatsquash.formats.clients.model_messages.files import OPTIONS, with_options
@@ -14,7 +15,6 @@ from chatsquash.formats.clients.vercel_ai.tools import DENIED
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, members, without
 from chatsquash.formats.writing import SPEAKERS, instructed, named, text_of
-from chatsquash.model import Conversation, Json
 
 _ROLES = {**SPEAKERS, "tool": "tool"}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError, of_each
 from chatsquash.formats.clients.oumi import history, training
 from chatsquash.formats.clients.oumi.training import dump
 from chatsquash.formats.evidence import at_line, numbers
 from chatsquash.formats.values import kind
-from chatsquash.model import Conversation, Json
 
 NAME = "oumi"
 HOLDS_TOOLS = True

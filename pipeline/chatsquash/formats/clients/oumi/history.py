@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from msgspec import to_builtins
 
-from chatsquash import jsonio
-from chatsquash.blocks import Native, Reasoning, Text, Turn
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import Native, Reasoning, Text, Turn
+from chatsquash.core.model import Branch, Conversation, Json, Repeated
+from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import native
 from chatsquash.formats.clients.oumi.items import PROVIDER
@@ -13,8 +15,6 @@ from chatsquash.formats.evidence import Evidence, conversation, moment
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, compact, kind, members, string, unrepeated
 from chatsquash.formats.writing import KEY, are_instructions
-from chatsquash.model import Branch, Conversation, Json, Repeated
-from chatsquash.times import Moment
 
 FORMAT = "oumi_conversation_history"
 VERSION = "1.0.0"

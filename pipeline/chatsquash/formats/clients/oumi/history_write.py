@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from itertools import chain, count, takewhile
 
-from chatsquash import jsonio
-from chatsquash.blocks import Reasoning, Turn
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import Reasoning, Turn
+from chatsquash.core.model import Branch, Conversation, Json
 from chatsquash.formats.clients.oumi import history
 from chatsquash.formats.clients.oumi.items import PROVIDER
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, string
 from chatsquash.formats.writing import SPEAKERS, instructed, text_of
 from chatsquash.formats.writing import native as own_of
-from chatsquash.model import Branch, Conversation, Json
 
 _OF_TRAINING = ("branches", "conversation_id", "metadata")
 """Members that a history has not, but a conversation of a training set, and what is said of branches."""

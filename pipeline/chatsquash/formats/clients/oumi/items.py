@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from chatsquash.blocks import Block, Call, Media, Other, Refusal, Text
+from chatsquash.core.blocks import Block, Call, Media, Other, Refusal, Text
+from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.calls import native
 from chatsquash.formats.values import Object, objects
 from chatsquash.formats.writing import native as own_of
 from chatsquash.formats.writing import text_of
-from chatsquash.model import Json
 
 PROVIDER = "oumi"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from chatsquash.blocks import FAILED, Block, Call, Media, Other, Reasoning, Result, Text, Turn
-from chatsquash.chat import PRIVATE
+from chatsquash.core.blocks import FAILED, Block, Call, Media, Other, Reasoning, Result, Text, Turn
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.model import Conversation, Json, Origin, Tool
 from chatsquash.formats import bodies, openai_chat, view
 from chatsquash.formats.base import LoadedTurn, TurnError, role_of, without_private
 from chatsquash.formats.calls import ERROR, Said, State, arguments, call, native, result
@@ -16,7 +17,6 @@ from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, compact, kind, members, objects, string, text_members
 from chatsquash.formats.writing import KEY, SPEAKERS, are_instructions, came_out, failed, instructed, is_failed, mark
 from chatsquash.formats.writing import native as own_of
-from chatsquash.model import Conversation, Json, Origin, Tool
 
 _MEMBERS = {"conversation_id", "messages", "metadata", "tools"}
 _ROLES = ("system", "user", "assistant", "tool")

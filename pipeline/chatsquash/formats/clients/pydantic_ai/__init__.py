@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.clients.pydantic_ai.read import Told, read
 from chatsquash.formats.clients.pydantic_ai.write import dump
 from chatsquash.formats.evidence import Evidence, conversation, histories, moment, numbers
 from chatsquash.formats.values import Object, at, count, objects, string
-from chatsquash.model import Conversation, Json
 
 NAME = "pydantic_ai"
 HOLDS_TOOLS = False

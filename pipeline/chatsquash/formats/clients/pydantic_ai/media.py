@@ -11,12 +11,12 @@ import hashlib
 import json
 from typing import Any
 
-from chatsquash.blocks import Block, Media, Medium, Native, Other, Refusal, Text
+from chatsquash.core.blocks import Block, Media, Medium, Native, Other, Refusal, Text
+from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.clients.pydantic_ai.members import PROVIDER, own, tagged
 from chatsquash.formats.values import Object, at, listed, string
 from chatsquash.formats.writing import native
-from chatsquash.model import Json
 
 URLS: dict[str, Medium] = {"image-url": "image", "audio-url": "audio", "video-url": "video", "document-url": "file"}
 _KINDS = {medium: kind for kind, medium in URLS.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsquash.blocks import Native
+from chatsquash.core.blocks import Native
 from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.values import Object, members, string
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from chatsquash.blocks import Block, Call, HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Source, Text
+from chatsquash.core.blocks import Block, Call, HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Source, Text
+from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import arguments, call
 from chatsquash.formats.calls import native as rest_of
@@ -13,7 +14,6 @@ from chatsquash.formats.clients.pydantic_ai import media, servers
 from chatsquash.formats.clients.pydantic_ai.members import PART, PROVIDER, given, own, shared, tagged, whose
 from chatsquash.formats.values import Object, at, compact, objects, string
 from chatsquash.formats.writing import native
-from chatsquash.model import Json
 
 OUTCOMES = ("success", "failed", "denied", "interrupted", "retried")
 _REDACTED = "redacted_thinking"

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Other, Text, Turn
+from chatsquash.core.blocks import Block, Other, Text, Turn
+from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import Said, State, result
 from chatsquash.formats.clients.pydantic_ai import media, servers, wording
 from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER, own, tagged
 from chatsquash.formats.clients.pydantic_ai.parts import OUTCOMES, blocks_of, text_of
 from chatsquash.formats.values import Object, compact, kind, listed, objects, string
-from chatsquash.model import Json
 
 INSTRUCTIONS, _TIME = "instructions", "timestamp"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, HostedCall, HostedResult, Outcome
+from chatsquash.core.blocks import Block, HostedCall, HostedResult, Outcome
+from chatsquash.core.model import Json
 from chatsquash.formats.calls import arguments_object, parsed
 from chatsquash.formats.values import Object, compact, string
 from chatsquash.formats.writing import native
-from chatsquash.model import Json
 
 _KIND = "mcp_server:"
 _CALLS: dict[str, tuple[str, Object]] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
+from chatsquash.core.model import Json
 from chatsquash.formats.values import Object, compact, listed, objects, string
-from chatsquash.model import Json
 
 CAUSES = {"validation_error": "validation_errors", "no_output": "retry_feedback", "model_retry": "retry_feedback"}
 """Why a response could not be used, and the tags that the model is told so in."""

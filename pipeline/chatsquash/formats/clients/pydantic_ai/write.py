@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from chatsquash import jsonio
-from chatsquash.blocks import PROMPTS, Block, Media, Other, Result, Text, Turn
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import PROMPTS, Block, Media, Other, Result, Text, Turn
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.clients.pydantic_ai import media, wording
 from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER
 from chatsquash.formats.clients.pydantic_ai.parts import said
@@ -13,7 +14,6 @@ from chatsquash.formats.clients.pydantic_ai.read import INSTRUCTIONS
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, objects
 from chatsquash.formats.writing import named, native, text_of
-from chatsquash.model import Conversation, Json
 
 _ASIDE = (
     *("capability-load-delta", "instruction-baseline", "instruction-delta", "model-settings-delta"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from chatsquash.blocks import Turn
+from chatsquash.core.blocks import Turn
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.clients.vercel_ai import version4
 from chatsquash.formats.clients.vercel_ai.metadata import PROVIDER
 from chatsquash.formats.clients.vercel_ai.read import ROLES, read
 from chatsquash.formats.clients.vercel_ai.write import dump
 from chatsquash.formats.evidence import Evidence, History, conversation, histories, moment, numbers
 from chatsquash.formats.values import Object, at, members, objects, string, without
-from chatsquash.model import Conversation, Json
 
 NAME = "vercel_ai"
 HOLDS_TOOLS = False

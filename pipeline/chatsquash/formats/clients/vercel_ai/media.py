@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Media, Other, Result, Text
+from chatsquash.core.blocks import Block, Media, Other, Result, Text
+from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.calls import Said, parsed
 from chatsquash.formats.clients.pydantic_ai import media as returns
@@ -16,7 +17,6 @@ from chatsquash.formats.clients.pydantic_ai.media import URLS, kind_of
 from chatsquash.formats.clients.vercel_ai.metadata import HELD, PYDANTIC, less, native, told
 from chatsquash.formats.values import Object, at, compact, listed, members, string, without
 from chatsquash.formats.writing import EXTENSIONS, text_of
-from chatsquash.model import Json
 
 _ADDRESS = re.compile(
     r"(?:https?://[\w.-]+(?::\d{1,5})?(?:[/?#]\S*)?|(?!https?:)[a-z][a-z0-9+.-]*:[^\s\[\]]+)\Z", re.IGNORECASE

@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Native, Reasoning
+from chatsquash.core.blocks import Block, Native, Reasoning
+from chatsquash.core.model import Json
 from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.clients.pydantic_ai import parts
 from chatsquash.formats.clients.pydantic_ai.members import given, shared, whose
 from chatsquash.formats.values import Object, at, members, string, without
 from chatsquash.formats.writing import is_ours
-from chatsquash.model import Json
 
 PROVIDER, PYDANTIC = "vercel_ai", "pydantic_ai"
 HELD = "providerMetadata"

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from chatsquash.blocks import Block, Call, Native, Other, Result, Source, Text, Turn
+from chatsquash.core.blocks import Block, Call, Native, Other, Result, Source, Text, Turn
+from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.clients.pydantic_ai import wording
@@ -17,7 +18,6 @@ from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANT
 from chatsquash.formats.clients.vercel_ai.version4 import newer
 from chatsquash.formats.values import Object, at, kind, members, objects, string, without
 from chatsquash.formats.writing import KEY, are_instructions
-from chatsquash.model import Json
 
 DATA = ("compaction", "tool-availability-delta", "capability-load-delta", "model-settings-delta")
 """The parts of Pydantic AI that its adapter has as data of these names."""

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from chatsquash.blocks import FAILED, Approval, Block, Call, HostedCall, HostedResult, Outcome, Result, Turn
+from chatsquash.core.blocks import FAILED, Approval, Block, Call, HostedCall, HostedResult, Outcome, Result, Turn
+from chatsquash.core.model import Json
 from chatsquash.formats import calls
 from chatsquash.formats.calls import arguments, arguments_object, given
 from chatsquash.formats.clients.pydantic_ai.members import whose
@@ -21,7 +22,6 @@ from chatsquash.formats.clients.vercel_ai.metadata import (
 )
 from chatsquash.formats.values import Object, at, compact, members, string, without
 from chatsquash.formats.writing import text_of
-from chatsquash.model import Json
 
 DENIED = "Tool call execution denied."
 """What the AI SDK tells the model of a call that was denied without a reason."""

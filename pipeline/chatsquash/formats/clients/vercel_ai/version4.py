@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from chatsquash.core.model import Json
 from chatsquash.formats.values import Object, at, objects, string, without
-from chatsquash.model import Json
 
 MEMBERS = ("toolInvocations", "experimental_attachments")
 """What only these messages have."""

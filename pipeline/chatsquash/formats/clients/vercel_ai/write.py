@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from chatsquash import blocks
-from chatsquash.blocks import Block, Turn
+from chatsquash.core import blocks
+from chatsquash.core.blocks import Block, Turn
+from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.clients.pydantic_ai.servers import packed
 from chatsquash.formats.clients.vercel_ai import media, tools
 from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, known, thoughts, told
@@ -15,7 +16,6 @@ from chatsquash.formats.clients.vercel_ai.read import DATA, STEERING, numbered
 from chatsquash.formats.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, string, without
 from chatsquash.formats.writing import SPEAKERS, instructed, native, text_of
-from chatsquash.model import Conversation, Json
 
 _ROLES = {**SPEAKERS, "tool": "assistant"}
 _DONE = {"state": "done"}

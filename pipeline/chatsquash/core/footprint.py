@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chatsquash import platform
+from chatsquash.core import platform
 
 MOST = 2_000_000_000
 """Bytes that nothing parsed takes more of, unless an option says otherwise."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chatsquash.errors import UsageError
+from chatsquash.core.errors import UsageError
 
 REMOTE = frozenset(("s3", "gs", "az", "https", "http", "hf", "sftp"))
 """The schemes of URLs that name what lies in a store."""

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import Any
 
-from chatsquash import jsonio
-from chatsquash.blocks import Call, Media, Outcome, Result, Source, Text, Turn
-from chatsquash.model import Json, Message
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import Call, Media, Outcome, Result, Source, Text, Turn
+from chatsquash.core.model import Json, Message
 
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
 RESULT_OPEN, RESULT_CLOSE = "<tool_result", "</tool_result>"

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash.model import Conversation, Json, Mark, Message
+from chatsquash.core.model import Conversation, Json, Mark, Message
 
 FLAGS = {"weight": (0, 1), "training": (False, True), "loss": (False, True)}
 """What each flag says of a message that is not to be trained on, and of one that is."""

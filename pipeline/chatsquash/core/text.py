@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import orjson
 
-from chatsquash import jsonio
-from chatsquash.model import Json
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 
 SHOWN = 80
 """Characters of a name or an id from a log that a finding shows."""

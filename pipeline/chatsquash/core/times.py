@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from chatsquash import jsonio
-from chatsquash.model import Json
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - what times without an offset are counted from

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.logged import Coverage, LoggedReply
-from chatsquash.model import ConversationKind, Finding, Found, Mark, Rejected, Tokens
+from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.model import ConversationKind, Finding, Found, Mark, Rejected, Tokens
 
 
 class ToolUse(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from chatsquash.chat import part_text
-from chatsquash.model import Json, Message
+from chatsquash.core.chat import part_text
+from chatsquash.core.model import Json, Message
 
 MEMBER = "reasoning_content"
 """The member of canonical messages that holds it as a text."""

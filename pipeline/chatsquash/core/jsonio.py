@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 import orjson
 
-from chatsquash import footprint
+from chatsquash.core import footprint
 
 T = TypeVar("T")
 

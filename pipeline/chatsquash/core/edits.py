@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from chatsquash import jsonio
-from chatsquash.model import Added, Edits, Kept, Message
+from chatsquash.core import jsonio
+from chatsquash.core.model import Added, Edits, Kept, Message
 
 
 def difference(before: list[Message], after: list[Message]) -> Edits:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 from msgspec import Struct
 
-from chatsquash.blocks import Native, Turn
+from chatsquash.core.blocks import Native, Turn
 
 Json = Any
 """A JSON value: dict, list, str, int, float, bool or None."""

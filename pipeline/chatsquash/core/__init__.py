@@ -1,0 +1,1 @@
+"""Types that cross rooms, and what all rooms use: JSON, text, times, options, errors, the version."""
