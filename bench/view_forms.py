@@ -12,8 +12,8 @@ from contextlib import closing
 from pathlib import Path
 
 from chatsquash.core.outcome import Place
-from chatsquash.folder import Folder
 from chatsquash.records.places import read
+from chatsquash.storage.folder import Folder
 from chatsquash.write.jsonl import PACKERS
 
 _AIM = 100_000_000

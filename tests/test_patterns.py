@@ -31,8 +31,8 @@ from chatsquash.redact import (
 from chatsquash.redact import names as listed_names
 from chatsquash.sources import compression as compressed
 from chatsquash.stages.cleaning.info_messages import _OPEN, _is_info
-from chatsquash.stores.address import _HOSTS
-from chatsquash.stores.objects import _WHY
+from chatsquash.storage.stores.address import _HOSTS
+from chatsquash.storage.stores.objects import _WHY
 from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
 
 # Patterns that only the running code knows, by what stands there: what they may be.
@@ -59,10 +59,10 @@ RUNNING = {
     ("chatsquash.sources.arrays", "b'\\\\}[ \\\\t\\\\r\\\\n]*+,[ \\\\t\\\\r\\\\n]*+' + re.escape(begun[0])"): [
         ("search", re.compile(rb"\}[ \t\r\n]*+,[ \t\r\n]*+" + re.escape(b'{"id":')))
     ],
-    ("chatsquash.stores.address", "_HOSTS[scheme]"): [
+    ("chatsquash.storage.stores.address", "_HOSTS[scheme]"): [
         ("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()
     ],
-    ("chatsquash.stores.objects", "words"): [("search", re.compile(words)) for words, *_ in _WHY],
+    ("chatsquash.storage.stores.objects", "words"): [("search", re.compile(words)) for words, *_ in _WHY],
     ("chatsquash.redact.addresses", "re.compile"): [
         *(("search", re.compile(pattern)) for pattern in ADDRESSES),
         *(("match", re.compile(pattern)) for pattern in OF_ADDRESSES),

@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from chatsquash.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
+from chatsquash.storage.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
 
 MEMORY = 200_000_000
 MOST = 1 << 24
@@ -116,7 +116,7 @@ def test_it_works_for_a_thread_that_is_not_the_first():
 
 
 PARENT = """
-from chatsquash.confine.process import Confined
+from chatsquash.storage.confine.process import Confined
 process = Confined("tests.confine.children", 10**9, 1000)
 process.begin(b"loop")
 print(process._process.pid, flush=True)

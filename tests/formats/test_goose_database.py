@@ -7,10 +7,10 @@ from contextlib import closing, suppress
 import pytest
 
 from chatsquash import Options
-from chatsquash.confine.process import BeyondBoundsError
 from chatsquash.formats.agents import goose
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.databases import Database, held
+from chatsquash.storage.confine.process import BeyondBoundsError
 
 from .hostile import FOREVER, LARGE, MESSAGES, SAID, SESSIONS, bomb, computed, database, schema
 

@@ -43,7 +43,7 @@ def s3(moto, monkeypatch, here):
             "AWS_REGION": "us-east-1",
         }.items():
             monkeypatch.setenv(name, value)
-        from chatsquash import stores
+        from chatsquash.storage import stores
 
         stores._opened.cache_clear()
         yield Bucket(f"bucket-{next(_numbers)}", server, moto)

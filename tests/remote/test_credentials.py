@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash import stores
 from chatsquash.core.errors import UsageError
+from chatsquash.storage import stores
 from tests.conftest import tree
 from tests.remote.conftest import SECRET
 from tests.remote.logs import log

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from chatsquash import stores
 from chatsquash.core import urls
 from chatsquash.core.errors import UsageError
-from chatsquash.stores.address import _HOSTS
+from chatsquash.storage import stores
+from chatsquash.storage.stores.address import _HOSTS
 from tests.remote.logs import log
 
 
@@ -16,7 +16,7 @@ def test_a_local_run_loads_nothing_of_stores(here):
     (here / "a.jsonl").write_bytes(log(2))
     said = "import sys, chatsquash; chatsquash.convert('a.jsonl', 'out'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"chatsquash.stores", "chatsquash.sources.stored", "concurrent.futures"}.intersection(loaded)
+    assert not {"chatsquash.storage.stores", "chatsquash.sources.stored", "concurrent.futures"}.intersection(loaded)
     assert not {name.partition(".")[0] for name in loaded} & {"obstore", "fsspec", "aiohttp", "asyncio", "botocore"}
 
 
@@ -33,7 +33,7 @@ def test_a_local_run_loads_nothing_of_stores(here):
 )
 def test_a_library_that_is_not_installed_is_named_with_what_installs_it(monkeypatch, url, module, home):
     stores._opened.cache_clear()
-    monkeypatch.delitem(sys.modules, f"chatsquash.stores.{home}", raising=False)
+    monkeypatch.delitem(sys.modules, f"chatsquash.storage.stores.{home}", raising=False)
     monkeypatch.setitem(sys.modules, module, None)
     scheme = url.partition(":")[0]
     with pytest.raises(UsageError, match=rf"{scheme}:// needs {module}.*: pip install 'chatsquash\[remote\]'"):

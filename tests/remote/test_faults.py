@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.sources import stored
-from chatsquash.stores import objects
+from chatsquash.storage.stores import objects
 from tests.conftest import tree
 from tests.remote.logs import SAMPLES, comparable, folder
 from tests.remote.proxy import FAULTS

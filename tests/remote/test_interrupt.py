@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from chatsquash.stores.waiting import Call, interruptible, several
+from chatsquash.storage.stores.waiting import Call, interruptible, several
 from tests.remote.logs import log
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash.sources import stored
 from chatsquash.sources.stored import StoredLog
-from chatsquash.stores import Piece
+from chatsquash.storage.stores import Piece
 
 DATA = random.Random(1).randbytes(300_000)
 

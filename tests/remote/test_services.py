@@ -6,10 +6,11 @@ from pathlib import Path
 import obstore
 import pytest
 
-from chatsquash import Options, convert, stores
+from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.run.verify import verify
 from chatsquash.sources import stored
+from chatsquash.storage import stores
 from tests.conftest import tree
 from tests.remote import azure, google
 from tests.remote.logs import SAMPLES, comparable, folder, log

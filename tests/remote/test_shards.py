@@ -13,7 +13,7 @@ from chatsquash.run.shards.convert import convert_shard
 from chatsquash.run.shards.divide import divide
 from chatsquash.run.shards.merge import merge
 from chatsquash.run.shards.place import Shard
-from chatsquash.stores import objects
+from chatsquash.storage.stores import objects
 from tests.conftest import tree
 from tests.remote.logs import comparable, folder
 from tests.remote.test_faults import PLANS

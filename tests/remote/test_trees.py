@@ -7,11 +7,12 @@ import sys
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from chatsquash import Options, convert, stores
+from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.sources import stored
-from chatsquash.stores import files
-from chatsquash.stores.base import StaleError
+from chatsquash.storage import stores
+from chatsquash.storage.stores import files
+from chatsquash.storage.stores.base import StaleError
 from tests.conftest import tree
 from tests.remote.conftest import ROOT
 from tests.remote.hub import REPOSITORY

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash import Options, convert, stores
+from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.sources import stored
 from chatsquash.sources.find import discover
-from chatsquash.stores import files
+from chatsquash.storage import stores
+from chatsquash.storage.stores import files
 from tests.remote.logs import log
 from tests.remote.web import web as serving
 from tests.run.outputs import findings, manifest

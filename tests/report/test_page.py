@@ -406,8 +406,8 @@ def test_a_terminal_shows_how_much_is_read_and_a_pipe_only_where_the_page_is(her
 
 
 def test_a_folder_without_a_result_and_one_in_use_are_errors(tmp_path):
-    from chatsquash.folder import Folder
-    from chatsquash.write.lock import lock, unlock
+    from chatsquash.storage.folder import Folder
+    from chatsquash.storage.lock import lock, unlock
 
     with pytest.raises(UsageError, match="no run was finished there"):
         report(tmp_path)

@@ -14,11 +14,11 @@ from chatsquash import Options, convert
 from chatsquash.core.outcome import Account
 from chatsquash.entries.documents import is_document
 from chatsquash.entries.sessions import split
-from chatsquash.folder import Folder
 from chatsquash.records.datasets import rows
 from chatsquash.run.session import Converter
 from chatsquash.run.verify import verify
 from chatsquash.sources.find import discover
+from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, tree, write_log
 
 WAYS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}

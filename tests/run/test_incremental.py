@@ -13,10 +13,10 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import StoppedError, UsageError
-from chatsquash.folder import Folder
 from chatsquash.run import session
 from chatsquash.run.filters import Filters
 from chatsquash.run.verify import verify
+from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, write_log
 from tests.run.outputs import comparable
 

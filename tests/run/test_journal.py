@@ -13,11 +13,11 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import declared
 from chatsquash.core.outcome import Outcome
-from chatsquash.folder import Folder
 from chatsquash.run import journal
 from chatsquash.run.described import described
 from chatsquash.run.journal import Journals, JournalWriter, identity
 from chatsquash.run.session import Converter
+from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, write_log
 
 OPTIONS = Options(anonymize_key=b"k" * 16)

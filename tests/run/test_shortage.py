@@ -14,7 +14,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import ShortageError
 from chatsquash.entries import sessions
-from chatsquash.folder import Folder
+from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, tree, write_log
 from tests.run.test_compressed import WAYS
 

@@ -11,11 +11,11 @@ from chatsquash import Options, convert
 from chatsquash.core import platform
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome
-from chatsquash.folder import Folder
 from chatsquash.run import workers
 from chatsquash.run.journal import Journals, JournalWriter
 from chatsquash.run.session import Converter
 from chatsquash.sources.logs import Logs
+from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, tree, write_log
 
 KEY = b"a key for tests of workers"

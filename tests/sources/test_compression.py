@@ -18,12 +18,13 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import Options, convert, decoders
+from chatsquash import Options, convert
 from chatsquash.core.log import Log
 from chatsquash.entries import sessions
 from chatsquash.run.session import Converter
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
+from chatsquash.storage import decoders
 from tests.conftest import examples, log_line, tree, write_log
 
 ROWS = [log_line(*"abc"[: n + 1], at=n) for n in range(3)]

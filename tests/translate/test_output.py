@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from chatsquash.core.errors import UsageError
-from chatsquash.folder import Folder
+from chatsquash.storage.folder import Folder
+from chatsquash.storage.lock import lock, unlock
 from chatsquash.translate import files, output
 from chatsquash.translate.files import Translation, write_all
-from chatsquash.write.lock import lock, unlock
 from tests.conftest import tree
 
 COMMAND = [sys.executable, "-m", "chatsquash", "translate"]
@@ -139,7 +139,7 @@ def test_where_one_file_cannot_take_its_place_none_does(inputs, monkeypatch, for
 
 HELD = """
 import os, signal
-from chatsquash.folder import Folder
+from chatsquash.storage.folder import Folder
 
 def signalled(act):
     def wrapped(self, name, *given):

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash import folder as folders
 from chatsquash.core.errors import ShortageError, StoppedError, UsageError
 from chatsquash.run.verify import verify
-from chatsquash.write import lock
+from chatsquash.storage import folder as folders
+from chatsquash.storage import lock
 from chatsquash.write import store as output
 from chatsquash.write.store import Output
 from tests.conftest import log_line, tree, write_log

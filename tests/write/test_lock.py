@@ -12,8 +12,8 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.folder import Folder
-from chatsquash.write import lock
+from chatsquash.storage import lock
+from chatsquash.storage.folder import Folder
 from chatsquash.write.store import Output
 from tests.conftest import log_line, tree, write_log
 

@@ -17,11 +17,11 @@ from chatsquash.core.urls import is_remote
 from chatsquash.entries import envelopes
 from chatsquash.entries.lines import CHUNK, Line, lines
 from chatsquash.entries.members import members
-from chatsquash.folder import Folder
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.members import MARK
 from chatsquash.sources.open import opened, shortage
+from chatsquash.storage.folder import Folder
 
 T = TypeVar("T")
 SPAN = 4

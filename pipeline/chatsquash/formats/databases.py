@@ -11,11 +11,11 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-from chatsquash.confine.process import BeyondBoundsError, Confined, EndedError, OutOfMemoryError, OutOfTimeError
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.formats.base import TurnError
+from chatsquash.storage.confine.process import BeyondBoundsError, Confined, EndedError, OutOfMemoryError, OutOfTimeError
 
 _STRUCTURE = b"[{,:"
 _PARSED = 64
@@ -32,7 +32,7 @@ class Database:
 
     def __init__(self, options: Options, data: bytes | bytearray | None = None, path: str | None = None) -> None:
         self._options = options
-        self._process = Confined("chatsquash.confine.tables", options.max_memory, options.max_database_time)
+        self._process = Confined("chatsquash.storage.confine.tables", options.max_memory, options.max_database_time)
         self._beyond = ""
         """Why nothing more can be read of it."""
         self.close: Callable[[], object] = self._process.close

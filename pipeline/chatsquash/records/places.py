@@ -16,11 +16,11 @@ from typing import Any, BinaryIO
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
-from chatsquash.folder import Folder
 from chatsquash.records import media
 from chatsquash.records.datasets import COLUMNS, PARQUET, UNBOUNDED, Row, is_dataset, lines_of, parquet_rows, row_text
 from chatsquash.records.row_groups import FooterError, RowGroup, row_groups
 from chatsquash.sources.compression import HEAD, KINDS, Expanded, recognise
+from chatsquash.storage.folder import Folder
 
 LONGEST = 256 << 20
 """Bytes of a record that are read."""

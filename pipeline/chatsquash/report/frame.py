@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
-from chatsquash.folder import Folder
 from chatsquash.report.reading import LONGEST
 from chatsquash.report.session_table import SESSIONS, row_of
+from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
-from chatsquash.folder import Folder
+from chatsquash.storage.folder import Folder
 
 _AGAIN = "chatsquash verify says what changed; convert again"
 _CHUNK = 1 << 20

@@ -20,12 +20,12 @@ from chatsquash.entries.bounds import Bounds
 from chatsquash.entries.exchange import LineError, split
 from chatsquash.entries.reader import Reader
 from chatsquash.entries.sessions import SPAN, expanded_copy
-from chatsquash.folder import Folder
 from chatsquash.formats import PLAIN, named
 from chatsquash.run.order import UNKNOWN, behind, carried, packed
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
+from chatsquash.storage.folder import Folder
 from chatsquash.tree.chains import Chains
 
 _ROW = 4

@@ -21,7 +21,6 @@ from chatsquash.core.model import Finding, Found
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, counted_once
 from chatsquash.core.text import printable
-from chatsquash.folder import Folder
 from chatsquash.records import presets
 from chatsquash.redact.told import Told
 from chatsquash.report.files import TakenSession
@@ -39,6 +38,7 @@ from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover
 from chatsquash.sources.nothing import nothing_to_read
 from chatsquash.stages.session import finding
+from chatsquash.storage.folder import Folder
 from chatsquash.write.groups import LABELS, Groups
 from chatsquash.write.outputs import output_in, place_of
 from chatsquash.write.store import RUN, Output

@@ -9,7 +9,6 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Held, Outcome
 from chatsquash.entries.sessions import cleared
-from chatsquash.folder import Folder
 from chatsquash.redact.told import Told
 from chatsquash.run.chains import chained
 from chatsquash.run.incremental import Incremental
@@ -18,6 +17,7 @@ from chatsquash.run.rejected import rejected_lines
 from chatsquash.run.spool import Spool
 from chatsquash.run.workers import outcomes
 from chatsquash.sources.logs import Logs
+from chatsquash.storage.folder import Folder
 from chatsquash.write.store import Output
 
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import declared
 from chatsquash.core.outcome import Held, Outcome
 from chatsquash.core.version import code_version
-from chatsquash.folder import Folder
 from chatsquash.run import payload
 from chatsquash.sources.identity import Hashed, identify
 from chatsquash.sources.relatives import is_same
+from chatsquash.storage.folder import Folder
 
 _FRAME = struct.Struct("<QQ16s8s")
 """The length of an outcome, that of its records' lines behind it, the key of its session, and the hash of it all."""

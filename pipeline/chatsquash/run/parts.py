@@ -14,9 +14,9 @@ from chatsquash.core.options import Options
 from chatsquash.entries import recognise, sessions
 from chatsquash.entries.reader import Reader
 from chatsquash.entries.sessions import SPAN
-from chatsquash.folder import Folder
 from chatsquash.run.order import UNKNOWN, behind, carried, packed
 from chatsquash.sources.open import opened
+from chatsquash.storage.folder import Folder
 from chatsquash.tree.choose import are_unrelated
 from chatsquash.tree.follow import Followed
 

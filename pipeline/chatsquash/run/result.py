@@ -11,11 +11,11 @@ import msgspec
 from xxhash import xxh3_64
 
 from chatsquash.core.errors import UsageError
-from chatsquash.folder import Folder
 from chatsquash.records.datasets import is_dataset
 from chatsquash.report import reading
 from chatsquash.report.session_table import SESSIONS
 from chatsquash.run.verify import Place, run_text
+from chatsquash.storage.folder import Folder
 from chatsquash.write.claim import inside
 from chatsquash.write.commit import RUN
 from chatsquash.write.shards import PAIRS

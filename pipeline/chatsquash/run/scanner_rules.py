@@ -11,8 +11,8 @@ from pathlib import Path
 
 from chatsquash.core.model import OURS
 from chatsquash.core.options import Options
-from chatsquash.folder import Folder
 from chatsquash.redact import scanner
+from chatsquash.storage.folder import Folder
 
 _RULES, _DIGEST = "kingfisher", "kingfisher.digest"
 

@@ -14,12 +14,12 @@ import orjson
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS, Json
-from chatsquash.folder import Folder
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.files.rejected import REJECTED
 from chatsquash.report.files.replies import REPLIES
 from chatsquash.report.session_table import SESSIONS
 from chatsquash.run.verify_logs import Known, compare
+from chatsquash.storage.folder import Folder
 from chatsquash.write.claim import inside
 from chatsquash.write.commit import PLAN, RUN
 from chatsquash.write.store import StagedFile

@@ -13,11 +13,11 @@ from chatsquash.checks import reading
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.folder import Folder
 from chatsquash.run.journal import Frame, Journals, JournalWriter
 from chatsquash.run.pool import Batch, Done, Pool, attempt
 from chatsquash.run.session import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
+from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
     from chatsquash.run.join.sessions import Joins

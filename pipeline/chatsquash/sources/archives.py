@@ -20,11 +20,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from chatsquash import decoders
 from chatsquash.sources.compression import Placed
 from chatsquash.sources.members import MARK
 from chatsquash.sources.places import read_at, status_of
 from chatsquash.sources.refused import judged
+from chatsquash.storage import decoders
 
 _STORED, _DEFLATED, _BZIP2, _ZSTD = 0, 8, 12, 93
 _NEEDS = "a member of it needs bzip2, or zstd: Python 3.14, or pip install 'chatsquash[zstd]'"

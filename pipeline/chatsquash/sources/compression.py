@@ -13,9 +13,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from chatsquash import decoders
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
+from chatsquash.storage import decoders
 
 HEAD = 10
 """Bytes with which a stream begins and by which its kind is told."""

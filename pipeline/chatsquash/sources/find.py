@@ -22,7 +22,6 @@ from chatsquash.core.model import OURS, STAGED, Finding, Found
 from chatsquash.core.options import Options
 from chatsquash.core.text import escaped
 from chatsquash.core.urls import is_remote, refuse_unknown
-from chatsquash.folder import Folder
 from chatsquash.sources.compression import HEAD, KINDS, Expanded, recognise, stem, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
 from chatsquash.sources.days import check_dates, is_between, path_day
@@ -33,6 +32,7 @@ from chatsquash.sources.open import raw
 from chatsquash.sources.places import read_at, status_of
 from chatsquash.sources.refused import too_large
 from chatsquash.sources.suffixes import LOGS, is_archive, may_be_document
+from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
     from chatsquash.sources.archives import Entry

@@ -9,8 +9,8 @@ from xxhash import xxh3_128, xxh3_128_digest
 
 from chatsquash.core.log import Log
 from chatsquash.core.urls import is_remote
-from chatsquash.folder import NEVER_WAITING
 from chatsquash.sources.members import container
+from chatsquash.storage.folder import NEVER_WAITING
 
 _READING = os.O_RDONLY | NEVER_WAITING
 """Flags that open a log without waiting, whatever took its place since it was found."""

@@ -9,13 +9,13 @@ from errno import EACCES
 
 from msgspec import Struct, field
 
-from chatsquash import stores
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import OURS
 from chatsquash.sources.globs import fits
-from chatsquash.stores import Store, Stored
-from chatsquash.stores.address import Address
+from chatsquash.storage import stores
+from chatsquash.storage.stores import Store, Stored
+from chatsquash.storage.stores.address import Address
 
 _LIST = ".txt"
 _LONGEST_LIST = 64 << 20

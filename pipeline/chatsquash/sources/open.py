@@ -11,12 +11,12 @@ from typing import BinaryIO
 from chatsquash.core.errors import ShortageError
 from chatsquash.core.options import Options
 from chatsquash.core.urls import is_remote
-from chatsquash.folder import NEVER_WAITING
 from chatsquash.sources import unfold
 from chatsquash.sources.compression import HEAD, Expanded, recognise
 from chatsquash.sources.members import MARK, container
 from chatsquash.sources.places import is_raw, read_at, status_of
 from chatsquash.sources.unfolded import Unfolded
+from chatsquash.storage.folder import NEVER_WAITING
 
 _SCARCE = frozenset((EMFILE, ENFILE, ENOMEM))
 """Why a log cannot be opened that has nothing to do with the log."""

@@ -20,7 +20,7 @@ from chatsquash.sources.members import MARK, container
 
 if TYPE_CHECKING:
     from chatsquash.sources.archives import Entry
-    from chatsquash.stores import Stored
+    from chatsquash.storage.stores import Stored
 
 
 def look(pattern: str) -> Relative:
@@ -113,7 +113,7 @@ def _read(archive: str, state: bytes) -> _Listed:
 
 def _stored_paths(pattern: str) -> list[str]:
     """The same in a store, where a glob says nothing of folders but their names; nothing where that does not tell."""
-    from chatsquash import stores  # which local files do not need
+    from chatsquash.storage import stores  # which local files do not need
 
     folder, _, last = pattern.rpartition("/")
     folders = [unescaped(folder)] if glob.escape(unescaped(folder)) == folder else []
@@ -174,7 +174,7 @@ def size_of(path: str) -> int:
 
 
 def _stored(path: str) -> Stored | None:
-    from chatsquash.stores import located  # which local files do not need
+    from chatsquash.storage.stores import located  # which local files do not need
 
     store, key = located(path)
     return store.status(key)

@@ -9,8 +9,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from chatsquash.folder import Folder
 from chatsquash.sources.compression import Expanded
+from chatsquash.storage.folder import Folder
 
 _PIECE = 1 << 20
 

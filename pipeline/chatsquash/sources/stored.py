@@ -10,8 +10,8 @@ from typing import Any
 
 from chatsquash.core.errors import UsageError
 from chatsquash.sources.compression import Placed
-from chatsquash.stores import Piece, located, shown
-from chatsquash.stores.waiting import Call
+from chatsquash.storage.stores import Piece, located, shown
+from chatsquash.storage.stores.waiting import Call
 
 FIRST = 4 << 20
 """Bytes that are asked for when a log is opened: all of most logs."""

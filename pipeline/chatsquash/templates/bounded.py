@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatsquash.checks.template import Expected, Trial
-from chatsquash.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.storage.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
 from chatsquash.templates.render import LONGEST, Rendering
 from chatsquash.templates.source import TemplateSource, read
 

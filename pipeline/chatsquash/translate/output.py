@@ -13,10 +13,10 @@ from typing import IO, BinaryIO, Protocol
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.sources.compression import uncompressed
+from chatsquash.storage.staging import StagedFiles, refuse_existing
 from chatsquash.translate.sources import STREAM
 from chatsquash.write.groups import sanitised
 from chatsquash.write.jsonl import Packer, packer_of
-from chatsquash.write.staging import StagedFiles, refuse_existing
 
 _IN_MEMORY = 16 << 20
 """Bytes for a pipe that wait in memory; more wait in a file without a name."""

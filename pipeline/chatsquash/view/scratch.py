@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import time
 
-from chatsquash.folder import Folder
-from chatsquash.write.lock import lock, unlock
+from chatsquash.storage.folder import Folder
+from chatsquash.storage.lock import lock, unlock
 
 _PREFIX = "chatsquash-view-"
 _LOCK = "lock"

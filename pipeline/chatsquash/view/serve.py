@@ -87,10 +87,10 @@ def result_of(given: tuple[str, ...]) -> Path | None:
 
     Raises ``UsageError`` for one whose session table is missing, and for one that is given beside something else.
     """
-    from chatsquash.folder import Folder
     from chatsquash.report.reading import Lines
     from chatsquash.report.session_table import SESSIONS
     from chatsquash.run.result import is_output, is_result
+    from chatsquash.storage.folder import Folder
 
     if len(given) > 1:
         if found := next((each for each in given if is_output(Path(each))), None):
@@ -116,9 +116,9 @@ def _result(given: tuple[str, ...], asked: Options, say: Say, watch: Watch | Non
     if path := result_of(given):
         yield path
         return
-    from chatsquash.folder import Folder
     from chatsquash.report.left_out import last_line
     from chatsquash.run.result import ResultFolder
+    from chatsquash.storage.folder import Folder
 
     with scratch() as folder:
         out = _converted(given, folder / "out", asked, watch)

@@ -8,9 +8,9 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from chatsquash.core.errors import UsageError
-from chatsquash.folder import Folder
 from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.session_table import SESSIONS
+from chatsquash.storage.folder import Folder
 
 WRITTEN = "written"
 """The outcome of a session whose record is there."""

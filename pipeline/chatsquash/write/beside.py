@@ -8,9 +8,9 @@ from pathlib import Path
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
-from chatsquash.folder import Folder
+from chatsquash.storage.folder import Folder
+from chatsquash.storage.lock import lock, unlock
 from chatsquash.write import claim, commit
-from chatsquash.write.lock import lock, unlock
 
 _PRIVATE = 0o600
 

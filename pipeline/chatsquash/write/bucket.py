@@ -13,16 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chatsquash import stores
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.text import escaped
 from chatsquash.sources.stored import StoredLog
-from chatsquash.stores.limits import refuse_large
-from chatsquash.stores.waiting import Call, several
+from chatsquash.storage import stores
+from chatsquash.storage.lock import is_alive, owner
+from chatsquash.storage.stores.limits import refuse_large
+from chatsquash.storage.stores.waiting import Call, several
 from chatsquash.write.claim import RECORD, inside, record
 from chatsquash.write.commit import RUN
-from chatsquash.write.lock import is_alive, owner
 
 _LOCK = f"{OURS}/lock"
 _LARGE = 256 << 20

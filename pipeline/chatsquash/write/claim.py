@@ -12,7 +12,7 @@ from typing import Any
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
-from chatsquash.folder import Folder
+from chatsquash.storage.folder import Folder
 
 RECORD = "written.json"
 """The record of the files that runs wrote."""

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from chatsquash.core import platform
 from chatsquash.core.model import OURS
-from chatsquash.folder import Folder
+from chatsquash.storage.folder import Folder
 from chatsquash.write import claim
 
 RUN = "run.json"

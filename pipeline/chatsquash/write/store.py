@@ -18,11 +18,11 @@ from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.outcome import Held
-from chatsquash.folder import Folder
+from chatsquash.storage.folder import Folder
+from chatsquash.storage.lock import is_held, lock, unlock
 from chatsquash.write import commit
 from chatsquash.write.claim import RECORD, Claim, damaged, recorded, refuse_links, refuse_others
 from chatsquash.write.commit import RUN, CommitPlan
-from chatsquash.write.lock import is_held, lock, unlock
 
 if TYPE_CHECKING:
     from hashlib import _Hash

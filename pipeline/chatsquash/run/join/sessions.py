@@ -15,11 +15,11 @@ from chatsquash.entries.lineage import Place
 from chatsquash.entries.reader import Reader
 from chatsquash.entries.sessions import SPAN, MixedSessionsError
 from chatsquash.entries.usage import response_id
-from chatsquash.folder import Folder
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import Keys, keys
 from chatsquash.run.parts import parts
 from chatsquash.sources.joined import opened_log
+from chatsquash.storage.folder import Folder
 from chatsquash.tree.index import Index, Sets
 
 _IDS = 2

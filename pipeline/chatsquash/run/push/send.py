@@ -10,10 +10,10 @@ from typing import Any, BinaryIO
 from huggingface_hub import CommitOperationAdd
 
 from chatsquash.core.errors import ChatsquashError
-from chatsquash.folder import Folder
 from chatsquash.run.push.hub import Hub
 from chatsquash.run.push.plan import Plan, refuse_visibility
 from chatsquash.run.push.public import PublicFile
+from chatsquash.storage.folder import Folder
 
 _FILES = 64
 """Files that are open at a time."""

@@ -29,8 +29,8 @@ from chatsquash.run.redact.record import Records, Replaced, hides
 from chatsquash.run.redact.tables import Cells, Row, Table
 from chatsquash.run.redact.told import Redacted
 from chatsquash.stages.session import finding
+from chatsquash.storage.staging import StagedFiles
 from chatsquash.write.jsonl import packer_of
-from chatsquash.write.staging import StagedFiles
 
 
 class Watch(NamedTuple):

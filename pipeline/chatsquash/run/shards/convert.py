@@ -17,7 +17,6 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import counted
 from chatsquash.entries.sessions import cleared, expanded_copy
-from chatsquash.folder import Folder
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.told import Told
 from chatsquash.report.left_out import last_line
@@ -37,6 +36,7 @@ from chatsquash.run.workers import outcomes
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.logs import Logs
 from chatsquash.sources.open import opened
+from chatsquash.storage.folder import Folder
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from xxhash import xxh3_64_hexdigest, xxh3_128
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
-from chatsquash.folder import Folder
-from chatsquash.write.lock import is_alive
+from chatsquash.storage.folder import Folder
+from chatsquash.storage.lock import is_alive
 
 NAME = "shards"
 LISTING, ORDER, INPUTS = "listing.json", "order.u32", "inputs.jsonl"

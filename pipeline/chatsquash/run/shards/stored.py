@@ -11,12 +11,12 @@ from errno import EEXIST, ENOTSUP
 from functools import partial
 from pathlib import Path
 
-from chatsquash import stores
 from chatsquash.core.model import OURS
-from chatsquash.folder import Folder
 from chatsquash.run.shards.place import LISTING, NAME, staged
 from chatsquash.sources.stored import StoredLog
-from chatsquash.stores.waiting import several
+from chatsquash.storage import stores
+from chatsquash.storage.folder import Folder
+from chatsquash.storage.stores.waiting import several
 
 _SMALL = 256 << 20
 """Bytes of a listing or a marker that is looked at."""

@@ -7,10 +7,10 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash import decoders
 from chatsquash.core.model import Json
 from chatsquash.sources import captured, tnetstrings
 from chatsquash.sources.arrays import Readable
+from chatsquash.storage import decoders
 
 NAME = "mitmproxy"
 WHAT = "flows that `mitmdump -w` writes"

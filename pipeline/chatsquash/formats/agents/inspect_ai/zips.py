@@ -7,8 +7,8 @@ import zipfile
 import zlib
 from typing import Any, BinaryIO
 
-from chatsquash import decoders
 from chatsquash.formats.base import TurnError
+from chatsquash.storage import decoders
 
 BEGINS = b"PK\3\4"
 """What a zip file begins with."""

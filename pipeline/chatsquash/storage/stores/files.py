@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from fsspec.asyn import sync
 
-from chatsquash.stores.base import Piece, StaleError, Store, Stored, state
+from chatsquash.storage.stores.base import Piece, StaleError, Store, Stored, state
 
 T = TypeVar("T")
 _TRIES = 6

@@ -9,7 +9,7 @@ from contextlib import suppress
 from errno import EAGAIN
 
 from chatsquash.core import platform
-from chatsquash.folder import Folder
+from chatsquash.storage.folder import Folder
 
 _OWNER = 400
 """Bytes that say who has a lock, at most."""

@@ -10,8 +10,8 @@ from typing import BinaryIO
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS, STAGED
-from chatsquash.folder import Folder
-from chatsquash.write.lock import lock, unlock
+from chatsquash.storage.folder import Folder
+from chatsquash.storage.lock import lock, unlock
 
 
 class StagedFiles:

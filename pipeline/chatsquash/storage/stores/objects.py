@@ -18,9 +18,9 @@ from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from chatsquash.core.errors import UsageError
-from chatsquash.stores.base import Piece, StaleError, Stored, state
-from chatsquash.stores.limits import part_size
-from chatsquash.stores.waiting import interruptible
+from chatsquash.storage.stores.base import Piece, StaleError, Stored, state
+from chatsquash.storage.stores.limits import part_size
+from chatsquash.storage.stores.waiting import interruptible
 
 _AT_ONCE = 64 << 20
 """Bytes of the parts of a file that are under way together, unless one has more."""

@@ -13,7 +13,7 @@ from errno import EFBIG
 from time import monotonic
 from typing import NoReturn
 
-from chatsquash.confine.inside import HEAD, NO_MEMORY
+from chatsquash.storage.confine.inside import HEAD, NO_MEMORY
 
 _PIECE = 1 << 16
 """Bytes that a pipe holds, of most systems."""
@@ -23,7 +23,9 @@ _START = 60
 """Seconds in which a process has to be there, which a busy machine may need; they count for no answer."""
 _GRACE = 1
 """Seconds after which also what is there already comes too late."""
-_BOOT = "import sys; sys.path[:] = sys.argv[5:]; from chatsquash.confine.inside import main; main(*sys.argv[1:5])"
+_BOOT = (
+    "import sys; sys.path[:] = sys.argv[5:]; from chatsquash.storage.confine.inside import main; main(*sys.argv[1:5])"
+)
 _ENVIRONMENT = ("TZ", "TZDIR", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What the process is told of the variables: what clocks and texts go by, and where Python finds its own libraries."""
 

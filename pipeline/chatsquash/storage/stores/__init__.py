@@ -13,8 +13,8 @@ from importlib import import_module
 from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
-from chatsquash.stores.address import Address, address, shown
-from chatsquash.stores.base import Piece, Store, Stored, WritableStore
+from chatsquash.storage.stores.address import Address, address, shown
+from chatsquash.storage.stores.base import Piece, Store, Stored, WritableStore
 
 __all__ = ["Piece", "Store", "Stored", "address", "listable", "located", "shown", "store", "writable"]
 
@@ -73,7 +73,7 @@ def listable(place: Address) -> bool:
 def _opened(scheme: str, host: str, process: int) -> Store:
     del process  # a fork opens its own
     try:
-        opened: Store = import_module(f"chatsquash.stores.{ROWS[scheme].module}").opened(scheme, host)
+        opened: Store = import_module(f"chatsquash.storage.stores.{ROWS[scheme].module}").opened(scheme, host)
     except ImportError as problem:
         why = f"{scheme}:// needs {problem.name or 'a library'}, which is not installed"
         raise UsageError(f"{why}: pip install 'chatsquash[remote]'") from None

@@ -1,0 +1,1 @@
+"""Files and object stores: a local folder without links, locks, remote stores, confined processes."""
