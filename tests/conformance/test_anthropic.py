@@ -10,8 +10,8 @@ from anthropic.types.beta import BetaMessage, BetaMessageParam, BetaRawMessageSt
 from pydantic import TypeAdapter
 
 from chatsquash.core import chat, jsonio
-from chatsquash.formats import anthropic as ours
 from chatsquash.formats import view
+from chatsquash.formats.providers import anthropic as ours
 from tests.conformance.shared import forced
 from tests.conftest import needs_real_exchanges, real_exchanges
 

@@ -6,8 +6,8 @@ import pytest
 from anthropic.types.beta import BetaMessageParam, BetaTextBlockParam, BetaToolUnionParam
 from pydantic import TypeAdapter, ValidationError
 
-from chatsquash.formats import anthropic as ours
 from chatsquash.formats import bodies
+from chatsquash.formats.providers import anthropic as ours
 from chatsquash.translate import losses
 from tests.conformance.shared import EACH_KIND, RECORDED, forced, tools, written
 from tests.conftest import needs_real_exchanges

@@ -10,8 +10,8 @@ import pytest
 from google.genai import types
 
 from chatsquash.core.blocks import Call, Reasoning, Result, Text
-from chatsquash.formats import gemini
-from chatsquash.formats.openai_chat.read import turns_of_messages
+from chatsquash.formats.providers import gemini
+from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 LOGS = real_exchanges("gemini/*.jsonl")

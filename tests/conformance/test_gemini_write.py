@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from chatsquash.core import jsonio
 from chatsquash.formats import bodies
-from chatsquash.formats import gemini as ours
+from chatsquash.formats.providers import gemini as ours
 from chatsquash.translate import losses
 from tests.conformance.shared import EACH_KIND, RECORDED, tools, written
 from tests.conftest import needs_real_exchanges

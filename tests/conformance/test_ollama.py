@@ -10,7 +10,7 @@ import pytest
 
 from chatsquash.core.chat import text
 from chatsquash.formats import bodies
-from chatsquash.formats import ollama as ours
+from chatsquash.formats.providers import ollama as ours
 
 
 def body(content: str = "", *, done: bool = True, **message: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import ollama
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from chatsquash.formats import ollama as ours
+from chatsquash.formats.providers import ollama as ours
 from tests.conformance.shared import EACH_KIND, RECORDED, tools, written
 from tests.conftest import needs_real_exchanges
 

@@ -8,7 +8,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletio
 from pydantic import TypeAdapter
 
 from chatsquash.formats import view
-from chatsquash.formats.openai_chat import START, assemble, load, reply
+from chatsquash.formats.providers.openai_chat import START, assemble, load, reply
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 LOGS = real_exchanges("openai_chat/*.jsonl")

@@ -11,9 +11,9 @@ import pydantic
 import pytest
 
 from chatsquash.core.blocks import Call, HostedCall, Other, Reasoning, Refusal, Text, Turn
-from chatsquash.formats import openai_responses as responses
 from chatsquash.formats import view
-from chatsquash.formats.openai_chat.read import turns_of_messages
+from chatsquash.formats.providers import openai_responses as responses
+from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")

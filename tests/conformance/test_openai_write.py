@@ -12,7 +12,8 @@ from openai.types import chat, responses
 from chatsquash.core.blocks import HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Source, Text
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation
-from chatsquash.formats import bodies, openai_chat, openai_responses
+from chatsquash.formats import bodies
+from chatsquash.formats.providers import openai_chat, openai_responses
 from chatsquash.formats.writing import without_marks
 from tests.conftest import needs_real_exchanges, real_exchanges
 from tests.formats.kinds import KINDS, ODD, SIGNATURE, answers, asks, calling, conversation, gives, says, turn

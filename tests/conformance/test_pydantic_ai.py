@@ -16,9 +16,10 @@ from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
 from chatsquash.core.blocks import Call, HostedCall, HostedResult, Media, Reasoning, Result, Text
-from chatsquash.formats import anthropic, bodies, parts
+from chatsquash.formats import bodies, parts
 from chatsquash.formats.calls import given
 from chatsquash.formats.clients import pydantic_ai, vercel_ai
+from chatsquash.formats.providers import anthropic
 from chatsquash.formats.writing import named
 from chatsquash.translate import losses
 from tests.formats.kinds import KINDS, PNG, calling, conversation, gives, says, turn

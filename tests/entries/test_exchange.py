@@ -11,7 +11,7 @@ from chatsquash.core.model import Reply
 from chatsquash.entries import exchange, replies, scan
 from chatsquash.entries.exchange import LineError, split
 from chatsquash.entries.members import elements
-from chatsquash.formats import openai_chat
+from chatsquash.formats.providers import openai_chat
 
 LINES = [
     b'{"request":{"messages":[{"role":"user","content":"[]{}\\"\\\\"}],"tools":[]},"timestamp":1,"session_id":"s"}',

@@ -9,7 +9,8 @@ from chatsquash import Options, convert_session
 from chatsquash.entries import recognise
 from chatsquash.entries.exchange import LineError, split
 from chatsquash.entries.recognise import Shape
-from chatsquash.formats import formats, openai_chat
+from chatsquash.formats import formats
+from chatsquash.formats.providers import openai_chat
 from tests.entries.exchanges import CHAT, EXCHANGES, http, plain, sse
 
 USER = {"role": "user", "content": "hi"}

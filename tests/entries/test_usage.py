@@ -8,7 +8,7 @@ from chatsquash.core.model import Reply
 from chatsquash.entries import envelopes
 from chatsquash.entries.exchange import split
 from chatsquash.entries.usage import LoggedUsage, told
-from chatsquash.formats import openai_chat
+from chatsquash.formats.providers import openai_chat
 
 CHAT = {"model": "m", "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
 ANTHROPIC = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from chatsquash.core.blocks import Block, Call, Reasoning, Result, Text, Turn
 from chatsquash.formats.calls import parsed
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.writing import named
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS

@@ -4,9 +4,10 @@ from random import Random
 
 import pytest
 
-from chatsquash.formats import anthropic, bodies, documents, openai_responses
+from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, told
+from chatsquash.formats.providers import anthropic, openai_responses
 
 TEXT = {"type": "text", "text": "so"}
 CALL = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}

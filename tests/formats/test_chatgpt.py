@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.formats.agents import chatgpt
+from chatsquash.formats.exports import chatgpt
 from tests.run.outputs import findings, report
 
 HIDDEN = {"is_visually_hidden_from_conversation": True}

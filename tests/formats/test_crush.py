@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chatsquash.formats.agents import crush, goose, opencode
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests import golden
 from tests.formats.odd import VALUES
 from tests.formats.test_opencode import places

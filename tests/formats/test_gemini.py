@@ -1,6 +1,7 @@
 """What is particular to Gemini; ``rows/gemini.json`` has what all formats have."""
 
-from chatsquash.formats import bodies, gemini
+from chatsquash.formats import bodies
+from chatsquash.formats.providers import gemini
 from chatsquash.translate import losses
 
 

@@ -20,7 +20,7 @@ from chatsquash.core.blocks import FAILED, PROMPTS, Media, Refusal, Result, Text
 from chatsquash.core.model import Conversation
 from chatsquash.formats import bodies, documents, formats, named, view
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import at
 from chatsquash.formats.writing import KEY, without_marks
 from chatsquash.translate import conversations, losses

@@ -3,7 +3,7 @@
 import pytest
 
 from chatsquash.core.model import Conversation
-from chatsquash.formats.openai_chat import dump, reply, variants
+from chatsquash.formats.providers.openai_chat import dump, reply, variants
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 ANSWER = {"role": "assistant", "content": "x"}

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from chatsquash.core.blocks import Call, Media, Reasoning, Result, Text, Turn
 from chatsquash.core.model import Conversation
-from chatsquash.formats import bodies, documents, openai_chat, view
-from chatsquash.formats import openai_responses as responses
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats import bodies, documents, view
+from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.providers import openai_responses as responses
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import conversations
 from tests.formats.kinds import ODD
 from tests.formats.table import bare, each

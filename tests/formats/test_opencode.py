@@ -15,7 +15,7 @@ from chatsquash.formats.agents import crush, goose, opencode
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.databases import Database, held
 from chatsquash.formats.documents import recognise
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests import golden
 from tests.formats.odd import VALUES
 

@@ -3,7 +3,7 @@
 import pytest
 
 from chatsquash.formats.agents import openhands
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests.formats.table import built, conversation, each, rows
 
 

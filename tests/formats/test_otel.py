@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from chatsquash.formats.agents import otel
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.exports import otel
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests.formats.table import built, conversation, rows
 
 SPANS = [

@@ -5,7 +5,7 @@ import pytest
 from chatsquash.core.blocks import Call, HostedCall, Other, Result, Text, Turn
 from chatsquash.core.model import Conversation
 from chatsquash.formats.clients import pydantic_ai
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import losses
 from tests.formats.kinds import asks, calling, conversation, gives, says, turn
 

@@ -13,7 +13,7 @@ from chatsquash.core.blocks import FORM, PROMPTS, Call, Result
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.errors import UsageError
 from chatsquash.formats.calls import parsed
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS, ODD
 from tests.formats.odd import CONVERSATIONS

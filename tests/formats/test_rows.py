@@ -9,7 +9,7 @@ from msgspec import structs
 
 from chatsquash.core.times import stamp
 from chatsquash.formats import bodies, documents, formats, named, view
-from chatsquash.formats.openai_chat.read import merged, turns_of, turns_of_messages
+from chatsquash.formats.providers.openai_chat.read import merged, turns_of, turns_of_messages
 from chatsquash.translate import conversations
 from tests.formats.table import NAMES, bare, built, conversation, each, is_marked, outcome, rows, spelled
 

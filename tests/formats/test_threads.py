@@ -5,8 +5,8 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.formats import openai_chat
 from chatsquash.formats.evidence import Evidence, Logged
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import Step, conversations
 
 

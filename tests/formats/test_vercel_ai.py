@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.core.blocks import Approval, Call, HostedCall, HostedResult, Reasoning, Result, Source, Text
 from chatsquash.formats.clients import model_messages, pydantic_ai, vercel_ai
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import losses
 from tests.formats.kinds import KINDS, answers, asks, calling, conversation, gives, says
 from tests.formats.table import documents_read

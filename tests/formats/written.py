@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import conversations
 from tests.conformance import readers
 from tests.formats import natives

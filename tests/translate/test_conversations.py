@@ -17,7 +17,7 @@ from chatsquash.core.model import Conversation
 from chatsquash.core.options import Options
 from chatsquash.entries import documents as read_documents
 from chatsquash.formats import documents
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations
 from chatsquash.translate.conversations import dump, known, load, load_all, losses, recognise, writable

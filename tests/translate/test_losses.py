@@ -7,7 +7,7 @@ import chatsquash
 from chatsquash.core.blocks import HostedResult, Media, Other, Reasoning, Source, Text
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Branch, Conversation
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import losses
 from tests.formats.kinds import answers, asks, calling, conversation, gives, says, turn
 

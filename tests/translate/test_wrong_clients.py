@@ -4,7 +4,7 @@ import pytest
 
 import chatsquash
 from chatsquash.core.blocks import Call, HostedCall, HostedResult, Reasoning, Result, Text
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS, PDF, PNG, SIGNATURE, says
 from tests.translate.through import inside, lost, translated

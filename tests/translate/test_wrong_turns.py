@@ -7,7 +7,7 @@ import pytest
 
 import chatsquash
 from chatsquash.core.errors import UsageError
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests.formats.kinds import (
     PDF,
     call,

@@ -15,7 +15,7 @@ from chatsquash.entries.exchange import Exchange
 from chatsquash.entries.lines import LONGEST, Line
 from chatsquash.entries.members import REFUSED
 from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
-from chatsquash.formats.openai_chat.members import RESPONSE
+from chatsquash.formats.providers.openai_chat.members import RESPONSE
 
 _ANSWERED = 4
 """The rank up to which evidence stands in the response."""

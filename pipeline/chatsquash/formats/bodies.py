@@ -14,7 +14,7 @@ from chatsquash.core.blocks import Turn
 from chatsquash.core.model import Conversation, Json, Message, Tool
 from chatsquash.formats import view
 from chatsquash.formats.base import Format, LoadedTurn, TurnError
-from chatsquash.formats.openai_chat.read import merged, turns_of
+from chatsquash.formats.providers.openai_chat.read import merged, turns_of
 from chatsquash.formats.values import at
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from chatsquash.core import jsonio
 from chatsquash.core.blocks import Block, Call, Native, Outcome, Result, Turn
 from chatsquash.core.model import Json, Tool
-from chatsquash.formats.many import Link, Many, grown, many
+from chatsquash.formats.unanswered_calls import Link, Many, grown, many
 from chatsquash.formats.values import Object, compact, string, without
 
 T = TypeVar("T")

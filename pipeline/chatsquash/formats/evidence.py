@@ -14,7 +14,7 @@ from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, R
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.read import merged
+from chatsquash.formats.providers.openai_chat.read import merged
 from chatsquash.formats.values import Object, at
 
 _NO_TIMES = (0, times.FIRST)

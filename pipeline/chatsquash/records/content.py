@@ -12,7 +12,7 @@ from chatsquash.core import reasoning as thoughts
 from chatsquash.core.model import Json, Message
 from chatsquash.core.options import Media
 from chatsquash.formats import parts
-from chatsquash.formats.openai_chat.members import is_empty
+from chatsquash.formats.providers.openai_chat.members import is_empty
 from chatsquash.records import media
 from chatsquash.records.notes import Notes
 

@@ -10,7 +10,7 @@ from typing import Any
 from chatsquash.core import chat
 from chatsquash.core.model import Json, Message
 from chatsquash.formats import parts
-from chatsquash.formats.openai_chat.members import is_empty
+from chatsquash.formats.providers.openai_chat.members import is_empty
 
 FOLDER = "images"
 """Where the images of a dataset folder are, whose records are lines."""

@@ -15,7 +15,7 @@ from chatsquash.checks import contents, shapes
 from chatsquash.core import chat
 from chatsquash.core.model import Json, Message
 from chatsquash.core.text import quoted
-from chatsquash.formats.openai_chat.members import identifier, is_empty
+from chatsquash.formats.providers.openai_chat.members import identifier, is_empty
 from chatsquash.records import content, media
 from chatsquash.records.arguments import Arguments
 from chatsquash.records.notes import CannotHoldError, Notes

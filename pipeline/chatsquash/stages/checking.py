@@ -12,7 +12,7 @@ from chatsquash.checks.registry import Kind, View
 from chatsquash.core.model import Conversation, Found
 from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import PLAIN, documents
-from chatsquash.formats.openai_chat.vendors import TELLING, variants
+from chatsquash.formats.providers.openai_chat.vendors import TELLING, variants
 from chatsquash.stages import definitions
 
 _TEXT = frozenset({str, type(None)})

@@ -9,7 +9,7 @@ from chatsquash.checks import shapes
 from chatsquash.core import chat
 from chatsquash.core.marks import divided
 from chatsquash.core.model import Conversation, Json, Message, Staged
-from chatsquash.formats.openai_chat.members import identifier
+from chatsquash.formats.providers.openai_chat.members import identifier
 
 _TOGETHER = "parallel calls without all results, not split"
 

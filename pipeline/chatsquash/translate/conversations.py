@@ -16,7 +16,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.core.nearest import hint
 from chatsquash.formats import bodies, documents, view
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.writing import without_marks
 from chatsquash.translate import logs, plain, sendable
 from chatsquash.translate import losses as comparison

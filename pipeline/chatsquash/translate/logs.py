@@ -16,7 +16,7 @@ from chatsquash.entries import envelopes
 from chatsquash.entries.reader import Reader
 from chatsquash.formats import bodies
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.read import turns_of_messages
+from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Snapshot
 

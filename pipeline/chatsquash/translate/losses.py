@@ -14,7 +14,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.blocks import FORM, PROMPTS, Block, Call, HostedResult, Native, Other, Result, Text, Turn
 from chatsquash.core.chat import Private, private
 from chatsquash.core.model import Conversation, Json, Tool
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.writing import named, prompts
 from chatsquash.translate import pairing
 

@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.core.blocks import FORM, Block, Call, Reasoning, Result, Text, Turn
 from chatsquash.core.model import Conversation
 from chatsquash.formats.calls import ERROR, UNPARSED
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 
 _KINDS = frozenset((
     *("system first", "text", "tool call", "text+call", "parallel calls", "unanswered call", "user after result"),

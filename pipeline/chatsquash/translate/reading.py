@@ -18,7 +18,7 @@ from chatsquash.entries import documents as read_documents
 from chatsquash.entries.sessions import MixedSessionsError, by_ids
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations, logs

@@ -30,7 +30,7 @@ from chatsquash.core.blocks import (
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.service import Service
 from chatsquash.formats.writing import prompts, without_marks
 from chatsquash.translate.fitting import Fitting

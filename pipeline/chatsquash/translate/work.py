@@ -17,7 +17,7 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.text import shown
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.redact.addresses import addresses, may_have_address, may_hold_address
 from chatsquash.redact.redactor import UnsearchedError
 from chatsquash.translate import conversations, links, logs, losses

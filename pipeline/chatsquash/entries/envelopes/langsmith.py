@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.entries.members import Members, picked, present, unquoted
-from chatsquash.formats.openai_chat.response import holding
+from chatsquash.formats.providers.openai_chat.response import holding
 from chatsquash.formats.values import at
 
 NAME = "LangSmith"

@@ -8,7 +8,7 @@ from typing import Any
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.entries.members import Members, picked, present, within
-from chatsquash.formats.openai_chat.response import holding
+from chatsquash.formats.providers.openai_chat.response import holding
 from chatsquash.formats.values import at
 
 NAME = "Phoenix"

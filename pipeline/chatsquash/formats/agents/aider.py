@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from chatsquash.core.model import Conversation, Json, Origin
-from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import counted
 from chatsquash.formats.values import Object, count
 

@@ -7,9 +7,9 @@ from copy import copy
 
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
-from chatsquash.formats import anthropic
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from glob import escape
 
 from chatsquash.core.model import Conversation, ConversationKind, Json
-from chatsquash.formats import anthropic, view
+from chatsquash.formats import view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, moment, origin, told
+from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, count, kind, listed, string, without
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
-from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, origin, told
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import Room, counted, text
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
 

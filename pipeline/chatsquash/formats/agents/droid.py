@@ -5,8 +5,8 @@ from __future__ import annotations
 from glob import escape
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats import anthropic
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment
+from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import Step, counted, linked, paths, text
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, string

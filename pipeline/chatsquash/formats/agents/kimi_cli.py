@@ -6,8 +6,8 @@ import re
 
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Origin
-from chatsquash.formats import openai_chat
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, origin, told
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, listed, objects, string
 

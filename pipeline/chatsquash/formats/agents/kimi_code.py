@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from chatsquash.core import jsonio
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
-from chatsquash.formats import openai_chat
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import Room, counted, text
 from chatsquash.formats.values import Object, at, count, listed, objects, string
 

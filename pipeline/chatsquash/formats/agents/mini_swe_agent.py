@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, count, kind, objects, without
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats import gemini
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, of, with_origin
+from chatsquash.formats.providers import gemini
 from chatsquash.formats.threads import Step, counted, linked, paths, text
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, count, listed, objects, string

@@ -8,12 +8,13 @@ from msgspec.structs import replace
 
 from chatsquash.core.blocks import Block, Result, Turn
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats import anthropic, bodies, openai_chat
+from chatsquash.formats import bodies
 from chatsquash.formats.base import Format, TurnError, of_each
 from chatsquash.formats.calls import native
 from chatsquash.formats.evidence import Evidence, at_line, conversation, moment, numbers
-from chatsquash.formats.openai_chat.read import turns_of
-from chatsquash.formats.openai_chat.write import messages
+from chatsquash.formats.providers import anthropic, openai_chat
+from chatsquash.formats.providers.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.write import messages
 from chatsquash.formats.values import Object, kind, string
 from chatsquash.formats.writing import KEY, came_out
 

@@ -6,12 +6,13 @@ import re
 
 from chatsquash.core.blocks import FAILED, Block, Call, Other, Result, Text, Turn
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats import bodies, openai_chat, view, writing
-from chatsquash.formats.anthropic.blocks import said_in
+from chatsquash.formats import bodies, view, writing
 from chatsquash.formats.base import LoadedTurn, TurnError, of_each, role_of
 from chatsquash.formats.calls import Said, State, arguments, call, given, native, parsed, result
 from chatsquash.formats.evidence import at_line, numbers
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.providers.anthropic.blocks import said_in
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, compact, kind, objects, string, text_members
 from chatsquash.formats.writing import KEY, are_instructions, came_out, failed, is_failed, mark, named, text_of
 from chatsquash.formats.writing import native as own_of

@@ -14,7 +14,7 @@ from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.core.outcome import Record
 from chatsquash.ending.commands import last_exit
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.openai_chat.read import turns_of_messages
+from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import answered
 from chatsquash.stages.session import Snapshot

@@ -7,7 +7,7 @@ from typing import Any
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.formats.openai_chat.response import holding
+from chatsquash.formats.providers.openai_chat.response import holding
 from chatsquash.sources.arrays import LONGEST, Readable, elements
 
 NAME = "Azure API Management"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.formats.openai_chat.response import holding
+from chatsquash.formats.providers.openai_chat.response import holding
 from chatsquash.sources.arrays import Readable, elements
 
 NAME = "chatreplay"

@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 from chatsquash.core.model import Conversation, Json, Message, Origin, Repeated, Sampled
 from chatsquash.core.times import Moment
-from chatsquash.formats import anthropic, view
+from chatsquash.formats import view
 from chatsquash.formats.agents.claude_code.origins import Place
 from chatsquash.formats.agents.claude_code.paths import Path
 from chatsquash.formats.agents.claude_code.rows import Row
 from chatsquash.formats.agents.claude_code.texts import kinds
 from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.agents.claude_code.turns import Turn, Turns
-from chatsquash.formats.anthropic.response import FINISHED
 from chatsquash.formats.evidence import moment
+from chatsquash.formats.providers import anthropic
+from chatsquash.formats.providers.anthropic.response import FINISHED
 from chatsquash.formats.values import Object, at, count, members, objects, string
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

@@ -8,10 +8,11 @@ from msgspec import Struct
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Message
-from chatsquash.formats import anthropic, view
+from chatsquash.formats import view
 from chatsquash.formats.agents.claude_code.rows import Row
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State, named_calls
+from chatsquash.formats.providers import anthropic
 from chatsquash.formats.values import Object, listed, string
 
 _FEW = 8

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from chatsquash.core.blocks import Block, Call, Reasoning, Text, Turn
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Message
-from chatsquash.formats import openai_responses, view
+from chatsquash.formats import view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State as Calls
 from chatsquash.formats.evidence import Evidence, Logged, Told, together
-from chatsquash.formats.openai_responses.read import State, assistant_turn
+from chatsquash.formats.providers import openai_responses
+from chatsquash.formats.providers.openai_responses.read import State, assistant_turn
 from chatsquash.formats.values import Object, string
 
 _TEXT = 2

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.cursor.bubbles import Bubble, Reader, spawned, summary
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, of, with_origin
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import Step
 from chatsquash.formats.threads import conversations as along
 from chatsquash.formats.values import Object, at, kind, listed, members, objects, string

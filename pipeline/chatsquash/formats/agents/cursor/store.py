@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.cursor import eras
 from chatsquash.formats.agents.cursor.messages import MODEL, is_summary, named_model, turns
 from chatsquash.formats.agents.cursor.protobuf import root
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, kind, members, string
 
 _STORE = ("agentId", "latestRootBlobId", "createdAt", MODEL, "messages", "lists", "unread")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.cursor.messages import result, thought, with_more
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, compact, listed, string
 
 _ROLES = ("system", "user", "assistant")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from glob import escape
 
 from chatsquash.core.model import Conversation, Json, Origin
-from chatsquash.formats import gemini
 from chatsquash.formats.agents.gemini_cli.session import KINDS, Session, Way
 from chatsquash.formats.agents.gemini_cli.turns import Reader
 from chatsquash.formats.evidence import Evidence, Logged, entries, origin, told
+from chatsquash.formats.providers import gemini
 from chatsquash.formats.values import is_plain_name, objects
 
 NAME = "gemini_cli"

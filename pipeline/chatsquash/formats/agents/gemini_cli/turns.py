@@ -8,7 +8,7 @@ from chatsquash.core.model import Json
 from chatsquash.formats.agents.gemini_cli.session import KINDS, Record
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
-from chatsquash.formats.gemini.blocks import camel
+from chatsquash.formats.providers.gemini.blocks import camel
 from chatsquash.formats.values import Object, count, listed, objects, string
 from chatsquash.formats.values import at as member
 

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 from chatsquash.core import chat, jsonio
 from chatsquash.core.blocks import Block, Call
 from chatsquash.core.model import Conversation, Json, Message
-from chatsquash.formats import anthropic
 from chatsquash.formats.agents.goose.content import SHOWN, block
 from chatsquash.formats.agents.goose.database import families as families
 from chatsquash.formats.agents.goose.database import from_rows as from_rows
 from chatsquash.formats.agents.goose.database import tables as tables
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, entries, moment, origin, told, with_origin
+from chatsquash.formats.providers import anthropic
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
 
 NAME = "goose"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.hermes import messages
 from chatsquash.formats.evidence import Logged, Unread, origin, told
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, string
 
 META = "session_meta"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from chatsquash.core.model import Conversation
-from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.hermes import eras, messages
 from chatsquash.formats.agents.hermes.eras import Row
 from chatsquash.formats.agents.hermes.relations import Place, Session, config, name, places
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, origin, told, with_origin
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, kind, objects, string
 
 _SESSION = (

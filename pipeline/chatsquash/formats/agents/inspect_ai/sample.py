@@ -8,9 +8,9 @@ from chatsquash.core import jsonio
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.jsonio import Rounded
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
-from chatsquash.formats import openai_chat
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import Room, text
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
 

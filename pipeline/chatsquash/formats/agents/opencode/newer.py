@@ -6,7 +6,7 @@ import base64
 
 from chatsquash.core.model import Json
 from chatsquash.core.times import Moment
-from chatsquash.formats.agents.opencode.said import (
+from chatsquash.formats.agents.opencode.message_texts import (
     EXECUTED,
     OPTIONS,
     Answer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from chatsquash.core.model import Json
-from chatsquash.formats.agents.opencode.said import (
+from chatsquash.formats.agents.opencode.message_texts import (
     EXECUTED,
     OPTIONS,
     Answer,

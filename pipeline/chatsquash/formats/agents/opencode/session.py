@@ -6,8 +6,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind
-from chatsquash.formats.agents.opencode import newer, older, ways
-from chatsquash.formats.agents.opencode.said import Item, Said
+from chatsquash.formats.agents.opencode import newer, older
+from chatsquash.formats.agents.opencode import paths as ways
+from chatsquash.formats.agents.opencode.message_texts import Item, Said
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.clients.model_messages.read import read
 from chatsquash.formats.evidence import Evidence, Unread, conversation, moment, with_origin

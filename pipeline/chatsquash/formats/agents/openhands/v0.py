@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from chatsquash.core import reasoning
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Tool
-from chatsquash.formats import openai_chat
 from chatsquash.formats.agents.openhands.v1 import Event
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
 from chatsquash.formats.parts import image, text
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, without
 
 _SOURCES = ("agent", "user", "environment")

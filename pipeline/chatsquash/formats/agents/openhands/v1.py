@@ -7,10 +7,11 @@ from typing import NamedTuple
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.core.reasoning import MEMBERS
-from chatsquash.formats import openai_chat, parts
+from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
 from chatsquash.formats.parts import image, text
+from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
 
 _SAID = ("system_prompt", "dynamic_context", "tools", "llm_message", "extended_content", "thought")

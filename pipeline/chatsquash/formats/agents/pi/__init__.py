@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats import anthropic
 from chatsquash.formats.agents.pi.messages import step
 from chatsquash.formats.evidence import Unread, entries, moment
+from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.threads import counted, linked, paths, text
 from chatsquash.formats.values import Object, at, objects, string

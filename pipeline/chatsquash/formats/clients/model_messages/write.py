@@ -12,7 +12,7 @@ from chatsquash.formats.clients.model_messages import files
 from chatsquash.formats.clients.model_messages.files import OPTIONS, with_options
 from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, known, thoughts
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, members, without
 from chatsquash.formats.writing import SPEAKERS, instructed, named, text_of
 

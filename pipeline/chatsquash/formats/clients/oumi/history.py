@@ -12,7 +12,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import native
 from chatsquash.formats.clients.oumi.items import PROVIDER
 from chatsquash.formats.evidence import Evidence, conversation, moment
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, compact, kind, members, string, unrepeated
 from chatsquash.formats.writing import KEY, are_instructions
 

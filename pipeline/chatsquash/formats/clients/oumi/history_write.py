@@ -9,7 +9,7 @@ from chatsquash.core.blocks import Reasoning, Turn
 from chatsquash.core.model import Branch, Conversation, Json
 from chatsquash.formats.clients.oumi import history
 from chatsquash.formats.clients.oumi.items import PROVIDER
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, string
 from chatsquash.formats.writing import SPEAKERS, instructed, text_of
 from chatsquash.formats.writing import native as own_of

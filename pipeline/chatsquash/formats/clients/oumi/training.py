@@ -8,12 +8,13 @@ from typing import Any
 from chatsquash.core.blocks import FAILED, Block, Call, Media, Other, Reasoning, Result, Text, Turn
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Conversation, Json, Origin, Tool
-from chatsquash.formats import bodies, openai_chat, view
+from chatsquash.formats import bodies, view
 from chatsquash.formats.base import LoadedTurn, TurnError, role_of, without_private
 from chatsquash.formats.calls import ERROR, Said, State, arguments, call, native, result
 from chatsquash.formats.clients.oumi import items
 from chatsquash.formats.clients.oumi.items import PROVIDER
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, compact, kind, members, objects, string, text_members
 from chatsquash.formats.writing import KEY, SPEAKERS, are_instructions, came_out, failed, instructed, is_failed, mark
 from chatsquash.formats.writing import native as own_of

@@ -11,7 +11,7 @@ from chatsquash.formats.clients.pydantic_ai import media, wording
 from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER
 from chatsquash.formats.clients.pydantic_ai.parts import said
 from chatsquash.formats.clients.pydantic_ai.read import INSTRUCTIONS
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, objects
 from chatsquash.formats.writing import named, native, text_of
 

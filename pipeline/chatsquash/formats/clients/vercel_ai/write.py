@@ -13,7 +13,7 @@ from chatsquash.formats.clients.pydantic_ai.servers import packed
 from chatsquash.formats.clients.vercel_ai import media, tools
 from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, known, thoughts, told
 from chatsquash.formats.clients.vercel_ai.read import DATA, STEERING, numbered
-from chatsquash.formats.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, string, without
 from chatsquash.formats.writing import SPEAKERS, instructed, native, text_of
 

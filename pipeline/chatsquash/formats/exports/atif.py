@@ -1,0 +1,206 @@
+"""ATIF, the Agent Trajectory Interchange Format: steps with the results of their calls inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from sys import float_info
+from typing import NamedTuple
+
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.jsonio import Rounded
+from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
+from chatsquash.formats import evidence
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import function_call
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, numbers, origin, told, with_origin
+from chatsquash.formats.parts import data_url, image
+from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
+
+NAME = "atif"
+HOLDS_TOOLS = True
+MEMBERS = ("schema_version",)
+
+_ROLES = {"system": "system", "user": "user", "agent": "assistant"}
+_LINKED = ("subagent_trajectories", "continued_trajectory_ref")
+_TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", *_LINKED)
+_SAID = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
+_STEP = (*_SAID, "model_name", "metrics", "is_copied_context", "llm_call_count")
+_FAILED = ("is_error", "tool_result_is_error")
+_REWARDED: tuple[tuple[str, ...], ...] = ((), ("rewards",), ("extra",), ("final_metrics",), ("final_metrics", "extra"))
+"""What a reward may stand in."""
+_TRIAL, _RESULT = "agent/trajectory.json", "result.json"
+"""What Harbor writes for a trial, in its folder."""
+
+
+def fits(found: list[Json]) -> str | None:
+    """Every object names a version of the format."""
+    versions = [string(each, "schema_version") for each in found]
+    return f"schema_version {versions[0]}" if found and all(each.startswith("ATIF-") for each in versions) else None
+
+
+def beside(name: str) -> str | None:
+    """What Harbor says of the trial whose agent wrote a trajectory."""
+    return f"../{_RESULT}" if name == _TRIAL.rpartition("/")[2] else None
+
+
+def owner(path: str) -> str | None:
+    """The trajectory of the trial of which a file of Harbor is the result."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{_TRIAL}" if name == _RESULT else None
+
+
+def session(path: str, origin: Origin) -> str | None:
+    """The trial of Harbor whose agent wrote a trajectory is called as its folder."""
+    del origin
+    trial = f"/{path}".removesuffix(f"/{_TRIAL}")
+    return trial.rpartition("/")[2] or None if trial != f"/{path}" else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+    """A conversation per trajectory, those of subagents behind the one that called them.
+
+    ``meta`` is the result of Harbor's trial.
+    """
+    unread, whole, before = Unread(), list[Conversation](), ""
+    for place, (number, value) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
+        for each in _nested(value, f"entry {place}", number, before):
+            if conversation := _conversation(each, unread):
+                whole.append(conversation)
+        before = _id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
+    verified = _reward(at(meta, "verifier_result"), _RESULT)
+    whole = [with_origin(each, **verified) if evidence.of(each).kind != "subagent" else each for each in whole]
+    return [with_origin(each, unread=unread.of(number)) for number, each in enumerate(whole)]
+
+
+def _id(trajectory: Json) -> str:
+    """What tells a trajectory that is no subagent's from others."""
+    return string(trajectory, "trajectory_id") or string(trajectory, "session_id")
+
+
+class _Placed(NamedTuple):
+    """A trajectory, and where it stands."""
+
+    place: str
+    line: int
+    trajectory: Object
+    id: str
+    kind: ConversationKind
+    parent: str
+    session: str
+
+
+def _nested(value: Json, place: str, line: int, before: str) -> list[_Placed]:
+    """A trajectory and those embedded in it, at any depth; ``before`` is the one that says that it goes on."""
+    found: list[_Placed] = []
+    session = string(value, "session_id")
+    waiting = [_Placed(place, line, value, _id(value) or place, "compacted" if before else "main", before, session)]
+    while waiting:
+        each = waiting.pop(0)
+        if not isinstance(each.trajectory, dict):
+            raise TurnError(f"{each.place} is {kind(each.trajectory)}, not an object")
+        found.append(each)
+        inner = each.trajectory.get("subagent_trajectories") or []
+        if not isinstance(inner, list):
+            raise TurnError(f"{each.place} has subagent_trajectories that are {kind(inner)}, not a list")
+        waiting[:0] = [_subagent(each, number, agent) for number, agent in enumerate(inner)]
+    return found
+
+
+def _subagent(of: _Placed, number: int, agent: Json) -> _Placed:
+    place, session = f"{of.place}, subagent_trajectories[{number}]", string(agent, "session_id") or of.session
+    own = string(agent, "trajectory_id") or f"{of.id}/{number + 1}"
+    return _Placed(place, of.line, agent, own, "subagent", of.id, session)
+
+
+def _conversation(each: _Placed, unread: Unread) -> Conversation | None:
+    """What the model saw; ``None`` for a trajectory that was copied whole."""
+    place, trajectory = each.place, each.trajectory
+    steps = trajectory.get("steps")
+    if not isinstance(steps, list):
+        raise TurnError(f"{place} has steps that are {kind(steps)}, not a list")
+    unread.rest("trajectory", trajectory, *_TRAJECTORY)  # such as its reward, each member of what its writer added
+    unread.rest("trajectory.extra", trajectory.get("extra"))
+    unread.rest("agent", trajectory.get("agent"), "model_name", "tool_definitions")
+    turns: list[Logged] = []
+    for number, step in enumerate(steps):
+        where = f"{place}, steps[{number}]"
+        if not isinstance(step, dict):
+            raise TurnError(f"{where} is {kind(step)}, not an object")
+        unread.rest("step", step, *_STEP)
+        unread.rest("step.metrics", step.get("metrics"), "prompt_tokens", "completion_tokens")
+        known = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
+        turns += [Logged(where, turn, known) for turn in _turns(step, where)]
+    if all(step.get("is_copied_context") is True for step in steps):
+        return None
+    found = told(openai_chat, turns)
+    linked = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
+    tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
+    return Conversation(found.messages, tools, origin=origin(found, **linked, **_reward(trajectory, "trajectory")))
+
+
+def _reward(holder: Json, name: str) -> Object:
+    """How well a trajectory went, where its writer or the verifier of its task says so."""
+    for path in _REWARDED:
+        value = at(holder, *path, "reward")
+        if type(value) in (int, float, Rounded) and abs(value) <= float_info.max:  # an integer may be beyond
+            return {"reward": float(value), "reward_evidence": f"{'.'.join((*path, 'reward'))} of the {name}"}
+    return {}
+
+
+def _evidence(step: Object, line: int, model: str) -> Evidence:
+    """What a step says beside its messages; of what was copied nothing, since it was said elsewhere."""
+    if step.get("is_copied_context") is True:
+        return Evidence(line)
+    metrics, at_time = step.get("metrics"), moment(step.get("timestamp"))
+    if step.get("source") != "agent" or step.get("llm_call_count") == 0:
+        return Evidence(line, at_time)
+    tokens = count(at(metrics, "prompt_tokens")), count(at(metrics, "completion_tokens"))
+    return Evidence(line, at_time, True, string(step, "model_name") or model or None, *tokens)
+
+
+def _turns(step: Object, where: str) -> Iterator[Object]:
+    """A step's message, and the results that were observed."""
+    role = _ROLES.get(string(step, "source"))
+    if role is None:
+        raise TurnError(f"{where} has the source {compact(step.get('source'))[:40]}; it is system, user or agent")
+    calls = [
+        function_call(call.get("tool_call_id"), call.get("function_name"), call.get("arguments"))
+        for call in objects(step.get("tool_calls"))
+    ]
+    content = _content(step.get("message"))
+    message: Object = {"role": role, "content": None if calls and content == "" else content}
+    if role == "assistant" and string(step, "reasoning_content"):
+        message["reasoning_content"] = step["reasoning_content"]
+    yield {**message, "tool_calls": calls} if calls else message
+    for result in objects(at(step, "observation", "results")):
+        yield _result(result, called=bool(calls))
+
+
+def _result(result: Object, *, called: bool) -> Object:
+    """A result; what was observed without any call is told as the user tells it."""
+    call_id, content = string(result, "source_call_id"), _content(result.get("content"))
+    if not call_id and not called:
+        return {"role": "user", "content": content}
+    referred = result.get("subagent_trajectory_ref")
+    held: Object = {"native": {NAME: {"subagent_trajectory_ref": referred}}} if referred else {}
+    if any(at(result, "extra", name) is True for name in _FAILED):
+        held["outcome"] = "failed"
+    return {"role": "tool", "tool_call_id": call_id, "content": content, PRIVATE: Private(held)}
+
+
+def _content(content: Json) -> Json:
+    """A text, or parts as OpenAI chat has them."""
+    if isinstance(content, list):
+        return [_part(part) for part in content]
+    return "" if content is None else content
+
+
+def _part(part: Json) -> Json:
+    """A part; an image may be data or lie at a path."""
+    match part:
+        case {"type": "image", "source": {"media_type": str(mime), "data": str(data)}}:
+            return image(data_url(mime, data))
+        case {"type": "image", "source": {"path": str(path)}}:
+            return image(path)
+    return part

@@ -1,0 +1,227 @@
+"""ChatGPT's exported conversations: nodes that form a tree, of which one is the current one."""
+
+from __future__ import annotations
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Conversation, Json
+from chatsquash.formats import parts
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import function_call
+from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment
+from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.threads import Step, counted, linked, of_each, paths, text
+from chatsquash.formats.threads import conversations as told_of
+from chatsquash.formats.values import Object, at, compact, kind, listed, members, objects, string
+
+NAME = "chatgpt"
+HOLDS_TOOLS = False
+PER_ELEMENT = True
+MEMBERS = ("mapping",)
+
+_CONVERSATION = ("mapping", "current_node", "conversation_id", "id", "title", "create_time", "update_time")
+_MESSAGE = (
+    *("id", "author", "create_time", "update_time", "content", "status", "recipient", "metadata"),
+    *("channel", "weight", "end_turn"),
+)
+_HIDDEN = "is_visually_hidden_from_conversation"
+_ALL = "all"
+"""The recipient of what is no call."""
+_PICTURE = "image_asset_pointer"
+_THOUGHTS = ("thoughts", "reasoning_recap")
+
+
+def fits(found: list[Json]) -> str | None:
+    """A conversation maps the ids of nodes to nodes, and names the current one."""
+    fitting = found and all(isinstance(at(each, "mapping"), dict) and "current_node" in each for each in found)
+    return "mapping and current_node" if fitting else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """Of each conversation the path to its current node, then what was edited or given anew.
+
+    The system prompt and the tools are not exported; calls have no ids, and are told by their order.
+    """
+    return of_each(found, lines, _conversation)
+
+
+def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
+    mapping = at(value, "mapping")
+    if not isinstance(mapping, dict):
+        raise TurnError(f"{where} has a mapping that is {kind(mapping)}, not an object")
+    unread = Unread()
+    unread.rest("conversation", value, *_CONVERSATION)
+    names, nodes = list(mapping), list(map(members, mapping.values()))
+    before = linked(names, [text(node.get("parent")) for node in nodes])
+    numbers = _Numbers()
+    current = text(value.get("current_node"))
+    leaf = names.index(current) if current in mapping else _latest(nodes)
+    if not nodes:
+        return []
+    steps = [
+        _step(f"{where}, node {name}", line, node.get("message"), numbers, unread)
+        for name, node in zip(names, nodes, strict=True)
+    ]
+    ways = [_paired(way, steps) for way in paths(before, leaf, [each.is_sampled for each in steps], unread)]
+    session: Object = {"session_id": text(value.get("conversation_id")) or text(value.get("id"))}
+    session |= bounds(value.get("create_time"), value.get("update_time"))
+    flat = [step for way in ways for step in way]
+    places, at_place = list[list[int]](), 0
+    for way in ways:
+        places.append(list(range(at_place, at_place + len(way))))
+        at_place += len(way)
+    return counted(told_of(openai_chat, flat, places, session), unread)
+
+
+def _latest(nodes: list[Object]) -> int:
+    """The last node that nothing follows."""
+    leaves = [place for place, node in enumerate(nodes) if not listed(node.get("children"))]
+    return leaves[-1] if leaves else len(nodes) - 1
+
+
+class _Numbers:
+    """Numbers the calls, which have no ids."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def next(self) -> str:
+        self.count += 1
+        return f"call_{self.count}"
+
+
+def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unread) -> Step:
+    """A node: a message, or nothing."""
+    if not isinstance(message, dict):
+        return Step()
+    unread.rest("message", message, *_MESSAGE)
+    role, metadata = string(message.get("author"), "role"), members(message.get("metadata"))
+    if role == "system" or (metadata.get(_HIDDEN) is True and role == "user"):
+        said = _content(message.get("content"), unread)
+        return Step((Logged(place, {"role": "system", "content": said}, Evidence(line)),)) if said else Step()
+    time = moment(message.get("create_time"))
+    if role == "assistant":
+        known = Evidence(line, time, True, text(metadata.get("model_slug")))
+        turn = _assistant(message, numbers, unread)
+        return Step((Logged(place, turn, known),), is_sampled=True) if turn else Step()
+    content = _content(message.get("content"), unread)
+    for each in objects(metadata.get("attachments")):
+        if text(each.get("id")) not in _files(content):
+            unread.one("attachment")
+    if role == "tool":
+        turn = {"role": "tool", "name": text(at(message, "author", "name")), "content": content}
+        return Step((Logged(place, turn, Evidence(line, time)),))
+    if role != "user":
+        raise TurnError(f"{place} has the role {compact(at(message, 'author', 'role'))[:40]}")
+    return Step((Logged(place, {"role": "user", "content": content}, Evidence(line, time)),))
+
+
+def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | None:
+    """What the assistant said, thought, or called."""
+    content, recipient = members(message.get("content")), text(message.get("recipient")) or _ALL
+    of = string(content, "content_type")
+    if of in _THOUGHTS:
+        thoughts = [
+            said
+            for each in objects(content.get("thoughts"))
+            if (said := text(each.get("content")) or text(each.get("summary")))
+        ]
+        recap = [said] if not thoughts and of == "thoughts" and (said := text(content.get("content"))) else []
+        if of == "reasoning_recap":
+            unread.one("message reasoning_recap")
+        elif not (thoughts or recap):
+            unread.one("thoughts without a text")
+        said = "\n\n".join(thoughts or recap)
+        return {"role": "assistant", "content": None, "reasoning_content": said} if said else None
+    if recipient != _ALL:
+        asked = content["text"] if isinstance(content.get("text"), str) else _flat(content)
+        given = asked if isinstance(jsonio.value(asked), dict) else {"input": asked}
+        call = function_call(numbers.next(), recipient, given)
+        return {"role": "assistant", "content": None, "tool_calls": [call]}
+    said = _content(content, unread)
+    if not said:
+        unread.one("reply without a text")
+    return {"role": "assistant", "content": said} if said else None
+
+
+def _flat(content: Object) -> str:
+    """The texts of parts, one behind the other."""
+    return "".join(part for part in listed(content.get("parts")) if isinstance(part, str))
+
+
+def _content(content: Json, unread: Unread) -> Json:
+    """A content as a text, or as parts where pictures were shown, of which only the ids are exported."""
+    held = members(content)
+    of = string(held, "content_type")
+    if isinstance(held.get("text"), str):
+        return held["text"]
+    if of in ("tether_browsing_display", "tether_quote", "execution_output", "code", "system_error"):
+        return next((said for name in ("text", "result", "summary") if (said := text(held.get(name)))), "")
+    if of in ("user_editable_context", "model_editable_context"):
+        names = ("user_profile", "user_instructions", "model_set_context")
+        return "\n\n".join(said for name in names if (said := text(held.get(name))))
+    found = list[Object]()
+    for part in listed(held.get("parts")):
+        said = part if isinstance(part, str) else at(part, "text")
+        if isinstance(said, str):
+            found += [parts.text(said)] if said else []
+        elif pointer := _pointer(part):
+            found.append(parts.file(file_id=pointer))
+        else:
+            unread.one(f"part {string(part, 'content_type') or kind(part)}")
+    if not listed(held.get("parts")) and held:
+        unread.one(f"content {of}")
+    is_text = all(part["type"] == "text" for part in found)
+    return "\n\n".join(part["text"] for part in found) if is_text else found
+
+
+def _files(content: Json) -> list[str]:
+    """The ids of the pictures in a content."""
+    return [string(part.get("file"), "file_id") for part in objects(content)]
+
+
+def _pointer(part: Json) -> str:
+    """The id of a picture, which the export does not hold; empty for anything else."""
+    if at(part, "content_type") != _PICTURE:
+        return ""
+    pointer = string(part, "asset_pointer")
+    return pointer.partition("://")[2] or pointer
+
+
+def _paired(way: list[int], steps: list[Step]) -> list[Step]:
+    """The steps of a path, in which the result behind a call has its id, and what was said in a row is one message."""
+    found, waiting = list[Step](), list[str]()
+    for place in way:
+        step = steps[place]
+        turn = step.turns[0].turn if step.turns else None
+        if turn is None:
+            continue
+        if turn["role"] == "tool":
+            if not waiting:
+                user = {"role": "user", "content": turn["content"]}
+                found.append(step._replace(turns=(step.turns[0]._replace(turn=user),)))
+                continue
+            turn = {**turn, "tool_call_id": waiting.pop(0)}
+            step = step._replace(turns=(step.turns[0]._replace(turn=turn),))
+        elif turn["role"] == "assistant":
+            if found and found[-1].is_sampled and _joins(found[-1].turns[0].turn, turn):
+                found[-1] = _joined(found[-1], step)
+                waiting += [call["id"] for call in turn.get("tool_calls", [])]
+                continue
+            waiting = [call["id"] for call in turn.get("tool_calls", [])]
+        found.append(step)
+    return found
+
+
+def _joins(before: Object, turn: Object) -> bool:
+    """Whether two messages of the assistant are one: thoughts before what is said, and that before a call."""
+    return not before.get("tool_calls") and not (before.get("content") and turn.get("content"))
+
+
+def _joined(one: Step, other: Step) -> Step:
+    before, turn = one.turns[0], other.turns[0]
+    thoughts = [said for each in (before.turn, turn.turn) if (said := each.get("reasoning_content"))]
+    made: Object = {**before.turn, **{name: value for name, value in turn.turn.items() if value is not None}}
+    if thoughts:
+        made["reasoning_content"] = "\n\n".join(thoughts)
+    made["content"] = turn.turn.get("content") or before.turn.get("content")
+    return one._replace(turns=(Logged(before.place, made, before.evidence.and_then(turn.evidence)),))

@@ -1,0 +1,125 @@
+"""Claude.ai's exported conversations: messages of Anthropic in a list, edits and retries among them."""
+
+from __future__ import annotations
+
+from chatsquash.core.model import Conversation, Json
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment
+from chatsquash.formats.providers import anthropic
+from chatsquash.formats.threads import Step, counted, linked, of_each, paths, text
+from chatsquash.formats.threads import conversations as told_of
+from chatsquash.formats.values import Object, at, compact, kind, objects, string
+
+NAME = "claude_ai"
+HOLDS_TOOLS = False
+PER_ELEMENT = True
+MEMBERS = ("chat_messages",)
+
+_CONVERSATION = ("uuid", "name", "created_at", "updated_at", "chat_messages", "current_leaf_message_uuid", "model")
+_MESSAGE = ("uuid", "text", "content", "sender", "created_at", "updated_at", "parent_message_uuid", "attachments")
+_ROLES = {"human": "user", "assistant": "assistant"}
+_RESULT = "tool_result"
+_MEMBERS = {
+    "text": ("text",),
+    "thinking": ("thinking", "signature"),
+    "redacted_thinking": ("data",),
+    "tool_use": ("id", "name", "input"),
+    _RESULT: ("tool_use_id", "content", "is_error"),
+    "image": ("source",),
+}
+"""What blocks have that the service knows."""
+
+
+def fits(found: list[Json]) -> str | None:
+    """A conversation has messages of the chat, each with a sender."""
+    fitting = found and all(isinstance(at(each, "chat_messages"), list) and "uuid" in each for each in found)
+    return "chat_messages" if fitting else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """Of each conversation the path to its newest message, then what was edited or given anew.
+
+    The model and the system prompt are not exported.
+    """
+    return of_each(found, lines, _conversation)
+
+
+def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
+    listed = at(value, "chat_messages")
+    if not isinstance(listed, list):
+        raise TurnError(f"{where} has chat_messages that are {kind(listed)}, not a list")
+    unread = Unread()
+    unread.rest("conversation", value, *_CONVERSATION)
+    if not all(isinstance(each, dict) for each in listed):
+        raise TurnError(f"{where} has a message that is no object")
+    if not listed:
+        return []
+    model = text(value.get("model"))
+    steps = [_step(f"{where}, chat_messages[{at}]", line, each, model, unread) for at, each in enumerate(listed)]
+    names = [text(each.get("uuid")) for each in listed]
+    if any(text(each.get("parent_message_uuid")) for each in listed):
+        before = linked(names, [text(each.get("parent_message_uuid")) for each in listed])
+    else:
+        before = list(range(-1, len(listed) - 1))
+    current = text(value.get("current_leaf_message_uuid"))
+    leaf = names.index(current) if current in names else _newest(listed, before)
+    ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
+    session: Object = {"session_id": text(value.get("uuid"))}
+    session |= bounds(value.get("created_at"), value.get("updated_at"))
+    return counted(told_of(anthropic, steps, ways, session), unread)
+
+
+def _newest(listed: list[Object], before: list[int]) -> int:
+    """The last of the messages that none follows, by their times."""
+    inner = {*before}
+    leaves = [place for place in range(len(listed)) if place not in inner] or [len(listed) - 1]
+    times = {place: moment(listed[place].get("created_at")) for place in leaves}
+    return max(leaves, key=lambda place: (time.at if (time := times[place]) else -1, place))
+
+
+def _step(place: str, line: int, message: Object, model: str | None, unread: Unread) -> Step:
+    sender = _ROLES.get(string(message, "sender"))
+    if sender is None:
+        raise TurnError(f"{place} has the sender {compact(message.get('sender'))[:40]}; it is human or assistant")
+    unread.rest("message", message, *_MESSAGE)
+    blocks = [block for each in objects(message.get("content")) if (block := _block(each, unread))]
+    if not blocks and (said := text(message.get("text"))):
+        blocks = [{"type": "text", "text": said}]
+    for attached in objects(message.get("attachments")):
+        if said := text(attached.get("extracted_content")):
+            blocks.append({"type": "text", "text": said})
+    if not blocks:
+        return Step()
+    is_sampled = sender == "assistant"
+    evidence = Evidence(line, moment(message.get("created_at")), is_sampled, model if is_sampled else None)
+    return Step(tuple(Logged(place, turn, evidence) for turn in _turns(sender, blocks)), is_sampled)
+
+
+def _block(block: Object, unread: Unread) -> Object | None:
+    """A block as the service has it; what only the page shows is counted."""
+    of = string(block, "type")
+    if of == "voice_note":
+        said = text(block.get("text"))
+        return {"type": "text", "text": said} if said else None
+    if of not in _MEMBERS:
+        unread.one(f"block {of}")
+        return None
+    unread.rest(f"block {of}", block, "type", "start_timestamp", "stop_timestamp", *_MEMBERS[of])
+    held = {name: block[name] for name in _MEMBERS[of] if block.get(name) is not None}
+    if of == _RESULT and block.get("is_error") is not True:
+        held.pop("is_error", None)
+    if of == "text" and not text(block.get("text")):
+        return None
+    return {"type": of, **held}
+
+
+def _turns(role: str, blocks: list[Object]) -> list[Object]:
+    """The turns of a message, in which the assistant's calls and their results stand together."""
+    found = list[Object]()
+    for block in blocks:
+        speaker = "user" if block["type"] == _RESULT else role
+        if found and found[-1]["role"] == speaker:
+            found[-1]["content"].append(block)
+        else:
+            found.append({"role": speaker, "content": [block]})
+    return found

@@ -1,0 +1,142 @@
+"""OpenTelemetry's GenAI conventions: messages in the attributes of spans, their events and log records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xxhash import xxh3_128_digest
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Conversation, Json, Origin, Sampled, Tool
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Logged, Unread, numbers, of, origin, told, with_origin
+from chatsquash.formats.exports.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
+from chatsquash.formats.exports.otel.messages import content, said
+from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.values import Object, kind, listed, objects, unrepeated
+
+NAME = "otel"
+HOLDS_TOOLS = True
+MEMBERS = ("attributes", *HOLDING, "gen_ai.")
+
+_TOLD = (INPUT, OUTPUT, SYSTEM)
+_LEVELS = (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords"))
+"""The lists of a payload, each in the objects of the one before."""
+
+
+def fits(found: list[Json]) -> str | None:
+    """An attribute is named after GenAI, or there are spans at all."""
+    for value in found:
+        if isinstance(value, dict) and value.keys() & {"resourceSpans", "resourceLogs"}:
+            return "resourceSpans" if "resourceSpans" in value else "resourceLogs"
+    try:
+        names = (name for holder in holders(found, numbers(found, None)) for name in holder.attributes)
+        name = next((name for name in names if name.startswith("gen_ai.")), None)
+    except (TurnError, RecursionError):
+        return None
+    return f"the attribute {name}" if name else None
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """A conversation per span or record that holds messages, but those that another one goes on from."""
+    unread = Unread()
+    try:
+        telling = [each for each in holders(found, numbers(found, lines)) if each.attributes.keys() & set(_TOLD)]
+        longest = _longest([each for holder in telling for each in _conversations(holder)])
+    except RecursionError:
+        raise TurnError("is nested too deeply") from None
+    if not telling and not all(map(_is_blank, found)):
+        raise TurnError(f"no attribute holds messages: {INPUT} and {OUTPUT} were not recorded")
+    for holder in telling:
+        holder.rest(unread)
+    return [with_origin(each, id=str(place + 1), unread=unread.of(place)) for place, each in enumerate(longest)]
+
+
+def _is_blank(value: Json) -> bool:
+    """Whether a payload has no spans and no records, as exporters send one now and then."""
+    is_payload = isinstance(value, dict) and value.keys() <= {name for name, *_ in _LEVELS}
+    return is_payload and not any(_holds(value, *level) for level in _LEVELS)
+
+
+def _holds(holder: Json, name: str, *below: str) -> bool:
+    """Whether anything stands at the end of these lists, or anything but a list in the place of one."""
+    held = holder.get(name) or [] if isinstance(holder, dict) else None
+    if not isinstance(held, list):
+        return True
+    return any(_holds(each, *below) for each in held) if below else bool(held)
+
+
+def _longest(whole: list[Conversation]) -> list[Conversation]:
+    """The conversations without those that are the beginning of another one, or that one again.
+
+    Their replies are those of all that go on.  One that has a reply of an earlier one is a branch.
+    """
+    encoded = [list(map(jsonio.dumps, each.messages)) for each in whole]
+    chains = list(map(_chain, encoded))
+    ends: dict[bytes, list[Origin]] = {}
+    for chain, each in zip(chains, whole, strict=True):
+        if chain:
+            ends.setdefault(chain[-1], []).append(of(each))
+    found: list[Conversation] = []
+    begun: dict[tuple[str | None, bytes], str] = {}
+    for place in unrepeated(encoded):
+        if not encoded[place]:
+            continue
+        said = [(of(whole[place]).session_id, digest) for digest in chains[place]]
+        parents = [begun[key] for key in said if key in begun and key[1] in ends]
+        origins = [origin for digest in chains[place] for origin in ends.get(digest, ())]
+        found.append(_with(whole[place], origins, parents[-1] if parents else None))
+        for key in said:
+            begun.setdefault(key, str(len(found)))
+    return found
+
+
+def _chain(messages: list[bytes]) -> list[bytes]:
+    """A digest of each beginning of a conversation."""
+    found, before = list[bytes](), b""
+    for message in messages:
+        before = xxh3_128_digest(before + message)
+        found.append(before)
+    return found
+
+
+def _with(conversation: Conversation, beginnings: list[Origin], parent: str | None) -> Conversation:
+    """A conversation with the replies and the times of all that it goes on from, and its own."""
+    replies: dict[int | None, Sampled] = {}
+    for reply in (reply for each in beginnings for reply in each.replies):
+        replies.setdefault(reply.at, reply)
+    times = [time for each in beginnings for time in (each.started, each.ended) if time is not None]
+    spread = {"started": min(times), "ended": max(times)} if times else {}
+    kind = "branch" if parent else "main"
+    return with_origin(conversation, replies=tuple(replies.values()), **spread, kind=kind, parent=parent)
+
+
+def _conversations(holder: Holder) -> Iterator[Conversation]:
+    """One conversation for each choice of the model; the choices are its messages, all of them the assistant's."""
+    asked = [turn for name in (SYSTEM, INPUT) for turn in _turns(holder, name)]
+    answers = _turns(holder, OUTPUT)
+    tools: list[Tool] = list(openai_chat.tools(holder.parsed(TOOLS)).functions)
+    are_choices = answers and all(turn["role"] == "assistant" for _, turn in answers)
+    choices = [[answer] for answer in answers] if are_choices else [answers]
+    evidence, of_reply = holder.evidence(), holder.of_reply()
+    for choice in choices:
+        turns = [Logged(place, turn, evidence) for place, turn in asked]
+        found = told(openai_chat, [*turns, *(Logged(place, turn, of_reply) for place, turn in choice)])
+        yield Conversation(found.messages, tools, origin=origin(found, session_id=holder.session))
+
+
+def _turns(holder: Holder, name: str) -> list[tuple[str, Object]]:
+    """The messages of an attribute; system instructions are parts of one."""
+    value = holder.parsed(name)
+    where = f"{holder.place}, {name}"
+    if value is None or value in ("", []):
+        return []
+    if name == SYSTEM and not any("role" in each for each in objects(value)):
+        return [(where, {"role": "system", "content": content(listed(value))})]
+    if not isinstance(value, list):
+        raise TurnError(f"{where} is {kind(value)}, not a list")
+    return [
+        (f"{where}[{number}]", turn)
+        for number, message in enumerate(value)
+        for turn in said(message, f"{where}[{number}]")
+    ]

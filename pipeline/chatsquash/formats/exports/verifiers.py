@@ -1,0 +1,164 @@
+"""Rollouts of verifiers: traces of version 1, whose nodes form a tree, and the results of version 0."""
+
+from __future__ import annotations
+
+from chatsquash.core.jsonio import Rounded
+from chatsquash.core.jsonio import value as parsed
+from chatsquash.core.model import Conversation, Json, Tool
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.threads import Step, counted, linked, paths, text
+from chatsquash.formats.threads import conversations as told_of
+from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
+
+NAME = "verifiers"
+HOLDS_TOOLS = True
+MEMBERS = ("traces", "nodes", "completion")
+
+_MOST = 1e300
+_TRACE = ("version", "id", "verifiers", "task", "agent", "tools", "nodes", "calls", "rewards")
+_RESULT = (
+    *("example_id", "prompt", "completion", "answer", "info", "reward", "error", "is_completed", "is_truncated"),
+    *("stop_condition", "metrics", "tool_defs", "token_usage"),
+)
+
+
+def fits(found: list[Json]) -> str | None:
+    """Episodes hold traces with nodes; results have an example, a prompt and a completion."""
+    values = objects(found)
+    if not values or len(values) != len(found):
+        return None
+    if all(isinstance(_traces(each), list) for each in values):
+        return (
+            "traces[].nodes" if any("nodes" in trace for each in values for trace in objects(_traces(each))) else None
+        )
+    known = all({"example_id", "prompt", "completion"} <= each.keys() for each in values)
+    return "example_id beside prompt and completion" if known else None
+
+
+def _traces(value: Object) -> Json:
+    return [value] if "nodes" in value and "verifiers" in value else value.get("traces")
+
+
+def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """Of each trace the path to its last node, then those to other leaves; of each result its conversation."""
+    whole, unread = list[Conversation](), Unread()
+    for place, line, value in entries(found, lines):
+        traces = _traces(value)
+        if isinstance(traces, list):
+            unread.rest("episode", value if "traces" in value else None, "traces")
+            for number, trace in enumerate(traces):
+                whole += _trace(trace, f"entry {place}, traces[{number}]", line, unread)
+        else:
+            whole += _result(value, f"entry {place}", line, unread)
+    return counted(whole, unread)
+
+
+# Version 1
+
+
+def _trace(trace: Json, where: str, line: int, unread: Unread) -> list[Conversation]:
+    nodes = at(trace, "nodes")
+    if not isinstance(trace, dict) or not isinstance(nodes, list):
+        raise TurnError(f"{where} has nodes that are {kind(nodes)}, not a list")
+    unread.rest("trace", trace, *_TRACE)
+    if not nodes:
+        return []
+    calls = {each["node"]: each for each in objects(trace.get("calls")) if type(each.get("node")) is int}
+    steps = [_step(node, f"{where}, nodes[{at}]", line, calls.get(at, {})) for at, node in enumerate(nodes)]
+    parents = [at(node, "parent") for node in nodes]
+    before = linked([str(number) for number in range(len(nodes))], [_name(parent) for parent in parents])
+    ways = paths(before, len(nodes) - 1, [each.is_sampled for each in steps], unread)
+    session: Object = {"session_id": text(trace.get("id")), **_reward(trace.get("rewards"))}
+    return told_of(openai_chat, steps, ways, session, _tools(trace.get("tools")))
+
+
+def _name(parent: Json) -> str | None:
+    return str(parent) if type(parent) is int else None
+
+
+def _step(node: Json, where: str, line: int, call: Object) -> Step:
+    if not isinstance(node, dict) or not isinstance(node.get("message"), dict):
+        raise TurnError(f"{where} has no message")
+    is_sampled = node.get("sampled") is True
+    evidence = Evidence(line, moment(node.get("timestamp")))
+    if is_sampled:
+        used = call.get("usage")
+        evidence = evidence._replace(
+            is_sampled=True,
+            model=text(call.get("model")),
+            prompt_tokens=count(at(used, "prompt_tokens")),
+            completion_tokens=count(at(used, "completion_tokens")),
+            finish_reason=text(call.get("finish_reason")),
+        )
+    return Step((Logged(where, _turn(node["message"]), evidence),), is_sampled)
+
+
+def _turn(message: Object) -> Object:
+    """A message, whose calls are flat, or a text of JSON."""
+    calls = [parsed(call) if isinstance(call, str) else call for call in listed(message.get("tool_calls"))]
+    if not calls:
+        return {name: value for name, value in message.items() if name != "tool_calls"}
+    return {**message, "tool_calls": list(map(_call, calls))}
+
+
+def _call(call: Json) -> Json:
+    if isinstance(call, dict) and "function" not in call and "name" in call:
+        function = {"name": call["name"], "arguments": call.get("arguments")}
+        return {"id": call.get("id"), "type": "function", "function": function}
+    return call
+
+
+def _tools(defined: Json) -> list[Tool]:
+    defined = parsed(defined) if isinstance(defined, str) else defined
+    wrapped = [each if "function" in each else {"type": "function", "function": each} for each in objects(defined)]
+    return list(openai_chat.tools(wrapped).functions)
+
+
+def _reward(rewards: Json) -> Object:
+    """The sum of what each reward gives, by its weight."""
+    if not isinstance(rewards, dict):
+        return {}
+    told = [each for each in objects(list(rewards.values())) if _is_number(each.get("score"))]
+    whole = sum(_number(each, "score", 0.0) * _number(each, "weight", 1.0) for each in told)
+    if not told or abs(whole) > _MOST:
+        return {}
+    return {"reward": whole, "reward_evidence": "the weighted sum of rewards"}
+
+
+def _number(holder: Object, name: str, otherwise: float) -> float:
+    value: Json = holder.get(name)
+    return float(value) if _is_number(value) else otherwise
+
+
+def _is_number(value: Json) -> bool:
+    return type(value) in (int, float, Rounded) and abs(value) < _MOST
+
+
+# Version 0
+
+
+def _result(value: Object, where: str, line: int, unread: Unread) -> list[Conversation]:
+    unread.rest("result", value, *_RESULT)
+    turns = list[Logged]()
+    for name, usual in (("prompt", "user"), ("completion", "assistant")):
+        held = value.get(name)
+        messages = [{"role": usual, "content": held}] if isinstance(held, str) else held
+        if not isinstance(messages, list):
+            raise TurnError(f"{where} has a {name} that is {kind(held)}, not a list")
+        for number, message in enumerate(messages):
+            place = f"{where}, {name}[{number}]"
+            if not isinstance(message, dict):
+                raise TurnError(f"{place} is {kind(message)}, not an object")
+            turn = _turn(message)
+            turn = {**turn, "role": usual} if turn.get("role") == "text" else turn
+            is_sampled = name == "completion" and string(turn, "role") == "assistant"
+            turns.append(Logged(place, turn, Evidence(line, is_sampled=is_sampled)))
+    if not turns:
+        return []
+    held_turns = told(openai_chat, turns)
+    reward: Json = value.get("reward")
+    known: Object = {"reward": float(reward), "reward_evidence": "reward of the result"} if _is_number(reward) else {}
+    tools = _tools(value.get("tool_defs"))
+    return [Conversation(held_turns.messages, tools, origin=origin(held_turns, **known))]

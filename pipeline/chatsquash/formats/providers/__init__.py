@@ -1,0 +1,1 @@
+"""Exchange formats of providers: one package per format."""

@@ -1,0 +1,28 @@
+"""Anthropic Messages: turns of content blocks, tool results inside user turns, the system prompt beside them."""
+
+from chatsquash.formats.base import nothing_open as close
+from chatsquash.formats.providers.anthropic.blocks import PROVIDER
+from chatsquash.formats.providers.anthropic.evidence import marks
+from chatsquash.formats.providers.anthropic.plain import plain
+from chatsquash.formats.providers.anthropic.read import START, load, system, tools
+from chatsquash.formats.providers.anthropic.response import reply
+from chatsquash.formats.providers.anthropic.stream import assemble
+from chatsquash.formats.providers.anthropic.write import dump
+
+NAME = "anthropic"
+PLACE = 30
+TURNS = "messages"
+SYSTEM = ("system",)
+TOOLS = ("tools",)
+REFERS: tuple[str, ...] = ()
+READS = ("content", "type", "role", "stop_reason")
+
+LOSES = """
+developer role, developer mid, audio, video, approval, orphan result, reasoning, reasoning+call, reasoning of two
+blocks, reasoning between, openai encrypted, refusal, custom tool call, source
+"""
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = "instructions, file id of OpenAI, result json obj, result json list, denied result, gemini call sig"
+"""Those of which only places, bounds and marks are."""
+
+__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "plain", "reply", "system", "tools"]

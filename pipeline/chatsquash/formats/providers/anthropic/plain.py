@@ -1,0 +1,114 @@
+"""The messages of turns that follow from nothing but the turn itself: most at once, others as requests are read."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from chatsquash.core.blocks import Block, Call, Reasoning, Result, Text, Turn
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.model import Json, Message
+from chatsquash.formats import view
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import arguments
+from chatsquash.formats.providers.anthropic.blocks import PROVIDER
+from chatsquash.formats.providers.anthropic.read import START, load
+from chatsquash.formats.values import Object
+
+
+def plain(turn: Json) -> list[Message] | None:
+    """The messages of a turn in which all calls and results have ids, so that no other turn matters to it.
+
+    ``None`` for any other turn, also for what is none.
+    """
+    if type(turn) is dict and len(turn) == 2 and (usual := _usual(turn)) is not None:
+        return [usual]
+    try:
+        loaded = load(turn, START).turns
+    except TurnError:
+        return None
+    for each in loaded:
+        for block in each.blocks:
+            if (type(block) is Call or type(block) is Result) and block.made_up:
+                return None
+    return view.messages(loaded)
+
+
+def _usual(turn: Object) -> Message | None:
+    """The message of a turn that is a text, one result, or an assistant's thoughts, text and calls."""
+    role, content = turn.get("role"), turn.get("content")
+    if type(content) is str:
+        return {"role": role, "content": content} if role in ("user", "assistant") else None
+    if type(content) is not list or not content:
+        return None
+    if role == "assistant":
+        return _said(content)
+    return _sent(content[0]) if role == "user" and len(content) == 1 and type(content[0]) is dict else None
+
+
+def _sent(block: Object) -> Message | None:
+    """The message of the only block of a user's turn."""
+    if block.get("type") == "tool_result":
+        return _answered(block)
+    text = _text(block)
+    return {"role": "user", "content": text} if text else None
+
+
+def _text(block: Object) -> str | None:
+    """The text of a block that is nothing else."""
+    text = block.get("text")
+    return text if len(block) == 2 and block.get("type") == "text" and type(text) is str else None
+
+
+def _answered(block: Object) -> Message | None:
+    """The message of a result that is a text, and did not fail."""
+    own, content = block.get("tool_use_id"), block.get("content")
+    if len(block) > 3 and not (len(block) == 4 and block.get("is_error") is False):
+        return None
+    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
+        content = _text(content[0])
+    if own and type(own) is str and content and type(content) is str:
+        return {"role": "tool", "tool_call_id": own, "content": content}
+    return None
+
+
+def _said(content: list[Json]) -> Message | None:
+    """The message of an assistant's blocks, among which is one text at most, before all calls."""
+    blocks, thoughts, calls = list[Block](), list[str](), list[Object]()
+    text: str | None = None
+    for each in content:
+        block = _block(each) if type(each) is dict else None
+        if type(block) is Call:
+            calls.append(view.call(block))
+        elif type(block) is Reasoning:
+            thoughts.append(block.text)
+        elif type(block) is Text and text is None and not calls:
+            text = block.text
+        else:
+            return None
+        blocks.append(block)
+    message: Object = {"role": "assistant", "content": text or (None if calls else "")}
+    if thought := "\n\n".join(filter(None, thoughts)):
+        message["reasoning_content"] = thought
+    if calls:
+        message["tool_calls"] = calls
+    if thoughts:
+        message[PRIVATE] = Turn("assistant", tuple(blocks))
+    return cast("Message", message)
+
+
+def _block(block: Object) -> Text | Call | Reasoning | None:
+    """A block of the assistant that has no members but the usual ones."""
+    of = block.get("type")
+    if of == "text":
+        text = _text(block)
+        return Text(text) if text else None
+    if of == "tool_use":
+        own, name = block.get("id"), block.get("name")
+        if len(block) == 4 and "input" in block and own and type(own) is str and type(name) is str:
+            return Call(own, name, arguments(block["input"]))
+        return None
+    thought, signature = block.get("thinking"), block.get("signature", "")
+    if of != "thinking" or type(thought) is not str or type(signature) is not str:
+        return None
+    is_usual = len(block) == 2 + ("signature" in block)
+    return Reasoning(thought, PROVIDER if signature else "", signature) if is_usual else None

@@ -1,0 +1,54 @@
+"""What a response of Anthropic says."""
+
+from __future__ import annotations
+
+from chatsquash.core import chat
+from chatsquash.core.model import Json, Reply
+from chatsquash.formats import view
+from chatsquash.formats.base import refused, wrong
+from chatsquash.formats.providers.anthropic.read import START, said
+from chatsquash.formats.values import Object, kind
+
+FINISHED = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+
+
+def reply(body: Json) -> Reply:
+    """The message of a response, loaded as a turn is."""
+    if body is None:
+        return wrong("response", kind(body))
+    return refused(body) or _failure(body) or _answer(body, body["content"])
+
+
+def _failure(body: Object) -> Reply | None:
+    """Why a body has no reply."""
+    content = body.get("content")
+    if body.get("type") == "error":
+        return Reply(problem="the response is an error body")
+    if not isinstance(content, str | list | None):
+        return wrong("response.content", kind(content))
+    if body.get("role") not in (None, "assistant"):
+        return Reply(problem="the response is not the assistant's")
+    if content is None:
+        return Reply(None, 0, _stopped(body, calls=False), "the response has no content")
+    return None if content else Reply(None, 1, _stopped(body, calls=False), "the response has an empty content")
+
+
+def _answer(body: Object, content: Json) -> Reply:
+    message = view.message(said(content, START).turns[0])
+    return Reply(message, 1, _stopped(body, calls=chat.has_calls(message)))
+
+
+def _stopped(body: Object, *, calls: bool) -> str | None:
+    logged = body.get("stop_reason")
+    if not isinstance(logged, str):
+        return None
+    reason = FINISHED.get(logged, logged)
+    return "tool_calls" if calls and reason == "stop" else reason

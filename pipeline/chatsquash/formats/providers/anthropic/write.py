@@ -1,0 +1,270 @@
+"""A conversation as a request to Anthropic: the system prompt, turns, tools."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
+
+from chatsquash.core import chat
+from chatsquash.core.blocks import (
+    FAILED,
+    PROMPTS,
+    Block,
+    Call,
+    HostedCall,
+    HostedResult,
+    Media,
+    Other,
+    Reasoning,
+    Refusal,
+    Result,
+    Source,
+    Text,
+    Turn,
+)
+from chatsquash.core.model import Conversation, Json, Tool
+from chatsquash.formats.calls import arguments_object, defined, given, is_custom, parsed, takes_text
+from chatsquash.formats.providers.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPED
+from chatsquash.formats.providers.anthropic.read import CLIENT_TOOLS
+from chatsquash.formats.providers.openai_chat.read import turns_of
+from chatsquash.formats.values import Object, string
+from chatsquash.formats.writing import instructed, joined, native
+
+_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "user"}
+IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+_USUAL = {"image/jpg": "image/jpeg"}
+REFERENCES = ("tool_reference", "browser_state")
+"""Blocks that only results have."""
+_TOOL_MEMBERS = (
+    *("type", "cache_control", "allowed_callers", "defer_loading", "eager_input_streaming", "input_examples"),
+    *("display_height_px", "display_width_px", "display_number", "enable_zoom", "max_characters"),
+)
+"""Members of a tool that OpenAI's have not."""
+
+
+def dump(conversation: Conversation) -> Json:
+    """The request's members that hold the conversation.
+
+    Leading system prompts are one, a developer's is the system's; a refusal is a text.  Reasoning that Anthropic has
+    not signed, sounds, names of results and whether a result was JSON have no place.
+    """
+    prompt, said = list[Object](), list[Object]()
+    for group in joined(turns_of(conversation)):
+        texts = None if said else _prompted(group[0])
+        if texts is not None:
+            prompt += texts
+        elif made := _turn(group):
+            said.append(made)
+    body = dict[str, Any]()
+    if prompt:
+        body["system"] = prompt[0]["text"] if len(prompt) == 1 and prompt[0].keys() == {"type", "text"} else prompt
+    body["messages"] = said
+    if tools := [each for tool in conversation.tools if (each := _tool(tool))]:
+        body["tools"] = tools
+    return body
+
+
+def _prompted(turn: Turn) -> list[Object] | None:
+    """The texts of a system prompt; ``None`` for another turn, and for a prompt that holds more than texts."""
+    if turn.role not in PROMPTS:
+        return None
+    made = [{**block, **instructed(turn)} for block in _blocks(turn.blocks)]
+    return made if all(block["type"] == "text" for block in made) else None
+
+
+def _turn(group: list[Turn]) -> Object | None:
+    """A turn, in which results lead; ``None`` for one that says nothing that Anthropic has a place for."""
+    first = group[0]
+    role = _ROLES.get(first.role)
+    if role is None:
+        return None
+    if len(group) == 1:
+        if not first.native and (text := _only_text(first.blocks)):
+            return {"role": role, "content": text}
+        made = _blocks(first.blocks)
+    else:
+        ordered = sorted(group, key=lambda turn: turn.role != "tool")
+        made = _blocks(chain.from_iterable([turn.blocks for turn in ordered]))
+    if not made and (first.blocks or role != "assistant"):
+        return None
+    content: Json = made[0]["text"] if len(made) == 1 and made[0].keys() == {"type", "text"} else made or ""
+    return {"role": role, "content": content, **native(first, PROVIDER)}
+
+
+def _only_text(blocks: tuple[Block, ...]) -> str | None:
+    """The text that blocks are, which most are, if nothing is known of it."""
+    return blocks[0].text if len(blocks) == 1 and type(blocks[0]) is Text and not blocks[0].native else None
+
+
+def _blocks(blocks: Iterable[Block]) -> list[Object]:
+    """Blocks of Anthropic, sources as citations of the text before them."""
+    found = list[Object]()
+    for block in blocks:
+        if type(block) is Text and not block.native:  # as most are
+            found.append({"type": "text", "text": block.text})
+            continue
+        own = block.native.get(PROVIDER, {})
+        if own.get(WITHIN) and found:
+            _fill(found[-1], block)
+        elif type(block) is Source:
+            _cite(found, block, own)
+        else:
+            found += [made] if (made := _made(block, own)) else []
+    return found
+
+
+def _made(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each block
+    """A block of Anthropic; ``None`` for what it has no place for."""
+    match block:
+        case Text() | Refusal():
+            return _text(block.text, own)
+        case Reasoning():
+            return _thought(block, own)
+        case Call():
+            return {"type": "tool_use", "id": block.id, "name": block.name or "", "input": given(block), **own}
+        case Result():
+            return _result(block, own)
+        case Media():
+            return _wrapped(own, _medium(block)) if WRAPPED in own else _with(_medium(block), own)
+        case HostedCall() if block.provider == PROVIDER:
+            asked = arguments_object(block.arguments)
+            return {"type": "server_tool_use", "id": block.id, "name": block.name, "input": asked, **own}
+        case HostedResult() if block.provider == PROVIDER and (
+            isinstance(block.value, dict | list) or block.name == "mcp"
+        ):
+            failed = {"is_error": True} if block.outcome in FAILED and block.name == "mcp" else {}
+            of = f"{block.name}_tool_result"
+            return {"type": of, "tool_use_id": block.id, "content": block.value, **failed, **own}
+        case Other() if block.provider == PROVIDER and string(block.value, "type"):
+            return block.value
+    return None
+
+
+# Texts, media, what they are cited from
+
+
+def _text(text: str, own: Object) -> Object:
+    if WRAPPED in own:
+        return _wrapped(own, {"type": "text", "text": text})
+    if isinstance(held := own.get(DOCUMENT), dict) and isinstance(held.get("source"), dict):
+        return {**held, "source": {**held["source"], "data": text}}
+    return {"type": "text", "text": text, **own}
+
+
+def _with(made: Object | None, own: Object) -> Object | None:
+    """A block of a medium with what Anthropic knows of it and of its source."""
+    if made is None or not own:
+        return made
+    source = {**made["source"], **own.get("source", {})}
+    return {**made, **own, "source": source}
+
+
+def _wrapped(own: Object, inner: Object | None) -> Object:
+    """The document of blocks, or the search result, that begins with a block."""
+    wrapper = {key: value for key, value in own[WRAPPED].items() if key != "is_text"}
+    content: Json = inner["text"] if inner and own[WRAPPED].get("is_text") else [inner] if inner else []
+    if "source" in wrapper and isinstance(wrapper["source"], dict):
+        return {**wrapper, "source": {**wrapper["source"], "content": content}}
+    return {**wrapper, "content": content}
+
+
+def _fill(wrapper: Object, block: Block) -> None:
+    """Add a block to the document or the search result that it stands in."""
+    holder = wrapper["source"] if isinstance(wrapper.get("source"), dict) else wrapper
+    inner = _text(block.text, {}) if type(block) is Text else _medium(block) if type(block) is Media else None
+    if inner and isinstance(holder.get("content"), list):
+        holder["content"].append(inner)
+
+
+def _cite(found: list[Object], source: Source, own: Object) -> None:
+    """Add a citation to the text before, where it is one of Anthropic's."""
+    if own.get("type") and found and found[-1].get("type") == "text":
+        titled = "title" if source.url else "document_title"
+        cited = {"url": source.url} if source.url else {}
+        cited |= {titled: source.title} if source.title else {}
+        found[-1].setdefault("citations", []).append({**cited, **own})
+
+
+def _medium(media: Media) -> Object | None:
+    """An image or a document; ``None`` for what is neither."""
+    if media.kind not in ("image", "file"):
+        return None
+    source = _source(media)
+    titled = {"title": media.name} if media.name and media.kind == "file" else {}
+    return {"type": "image" if media.kind == "image" else "document", "source": source, **titled} if source else None
+
+
+def _source(media: Media) -> Object | None:
+    if media.url:
+        return None if media.url.startswith("data:") else {"type": "url", "url": media.url}
+    if media.file_id:
+        return {"type": "file", "file_id": media.file_id}
+    mime = _USUAL.get(media.mime, media.mime)
+    if mime in (IMAGES if media.kind == "image" else ("application/pdf",)):
+        return {"type": "base64", "media_type": mime, "data": media.data}
+    if media.kind == "image" or not media.mime.startswith("text/"):
+        return None
+    try:
+        text = base64.b64decode(media.data, validate=True).decode()
+    except ValueError:
+        return None
+    return {"type": "text", "media_type": "text/plain", "data": text} if text else None
+
+
+# Reasoning and results
+
+
+def _thought(block: Reasoning, own: Object) -> Object | None:
+    """A block of reasoning, if it is signed or encrypted by Anthropic, which refuses all others."""
+    if isinstance(own.get("data"), str):
+        return {"type": "redacted_thinking", "data": own["data"]}
+    if block.signer != PROVIDER:
+        return None
+    if block.encrypted:
+        return {"type": "redacted_thinking", "data": block.encrypted, **own}
+    return {"type": "thinking", "thinking": block.text, "signature": block.signature, **own}
+
+
+def _result(block: Result, own: Object) -> Object:
+    failed = {"is_error": True} if block.outcome in FAILED else {}
+    return {"type": "tool_result", "tool_use_id": block.id, "content": _content(block), **failed, **own}
+
+
+def _content(block: Result) -> Json:
+    if block.json and len(block.content) == 1 and type(block.content[0]) is Text:
+        value = parsed(block.content[0].text)
+        if isinstance(value, list) and value and all(string(each, "type") in REFERENCES for each in value):
+            return value
+    if text := _only_text(block.content):
+        return text
+    made = _blocks(block.content)
+    return made[0]["text"] if len(made) == 1 and made[0].keys() == {"type", "text"} else made or ""
+
+
+# Tools
+
+
+def _tool(tool: Tool) -> Object | None:
+    """A tool; one without a schema takes an object, and a custom one a text, as its calls give it."""
+    function = defined(tool)
+    if not isinstance(function, dict) or not string(function, "name"):
+        return None
+    own = chat.private(tool).get(PROVIDER, {})
+    made = {key: function[key] for key in ("name", "description") if isinstance(function.get(key), str)}
+    if isinstance(function.get("strict"), bool):
+        made["strict"] = function["strict"]
+    more = {key: own[key] for key in _TOOL_MEMBERS if own.get(key) is not None}
+    if not (string(more, "type").startswith(CLIENT_TOOLS) and "parameters" not in function):
+        made["input_schema"] = _schema(function, of_text=is_custom(tool))
+    return {**made, **more}
+
+
+def _schema(function: Object, *, of_text: bool) -> Object:
+    if of_text:
+        return takes_text()
+    schema = function.get("parameters")
+    if not isinstance(schema, dict):
+        return {"type": "object"}
+    return schema if "type" in schema else {"type": "object", **schema}

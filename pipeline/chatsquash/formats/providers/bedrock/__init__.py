@@ -1,0 +1,88 @@
+"""Converse of Amazon Bedrock: turns of blocks, each with one member that names its kind."""
+
+from __future__ import annotations
+
+from chatsquash.core.blocks import Turn
+from chatsquash.core.model import Json
+from chatsquash.formats.base import LoadedTurn, Mark, Marks, Tools
+from chatsquash.formats.base import nothing_open as close
+from chatsquash.formats.calls import State
+from chatsquash.formats.providers import anthropic
+from chatsquash.formats.providers.bedrock.blocks import BLOCKS, blocks
+from chatsquash.formats.providers.bedrock.response import assemble, reply
+from chatsquash.formats.values import Object, at, objects
+
+NAME = "bedrock"
+PLACE = 35
+TURNS = "messages"
+SYSTEM = ("system",)
+TOOLS = ("toolConfig",)
+REFERS: tuple[str, ...] = ()
+READS = ("output", "stopReason", "usage")
+START = anthropic.START
+
+_EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop")
+_OPTIONS = ("toolConfig", "inferenceConfig", "additionalModelRequestFields", "guardrailConfig")
+
+
+def system(value: Json) -> list[Turn]:
+    """One turn, of the blocks of the prompt; raises ``TurnError``."""
+    return anthropic.system(blocks(value) if isinstance(value, list) else value)
+
+
+def load(turn: Json, state: State) -> LoadedTurn:
+    """A turn as one of Anthropic."""
+    if isinstance(turn, dict) and isinstance(turn.get("content"), list):
+        turn = {**turn, "content": blocks(turn["content"])}
+    return anthropic.load(turn, state)
+
+
+def tools(value: Json) -> Tools:
+    """The definitions of a configuration of tools; what only marks a place in the cache is none."""
+    defined = objects(at(value, "tools")) if isinstance(value, dict) else objects(value)
+    functions, hosted = list[Json](), list[Json]()
+    for each in defined:
+        told = each.get("toolSpec")
+        if isinstance(told, dict):
+            functions.append(_function(told))
+        elif "cachePoint" not in each:
+            hosted.append(each)
+    return Tools(list(anthropic.tools(functions).functions), hosted)
+
+
+def _function(told: Object) -> Object:
+    schema = at(told, "inputSchema", "json")
+    left = {name: value for name, value in told.items() if name != "inputSchema"}
+    return {**left, "input_schema": schema if schema is not None else {"type": "object", "properties": {}}}
+
+
+def _has_blocks(body: Object) -> bool:
+    """Whether a content has blocks without a type, each with a member that tells what it is."""
+    found = [block for turn in objects(body.get("messages")) for block in objects(turn.get("content"))]
+    return bool(found) and all("type" not in block for block in found) and any(block.keys() & BLOCKS for block in found)
+
+
+def _has_options(body: Object) -> bool:
+    turns = objects(body.get("messages"))
+    named = any(isinstance(body.get(name), dict) for name in _OPTIONS)
+    return named and all(isinstance(turn.get("content"), list) for turn in turns)
+
+
+def _is_response(body: Object) -> bool:
+    return isinstance(at(body, "output", "message", "content"), list) and ("stopReason" in body or "usage" in body)
+
+
+def _is_event(event: Object) -> bool:
+    return any(isinstance(event.get(name), dict) for name in _EVENTS) and "type" not in event
+
+
+marks = Marks(
+    request=(
+        Mark(7, "content blocks such as {text} and {toolUse}, without a type", _has_blocks),
+        Mark(8, "toolConfig or inferenceConfig", _has_options),
+    ),
+    response=(Mark(4, "output.message with stopReason or usage", _is_response),),
+    event=(Mark(3, "events such as messageStart", _is_event),),
+)
+
+__all__ = ["START", "assemble", "close", "load", "marks", "reply", "system", "tools"]

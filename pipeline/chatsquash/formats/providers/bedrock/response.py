@@ -1,0 +1,96 @@
+"""A response of Converse, whole or streamed, as Anthropic's is read."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json, Reply
+from chatsquash.formats.base import Stream, refused
+from chatsquash.formats.providers import anthropic
+from chatsquash.formats.providers.bedrock.blocks import blocks
+from chatsquash.formats.values import Object, at, objects, string
+
+_FINISHED = {"guardrail_intervened": "content_filter", "content_filtered": "content_filter"}
+
+
+def reply(body: Json) -> Reply:
+    """The message of a response."""
+    if problem := refused(body):
+        return problem
+    message = at(body, "output", "message")
+    if not isinstance(message, dict):
+        why = string(body, "message")
+        return Reply(problem=f"the response is an error: {why[:100]}" if why else "the response has no output.message")
+    content = message.get("content")
+    held = blocks(content) if isinstance(content, list) else content
+    found = anthropic.reply({"role": message.get("role"), "content": held, "stop_reason": body.get("stopReason")})
+    return replace(found, finish_reason=_FINISHED.get(found.finish_reason or "", found.finish_reason))
+
+
+def assemble(events: list[Json]) -> Stream:
+    """The body of a response that was streamed."""
+    built: dict[int, Object] = {}
+    body: Object = {}
+    is_whole, role = False, "assistant"
+    for event in objects(events):
+        if isinstance(start := event.get("messageStart"), dict):
+            role = string(start, "role") or role
+        elif isinstance(start := event.get("contentBlockStart"), dict):
+            _begin(built, start)
+        elif isinstance(delta := event.get("contentBlockDelta"), dict):
+            _add(built, delta)
+        elif isinstance(stop := event.get("messageStop"), dict):
+            is_whole = True
+            body["stopReason"] = stop.get("stopReason")
+        elif isinstance(told := event.get("metadata"), dict):
+            body["usage"] = told.get("usage")
+        elif (failed := next(filter(_is_error, event), None)) is not None:
+            return Stream({"error": event[failed]}, whole=True)
+    content = [_finished(built[place]) for place in sorted(built)]
+    return Stream({"output": {"message": {"role": role, "content": content}}, **body}, is_whole)
+
+
+def _is_error(name: str) -> bool:
+    return name == "error" or name.endswith("Exception")
+
+
+def _place(holder: Object) -> int:
+    place = holder.get("contentBlockIndex")
+    return place if type(place) is int else 0
+
+
+def _begin(built: dict[int, Object], start: Object) -> None:
+    called = at(start, "start", "toolUse")
+    if isinstance(called, dict):
+        built[_place(start)] = {"toolUse": {**called, "input": []}}
+
+
+def _add(built: dict[int, Object], event: Object) -> None:
+    """A piece of a block."""
+    block, delta = built.setdefault(_place(event), {}), event.get("delta")
+    match delta:
+        case {"text": str(piece)}:
+            block.setdefault("text", []).append(piece)
+        case {"toolUse": {"input": str(piece)}}:
+            held = block.setdefault("toolUse", {}).setdefault("input", [])
+            if isinstance(held, list):
+                held.append(piece)
+        case {"reasoningContent": {"text": str(piece)}}:
+            block.setdefault("reasoningContent", {}).setdefault("text", []).append(piece)
+        case {"reasoningContent": {"signature": str(signature)}}:
+            block.setdefault("reasoningContent", {})["signature"] = signature
+
+
+def _finished(block: Object) -> Object:
+    """A block of which all pieces are there."""
+    if "toolUse" in block:
+        called = block["toolUse"]
+        written = "".join(called.get("input") or [])
+        given = jsonio.value(written, written) if written.strip() else {}
+        return {"toolUse": {**called, "input": given}}
+    if "reasoningContent" in block:
+        told = block["reasoningContent"]
+        signed = {"signature": told["signature"]} if "signature" in told else {}
+        return {"reasoningContent": {"reasoningText": {"text": "".join(told.get("text", [])), **signed}}}
+    return {"text": "".join(block.get("text", []))}

@@ -1,0 +1,42 @@
+"""What Gemini's service wants of a request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from chatsquash.core.model import Json
+from chatsquash.formats.providers.gemini.blocks import PROVIDER
+from chatsquash.formats.service import Letters, Service, only
+from chatsquash.formats.values import Object, objects
+
+_PART = (
+    *("text", "thought", "thoughtSignature", "inlineData", "fileData", "functionCall", "functionResponse"),
+    *("executableCode", "codeExecutionResult", "toolCall", "toolResponse", "videoMetadata", "mediaResolution"),
+    "partMetadata",
+)
+"""What a part may have."""
+
+
+def _strict(body: Json) -> Json:
+    """Contents that say something, with the members that the service has."""
+    contents = [{"role": turn["role"], "parts": list(_parts(turn["parts"]))} for turn in body["contents"]]
+    return {**body, "contents": [turn for turn in contents if turn["parts"]]}
+
+
+def _parts(parts: list[Json]) -> Iterator[Object]:
+    known = (only(part, _PART) for part in objects(parts))
+    return (part for part in known if part and part != {"text": ""})
+
+
+SERVICE = Service(
+    PROVIDER,
+    takes=lambda block: block.signer == PROVIDER and bool(block.signature),
+    names=Letters(re.compile(r"[^a-zA-Z0-9_.:-]"), longest=128, starts=re.compile("[a-zA-Z_]")),
+    addresses=re.compile("(?!data:|file:|s3:)", re.IGNORECASE),
+    images=("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"),
+    prompts=("system",),
+    prompts_among_turns=False,
+    alternates=True,
+    strict=_strict,
+)

@@ -1,0 +1,31 @@
+"""Ollama's ``/api/chat``: messages much like OpenAI's, with objects for arguments and images beside the text."""
+
+from chatsquash.formats.base import no_system as system
+from chatsquash.formats.base import nothing_open as close
+from chatsquash.formats.providers.ollama.evidence import marks
+from chatsquash.formats.providers.ollama.read import PROVIDER, START, load, tools
+from chatsquash.formats.providers.ollama.response import reply
+from chatsquash.formats.providers.ollama.stream import assemble
+from chatsquash.formats.providers.ollama.write import dump
+
+NAME = "ollama"
+PLACE = 40
+TURNS = "messages"
+SYSTEM: tuple[str, ...] = ()
+TOOLS = ("tools",)
+REFERS: tuple[str, ...] = ()
+READS = ("message", "done_reason")
+
+LOSES = """
+developer role, developer mid, image url, audio, video, pdf, file id of OpenAI, file id of Anthropic, result file,
+approval, refusal, custom tool call, hosted call, hosted call alone, source
+"""
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = """
+instructions, text part bounds, image between text, text after call, result json obj, result json list, result
+parts, is_error, denied result, reasoning of two blocks, reasoning between, anthropic signature, anthropic redacted,
+openai encrypted, gemini call sig, native members
+"""
+"""Those of which only places, bounds and marks are."""
+
+__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools"]

@@ -1,0 +1,35 @@
+"""OpenAI Responses: items in and out, and the events that a streamed response comes in.
+
+One item is less than one turn: reasoning, text and calls are items of their own.  The assistant's items up to the
+next item of somebody else are one turn, so they are kept open in the state until that comes.
+"""
+
+from chatsquash.formats.providers.openai_responses.definitions import tools, turn_tools
+from chatsquash.formats.providers.openai_responses.evidence import marks
+from chatsquash.formats.providers.openai_responses.items import PROVIDER
+from chatsquash.formats.providers.openai_responses.read import START, close, load, system
+from chatsquash.formats.providers.openai_responses.response import reply
+from chatsquash.formats.providers.openai_responses.stream import assemble
+from chatsquash.formats.providers.openai_responses.write import dump
+
+NAME = "openai_responses"
+PLACE = 20
+TURNS = "input"
+SYSTEM = ("instructions",)
+TOOLS = ("tools",)
+REFERS = ("previous_response_id", "conversation")
+ECHOES = True
+READS = ("output", "status", "object", "incomplete_details")
+
+LOSES = """
+audio, video, approval, asst asst, reasoning, reasoning+call, reasoning of two blocks, reasoning between, anthropic
+signature, refusal, hosted call, hosted call alone, source
+"""
+"""The kinds of content of which something is lost when they are written, as ``docs/formats.md`` names them."""
+BLURS = """
+file id of Anthropic, result json obj, result json list, is_error, denied result, anthropic redacted, gemini call sig,
+native members
+"""
+"""Those of which only places, bounds and marks are."""
+
+__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "reply", "system", "tools", "turn_tools"]

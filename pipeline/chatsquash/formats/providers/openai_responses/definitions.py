@@ -1,0 +1,77 @@
+"""Tools that a request to OpenAI Responses or an item of it defines, read and written."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from chatsquash.core.chat import private
+from chatsquash.core.model import Json, Tool
+from chatsquash.formats.base import Tools, with_private
+from chatsquash.formats.calls import native
+from chatsquash.formats.providers.openai_chat.write import named_tools
+from chatsquash.formats.providers.openai_responses.items import PROVIDER
+from chatsquash.formats.values import Object, at, listed, string, without
+
+SPACE = "namespace"
+"""The type of what holds tools, and what each of them knows of it."""
+_MEMBERS = {
+    "function": ("name", "description", "parameters", "strict"),
+    "custom": ("name", "description", "format"),
+}
+
+
+def tools(value: Json) -> Tools:
+    """Function and custom tools, those of a namespace too; all others are the service's own."""
+    found = Tools([], [])
+    for tool in listed(value):
+        inner = at(tool, "tools") if string(tool, "type") == SPACE else None
+        space = {SPACE: without(tool, "type", "tools")} if isinstance(inner, list) else {}
+        for each in inner if isinstance(inner, list) else [tool]:
+            made = _tool(each, space)
+            (found.hosted if made is None else found.functions).append(each if made is None else made)
+    return found
+
+
+def _tool(tool: Json, space: Object) -> Tool | None:
+    """A tool in canonical form, which it may have already; ``None`` for one that the service runs."""
+    kind = at(tool, "type")
+    if kind not in tuple(_MEMBERS):
+        return None
+    if isinstance(tool.get(kind), dict):
+        return tool
+    inner = without({name: tool.get(name) for name in _MEMBERS[kind]})
+    form = inner.get("format")
+    if isinstance(form, dict) and form.get("type") == "grammar" and "grammar" not in form:
+        inner["format"] = {"type": "grammar", "grammar": {key: form[key] for key in form if key != "type"}}
+    own = {**native(PROVIDER, tool, "type", *_MEMBERS[kind]).get(PROVIDER, {}), **space}
+    return with_private({"type": kind, kind: inner}, {PROVIDER: own} if own else {})
+
+
+def turn_tools(turn: Json) -> Tools:
+    """The tools that an item brings into a conversation that goes on."""
+    brings = at(turn, "type") in ("additional_tools", "tool_search_output")
+    return tools(turn.get("tools") if brings else None)
+
+
+def dump(found: list[Tool]) -> list[Object]:
+    """Definitions, those of a namespace within it."""
+    tools = list[Object]()
+    for space, group in groupby(named_tools(found), key=lambda tool: at(private(tool), PROVIDER, SPACE)):
+        flat = [_flat(tool) for tool in group]
+        tools += [{"type": SPACE, **space, "tools": flat}] if isinstance(space, dict) else flat
+    return tools
+
+
+def _flat(tool: Tool) -> Object:
+    """A definition, flat; the library wants parameters and strictness even where they are null."""
+    of = "function" if isinstance(tool.get("function"), dict) else "custom"
+    inner, own = tool[of], private(tool).get(PROVIDER, {})
+    made: Object = {"type": of, "name": inner["name"]}
+    made |= {"description": inner["description"]} if isinstance(inner.get("description"), str) else {}
+    if of == "function":
+        for member, kind in (("parameters", dict), ("strict", bool)):
+            made[member] = inner[member] if isinstance(inner.get(member), kind) else None
+    elif isinstance(form := inner.get("format"), dict):
+        grammar = form.get("grammar")
+        made["format"] = {"type": "grammar", **grammar} if isinstance(grammar, dict) else form
+    return {**made, **without(own, SPACE)}

@@ -1,0 +1,46 @@
+"""What a response of OpenAI Responses says."""
+
+from __future__ import annotations
+
+from chatsquash.core.model import Json, Message, Reply
+from chatsquash.formats import view
+from chatsquash.formats.base import refused, wrong
+from chatsquash.formats.providers.openai_responses.read import assistant_turn
+from chatsquash.formats.values import Object, kind
+
+
+def reply(body: Json) -> Reply:
+    """All output items as one message; what a service's own tools did in between is kept with it."""
+    problem = refused(body) or _failure(body)
+    if problem:
+        return problem
+    message = view.message(assistant_turn(body["output"], 1))
+    return Reply(message, 1, _finish(body, message))
+
+
+def _failure(body: Object) -> Reply | None:
+    """Why a response has no reply."""
+    if body.get("status") == "failed":
+        return Reply(problem="the response failed")
+    if body.get("object") == "response.compaction":
+        return Reply(problem="the response is a compaction")
+    output = body.get("output")
+    if not output:
+        return Reply(problem="the response has no output")
+    if not isinstance(output, list):
+        return wrong("response.output", kind(output))
+    odd = ((place, item) for place, item in enumerate(output) if not isinstance(item, dict))
+    return next((wrong(f"response.output[{place}]", kind(item)) for place, item in odd), None)
+
+
+def _finish(body: Object, message: Message) -> str | None:
+    """Why a reply ended, in the words of chat completions; a response in progress has not ended."""
+    status, details = body.get("status"), body.get("incomplete_details")
+    if status == "incomplete":
+        reason = details.get("reason") if isinstance(details, dict) else None
+        return "length" if reason == "max_output_tokens" else reason if isinstance(reason, str) else status
+    if status in ("in_progress", "queued"):
+        return None
+    if message.get("tool_calls"):
+        return "tool_calls"
+    return "stop" if status == "completed" else status if isinstance(status, str) else None

@@ -1,0 +1,74 @@
+"""What OpenAI's service wants of a request for a response."""
+
+from __future__ import annotations
+
+import re
+
+from chatsquash.core.model import Json
+from chatsquash.formats.providers.openai_responses.items import PROVIDER, type_of
+from chatsquash.formats.service import Letters, Service, known, only
+from chatsquash.formats.values import Object, string
+
+_CALL = ("id", "call_id", "name", "namespace", "caller", "status")
+_ITEMS = {
+    "message": ("role", "content", "status", "phase"),
+    "reasoning": ("id", "summary", "content", "encrypted_content", "status"),
+    "function_call": (*_CALL, "arguments"),
+    "custom_tool_call": ("id", "call_id", "name", "namespace", "caller", "input"),
+    "function_call_output": (*_CALL, "output"),
+    "custom_tool_call_output": ("id", "call_id", "caller", "output"),
+}
+"""What an item of a type may have beside its type; what the service ran is left as it was."""
+_IDS = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
+"""How the id of an item must begin."""
+_OF_MEDIA = ("detail", "file_id", "prompt_cache_breakpoint")
+_PARTS = {
+    "input_text": ("text", "prompt_cache_breakpoint"),
+    "input_image": (*_OF_MEDIA, "image_url"),
+    "input_file": (*_OF_MEDIA, "file_data", "file_url", "filename"),
+    "output_text": ("text", "annotations", "logprobs"),
+    "refusal": ("refusal",),
+}
+_TOOL = ("name", "description", "defer_loading", "allowed_callers", "async")
+_TOOLS = {
+    "function": (*_TOOL, "parameters", "strict", "output_schema"),
+    "custom": (*_TOOL, "format"),
+    "namespace": ("name", "description", "tools"),
+}
+
+
+def _strict(body: Json) -> Json:
+    """Items that say something, and tools, with the members that the service has."""
+    made = {**body, "input": [_item(item) for item in body["input"] if item.get("content") not in ([], "")]}
+    return {**made, "tools": _tools(body["tools"])} if "tools" in body else made
+
+
+def _item(item: Object) -> Object:
+    of = type_of(item)
+    if not isinstance(of, str) or of not in _ITEMS:
+        return item
+    made = only(item, ("type", *_ITEMS[of]))
+    if of == "message" and item.get("role") == "assistant":
+        made |= only(item, ("id",))
+    if not string(made, "id").startswith(_IDS.get(of, "")):
+        made.pop("id", None)
+    for member in ("content", "output"):
+        if isinstance(made.get(member), list):
+            made[member] = [known(part, _PARTS) for part in made[member]]
+    return made
+
+
+def _tools(tools: Json) -> Json:
+    made = [known(tool, _TOOLS) for tool in tools]
+    return [{**tool, "tools": _tools(tool["tools"])} if "tools" in tool else tool for tool in made]
+
+
+SERVICE = Service(
+    PROVIDER,
+    names=Letters(re.compile(r"[^a-zA-Z0-9_-]"), longest=128),
+    ids=Letters(re.compile("(?!)"), longest=64),
+    takes=lambda block: block.signer == PROVIDER and bool(block.encrypted or block.id.startswith("rs")),
+    reasoning_leads=True,
+    lists_properties=True,
+    strict=_strict,
+)
