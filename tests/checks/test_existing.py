@@ -1,14 +1,14 @@
-from chatsquash.checks import existing
+from chatsquash.checks import stored
 
 ROWS = [
     (
-        existing.private_found("IP_ADDRESS", 1_200, 3),
+        stored.private_found("IP_ADDRESS", 1_200, 3),
         "private-found",
         "warning",
         "private values found (ip address): 1,200, which chatsquash redact replaces",
     ),
     (
-        existing.unsearched_line("the line is no JSON (\x1b)"),
+        stored.unsearched_line("the line is no JSON (\x1b)"),
         "unsearched-line",
         "error",
         "the line is left out, the line is no JSON (\\x1b): what cannot be searched is not written",

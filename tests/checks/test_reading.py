@@ -1,6 +1,6 @@
 import pytest
 
-from chatsquash.checks import archives, copies, existing, in_force, phrases, reading
+from chatsquash.checks import archives, copies, definitions_in_force, phrases, reading, stored
 
 HINT = " (--on-invalid keep converts it all the same)"
 
@@ -86,23 +86,23 @@ ROWS = [
         "warning",
         "the log grew while the run went on, what it was before is read",
     ),
-    (existing.empty_dataset(), "empty-dataset", "error", "the file has no records: see what wrote it"),
-    (existing.address_left(1, 3), "address-left", "warning", "1 e-mail address left: convert --anonymize replaces"),
+    (stored.empty_dataset(), "empty-dataset", "error", "the file has no records: see what wrote it"),
+    (stored.address_left(1, 3), "address-left", "warning", "1 e-mail address left: convert --anonymize replaces"),
     (
-        existing.eval_overlap("e.jsonl:7", 13, 1, 2),
+        stored.eval_overlap("e.jsonl:7", 13, 1, 2),
         "eval-overlap",
         "error",
         "the message shares 13 words in a row with e.jsonl:7",
     ),
     (
-        existing.eval_overlap("e.jsonl:7", 13, 3, 2),
+        stored.eval_overlap("e.jsonl:7", 13, 3, 2),
         "eval-overlap",
         "error",
         "e.jsonl:7, and 2 messages behind it with others",
     ),
-    (existing.address_left(2, None), "address-left", "warning", "2 e-mail addresses left"),
+    (stored.address_left(2, None), "address-left", "warning", "2 e-mail addresses left"),
     (phrases.flagged_phrase("a\nb", 2, 3), "flagged-phrase", "warning", "'a\\nb' stands in 2 messages: see whether"),
-    (existing.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
+    (stored.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
     (reading.empty_session(0, 0), "empty-session", "error", "no usable entry, so there is no record: it is empty"),
     (reading.empty_session(0, 2), "empty-session", "error", "no usable entry, so there is no record: see why"),
     (reading.empty_session(1, 0), "empty-session", "error", "none of 1 entry"),
@@ -119,21 +119,31 @@ ROWS = [
         "in line 5 there is no message 2, line 3 has",
     ),
     (
-        in_force.tool_conflict("a\n", 3, 5),
+        definitions_in_force.tool_conflict("a\n", 3, 5),
         "tool-conflict",
         "warning",
         "line 5 defines 'a\\n' otherwise than line 3, the first",
     ),
     (
-        in_force.tool_conflict("grep", 3, 5, kept="last"),
+        definitions_in_force.tool_conflict("grep", 3, 5, kept="last"),
         "tool-conflict",
         "warning",
         "than line 3, the last definition is kept: see whether earlier calls fit it",
     ),
-    (in_force.supplied_tools(2), "supplied-tools", "info", "defines no tools, 2 definitions of --tools-file in the"),
-    (in_force.supplied_system(), "supplied-system", "info", "has no system prompt, that of --system-file begins"),
     (
-        in_force.tool_conflict("sql", 3, 5, kept="each"),
+        definitions_in_force.supplied_tools(2),
+        "supplied-tools",
+        "info",
+        "defines no tools, 2 definitions of --tools-file in the",
+    ),
+    (
+        definitions_in_force.supplied_system(),
+        "supplied-system",
+        "info",
+        "has no system prompt, that of --system-file begins",
+    ),
+    (
+        definitions_in_force.tool_conflict("sql", 3, 5, kept="each"),
         "tool-conflict",
         "warning",
         "otherwise than line 3, each definition is kept: see whether",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
-from chatsquash.checks import in_force, reading
+from chatsquash.checks import definitions_in_force, reading
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Last, Same
 from chatsquash.core.model import Added, Entry, Kept, Skipped, Tool
@@ -136,7 +136,12 @@ class ToolUnion(Struct):
             if self._spelled[key] != _spelled(tool):
                 self._conflicts.add(key)
                 self._held[name] = [(first_line, first)]
-                yield line, in_force.tool_conflict(name, first_line, line, kept="last" if self.last_wins else "first")
+                yield (
+                    line,
+                    definitions_in_force.tool_conflict(
+                        name, first_line, line, kept="last" if self.last_wins else "first"
+                    ),
+                )
 
     def _follow(self, tools: list[Tool], line: int) -> None:
         """Take down the definitions of names with a conflict, where they are others than before."""
@@ -158,7 +163,7 @@ class ToolUnion(Struct):
             first, first_line = self._customs.setdefault(name, (key, line))
             if first != key and ("custom", name) not in self._conflicts:
                 self._conflicts.add(("custom", name))
-                yield line, in_force.tool_conflict(name, first_line, line, kept="each")
+                yield line, definitions_in_force.tool_conflict(name, first_line, line, kept="each")
 
     def _unseen(self, tools: list[Tool]) -> list[Tool]:
         """Those of a list that no list before it had as the same objects, as far as that is remembered."""

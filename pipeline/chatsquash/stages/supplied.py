@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.checks import in_force
+from chatsquash.checks import definitions_in_force
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json, Message, Staged, Tool
@@ -96,12 +96,12 @@ def supply(conversation: Conversation, given: Supplied) -> Staged:
     if not conversation.tools and (table := _fitting(given.tools, conversation)):
         assert table.tools is not None
         conversation = replace(conversation, tools=table.tools)
-        found.append(in_force.supplied_tools(len(table.tools)))
+        found.append(definitions_in_force.supplied_tools(len(table.tools)))
     has_system = any(message["role"] == "system" for message in conversation.messages)
     if not has_system and (table := _fitting(given.system, conversation)):
         prompt: Message = {"role": "system", "content": table.system}
         conversation = replace(conversation, messages=[prompt, *conversation.messages])
-        found.append(in_force.supplied_system())
+        found.append(definitions_in_force.supplied_system())
     return conversation, found
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from chatsquash.checks import existing, private
+from chatsquash.checks import private, stored
 from chatsquash.core import jsonio, marks
 from chatsquash.core.model import Found, Json
 from chatsquash.core.options import Options
@@ -97,7 +97,7 @@ def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Found]:
         if is_secret(kind):
             yield private.secret_found(kind, count, place, _HOLDS)
         else:
-            yield existing.private_found(kind, count, place)
+            yield stored.private_found(kind, count, place)
 
 
 def hides(data: bytes, value: Json) -> bool:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from chatsquash.checks import existing, private, reading
+from chatsquash.checks import private, reading, stored
 from chatsquash.core import jsonio, platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Finding, Found
@@ -140,7 +140,7 @@ class _Run:
         try:
             value = parsed(data)
         except NotARecordError as problem:
-            self._leave_out(source, number, existing.unsearched_line(str(problem)))
+            self._leave_out(source, number, stored.unsearched_line(str(problem)))
             return None
         is_hiding = hides(data, value)
         done = self._replaced(source, number, value)
