@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from chatsquash.core.options import Options
-from chatsquash.redact import asked
+from chatsquash.redact import requests
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.redact.redactor import UnsearchedError
 
@@ -21,7 +21,7 @@ Redact = Callable[[bytes], bytes | None]
 def redacts(kinds: str) -> Redact:
     """Replaces these kinds in records, each a session of its own."""
     addresses = Anonymizer(KEY) if "emails" in kinds.split(",") else None
-    redactor = asked.redactor(Options(redact=kinds), KEY)
+    redactor = requests.redactor(Options(redact=kinds), KEY)
 
     def redacted(line: bytes) -> bytes | None:
         record: Any = orjson.loads(line)
@@ -40,7 +40,7 @@ def looks(kinds: str = "") -> Callable[[bytes], int]:
 
     Without kinds it does so as every run that replaces no secrets.
     """
-    looker = asked.redactor(Options(redact=kinds)) if kinds else asked.looker(Options())
+    looker = requests.redactor(Options(redact=kinds)) if kinds else requests.looker(Options())
     assert looker
 
     def looked(line: bytes) -> int:

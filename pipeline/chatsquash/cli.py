@@ -415,7 +415,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
 
     from chatsquash.checks.phrases import Phrases
     from chatsquash.core.text import printable
-    from chatsquash.redact.asked import redactor
+    from chatsquash.redact.requests import redactor
     from chatsquash.report import findings as report
     from chatsquash.report.summary import by_code
     from chatsquash.run import template as trying

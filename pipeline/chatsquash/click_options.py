@@ -439,7 +439,7 @@ def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
 
 def _with_kinds(asked: Options) -> Options:
     """The options with what the kinds of ``--redact`` say of others."""
-    from chatsquash.redact.asked import parts, with_kinds
+    from chatsquash.redact.requests import parts, with_kinds
 
     kinds, _ = parts(asked.redact)
     if kinds == "none" and is_typed("anonymize") and asked.anonymize:
@@ -477,7 +477,7 @@ def _contents(asked: Options) -> dict[str, Any]:
         found = {name: supplied.read(path, readers[name]) for name, path in named.items()}
     for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
         if isinstance(path := getattr(asked, name), str):
-            from chatsquash.redact.asked import content
+            from chatsquash.redact.requests import content
 
             found[name] = content(path)
     if asked.template:

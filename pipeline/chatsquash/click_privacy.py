@@ -39,7 +39,7 @@ def replacing(run: _Run) -> _Run:
 
 def gates(given: dict[str, Any]) -> frozenset[str]:
     """The codes of findings that ``--redact`` asks for, so that each of them is an error there."""
-    from chatsquash.redact.asked import parts
+    from chatsquash.redact.requests import parts
 
     kinds, _ = parts(given["redact"] or None)
     return _FOUND | ({"address-left"} if "emails" in (kinds or "").split(",") else set())
@@ -53,8 +53,8 @@ def private_of(given: dict[str, Any], *, needs_key: bool = True) -> Options:
     from dataclasses import replace
 
     from chatsquash.core.options import Options
-    from chatsquash.redact.asked import content, parts, with_kinds
     from chatsquash.redact.keys import load_key
+    from chatsquash.redact.requests import content, parts, with_kinds
 
     asked: dict[str, Any] = {name: given.pop(name) or None for name in ("redact", *_FINDING)}
     key_file = given.pop("anonymize_key_file", None) or None

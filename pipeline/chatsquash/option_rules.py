@@ -312,9 +312,9 @@ def _refuse_together(options: Options) -> None:
     _refuse_duplicates(options)
     _refuse_filters(options)
     if options.replaces or options.redact is not None or options.redact_rules is not None or options.allow is not None:
-        from chatsquash.redact import asked  # not where none is given, which would take time
+        from chatsquash.redact import requests  # not where none is given, which would take time
 
-        asked.refuse_wrong(options)
+        requests.refuse_wrong(options)
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):
         raise UsageError(f"--unpaired-text: {options.unpaired_text!r} is not a text; give one that UTF-8 can hold")
 

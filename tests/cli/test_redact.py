@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chatsquash import Options
 from chatsquash.core import jsonio
-from chatsquash.redact import asked
+from chatsquash.redact import requests
 from chatsquash.redact.redactor import Redactor
 from chatsquash.run.redact.redact import Watch, redact
 from tests.conftest import examples, tree
@@ -186,7 +186,7 @@ def test_a_record_on_which_the_search_fails_is_left_out(command, monkeypatch):
             raise ValueError(text)
         return []
 
-    monkeypatch.setattr(asked, "redactor", lambda *_: Redactor([fails]))
+    monkeypatch.setattr(requests, "redactor", lambda *_: Redactor([fails]))
     made, ended = redacted(command, {"a": "good"}, {"a": f"bad {TOKEN}"})
     assert made == [{"a": "good"}]
     assert ended.code == 3

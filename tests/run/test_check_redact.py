@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from chatsquash.redact import asked
+from chatsquash.redact import requests
 from chatsquash.redact.redactor import Redactor
 from tests.checks.rows import tool
 
@@ -128,7 +128,7 @@ def test_a_record_that_cannot_be_searched_is_an_error(command, monkeypatch):
     def fails(text):
         raise ValueError(text)
 
-    monkeypatch.setattr(asked, "redactor", lambda *_: Redactor([fails]))
+    monkeypatch.setattr(requests, "redactor", lambda *_: Redactor([fails]))
     ended = command("check", put("d.jsonl", CLEAN), "--redact", "secrets")
     assert [(place, code) for place, code, _ in told(ended)] == [("d.jsonl:1", "redaction-failed")]
     assert ended.code == 3

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash.redact import asked
+from chatsquash.redact import requests
 from chatsquash.redact.redactor import Redactor
 from tests.conftest import tree
 
@@ -156,7 +156,7 @@ def test_a_conversation_that_cannot_be_searched_is_left_out(command, monkeypatch
             raise ValueError(text)
         return []
 
-    monkeypatch.setattr(asked, "redactor", lambda *_: Redactor([fails]))
+    monkeypatch.setattr(requests, "redactor", lambda *_: Redactor([fails]))
     good, bad = ({"messages": [{"role": "user", "content": text}]} for text in ("good", "bad"))
     put("a.jsonl", good, bad)
     ended = command("translate", "a.jsonl", "--to", "openai_chat", "-o", "out.jsonl", "--redact", "secrets")

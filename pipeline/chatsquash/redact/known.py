@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from chatsquash.redact import encodings
-from chatsquash.redact.bare import Bare, Filling
 from chatsquash.redact.encodings import BREAKS, Reading
 from chatsquash.redact.forms import everywhere
 from chatsquash.redact.hits import Finder, Hit
 from chatsquash.redact.needles import Needles, printed
+from chatsquash.redact.stripped import Bare, Filling
 
 _FILLING = Filling(" \t\r\n\\\"'+>|#*-\u00a0\u00ad\u200b\ufeff")
 """What may stand within a value that is broken over lines or quoted in pieces: it is left out of both."""

@@ -10,11 +10,11 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.bare import Bare, Filling
 from chatsquash.redact.encodings import Reading
 from chatsquash.redact.forms import everywhere
 from chatsquash.redact.hits import Finder, Hit
 from chatsquash.redact.needles import Needles, printed
+from chatsquash.redact.stripped import Bare, Filling
 
 _OPTION = "--redact names"
 _BETWEEN_WORDS = re.compile(r"[ \t_.+'\u2019-]{1,3}")

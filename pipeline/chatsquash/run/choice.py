@@ -10,7 +10,7 @@ from chatsquash.core.errors import StoppedError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.redact.told import Told
+from chatsquash.redact.side_texts import Told
 from chatsquash.run import hidden
 from chatsquash.run.copied import Copied
 from chatsquash.run.filters import Filters

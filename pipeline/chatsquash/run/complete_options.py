@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from chatsquash.core.options import Options
 from chatsquash.option_rules import refuse_wrong
-from chatsquash.redact.asked import with_kinds
 from chatsquash.redact.keys import load_key
+from chatsquash.redact.requests import with_kinds
 
 
 def with_key(options: Options) -> Options:

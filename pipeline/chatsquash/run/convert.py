@@ -22,7 +22,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, counted_once
 from chatsquash.core.text import printable
 from chatsquash.records import presets
-from chatsquash.redact.told import Told
+from chatsquash.redact.side_texts import Told
 from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import Summary, summary_of

@@ -9,7 +9,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Held, Outcome
 from chatsquash.entries.sessions import cleared
-from chatsquash.redact.told import Told
+from chatsquash.redact.side_texts import Told
 from chatsquash.run.chains import chained
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.journal import Journals

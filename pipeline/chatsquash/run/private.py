@@ -19,15 +19,15 @@ from chatsquash.core.model import Found, Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
-from chatsquash.redact import asked
+from chatsquash.redact import requests
 from chatsquash.redact.addresses import may_hold_address
 from chatsquash.redact.hits import Value
+from chatsquash.redact.pieces import Pieces
 from chatsquash.redact.placeholders import Placeholders, is_secret, redaction
 from chatsquash.redact.pseudonyms import anonymizer, with_passwords
 from chatsquash.redact.redactor import Redactor, UnsearchedError
-from chatsquash.redact.told import Told, without_addresses
+from chatsquash.redact.side_texts import Told, without_addresses
 from chatsquash.run import beginnings, hidden
-from chatsquash.run.pieces import Pieces
 from chatsquash.run.rejected import kept_line, may_be_kept
 from chatsquash.stages.session import finding
 
@@ -60,10 +60,10 @@ class Privacy:
         key = options.anonymize_key or b""
         self._placeholders = Placeholders(key) if key else None
         self._anonymizer = anonymizer(options)
-        self._redactor = asked.redactor(options, key)
+        self._redactor = requests.redactor(options, key)
         self._names = Told(options)
         looks = options.integrity_analysis and "secrets" not in options.redacts
-        self._looker = asked.looker(options) if looks else None
+        self._looker = requests.looker(options) if looks else None
 
     def outcome(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
         """An outcome that says what is private in its records, or holds placeholders in the place of it.

@@ -11,7 +11,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.redact.credentials import without_credentials
 from chatsquash.redact.hits import Finder
-from chatsquash.redact.told import Told
+from chatsquash.redact.side_texts import Told
 from chatsquash.sources import unfold
 from chatsquash.sources.joined import opened_log
 from chatsquash.sources.open import opened

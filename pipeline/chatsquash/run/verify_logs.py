@@ -20,7 +20,7 @@ from chatsquash.entries.documents import is_document
 from chatsquash.entries.lines import lines
 from chatsquash.entries.sessions import SPAN
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.redact.told import path_digest
+from chatsquash.redact.side_texts import path_digest
 from chatsquash.run.parts import parts
 from chatsquash.sources.find import discover
 from chatsquash.sources.open import opened, raw

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
-from chatsquash.redact import asked
+from chatsquash.redact import requests
 from chatsquash.redact.hits import Value
 from chatsquash.redact.placeholders import words
 from chatsquash.redact.pseudonyms import anonymizer
-from chatsquash.redact.told import Told
+from chatsquash.redact.side_texts import Told
 
 if TYPE_CHECKING:
     from chatsquash.translate.work import Done
@@ -29,7 +29,7 @@ class Private:
     def __init__(self, options: Options) -> None:
         key = options.anonymize_key or b""
         self._anonymizer = anonymizer(options)
-        self._redactor = asked.redactor(options, key)
+        self._redactor = requests.redactor(options, key)
         self._told = Told(options)
         self._found: set[Value] = set()
         """What was found in the documents of a piece."""

@@ -11,12 +11,12 @@ from chatsquash.checks import private, stored
 from chatsquash.core import jsonio, marks
 from chatsquash.core.model import Found, Json
 from chatsquash.core.options import Options
-from chatsquash.redact import asked
+from chatsquash.redact import requests
 from chatsquash.redact.hits import Value, value_of
+from chatsquash.redact.pieces import Pieces
 from chatsquash.redact.placeholders import is_secret
 from chatsquash.redact.pseudonyms import anonymizer
 from chatsquash.redact.redactor import Redactor
-from chatsquash.run.pieces import Pieces
 
 _UNSET = (None, 0, 1)
 """What a flag may be; anything else under its name is no flag.  (False and True are equal to two of them.)"""
@@ -48,7 +48,7 @@ class Records:
 
     def __init__(self, options: Options) -> None:
         key = options.anonymize_key or b""
-        self.redactor = asked.redactor(options, key)
+        self.redactor = requests.redactor(options, key)
         self._anonymizer = anonymizer(options)
 
     def replaced(self, value: Json, known: Redactor | None = None) -> Replaced:

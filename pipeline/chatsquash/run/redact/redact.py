@@ -20,7 +20,7 @@ from chatsquash.records.datasets import PARQUET, rows_whole, session
 from chatsquash.records.reading import NotARecordError, parsed
 from chatsquash.redact.placeholders import Placeholders
 from chatsquash.redact.redactor import UnsearchedError
-from chatsquash.redact.told import Told
+from chatsquash.redact.side_texts import Told
 from chatsquash.report.files.redactions import REDACTIONS
 from chatsquash.run import known
 from chatsquash.run.redact.known import Known

@@ -18,7 +18,7 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import counted
 from chatsquash.entries.sessions import cleared, expanded_copy
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.redact.told import Told
+from chatsquash.redact.side_texts import Told
 from chatsquash.report.left_out import last_line
 from chatsquash.report.progress import Observer
 from chatsquash.report.summary import summary_of

@@ -18,7 +18,7 @@ from chatsquash.core.text import counted, escaped
 from chatsquash.core.urls import is_remote
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.redact.told import Told
+from chatsquash.redact.side_texts import Told
 from chatsquash.run.chains import chained
 from chatsquash.run.convert import find, old_result
 from chatsquash.run.shards import listing as listings

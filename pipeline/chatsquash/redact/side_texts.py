@@ -10,7 +10,7 @@ from typing import Any
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
-from chatsquash.redact import asked
+from chatsquash.redact import requests
 from chatsquash.redact.addresses import FILE_ENDINGS
 from chatsquash.redact.forms import apart
 from chatsquash.redact.hits import Finder, Hit
@@ -53,7 +53,7 @@ class Told:
         self._key = options.anonymize_key
         key = self._key or b""
         self._anonymizer = anonymizer(options)
-        self._redactor = asked.redactor(options, key)
+        self._redactor = requests.redactor(options, key)
 
     @property
     def hides(self) -> bool:
