@@ -15,7 +15,7 @@ from chatsquash.core.options import Declared, declared
 from chatsquash.report.replies import Replies
 from chatsquash.report.summary import Summary
 from chatsquash.run.kept import known_agents
-from chatsquash.sources.nothing import what_is_read
+from chatsquash.sources.no_logs import what_is_read
 from chatsquash.translate import conversations
 from tests.checks.rows import assistant, call, tool
 from tests.conftest import log_line, write_log

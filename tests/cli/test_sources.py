@@ -10,7 +10,7 @@ import pytest
 
 from chatsquash.formats import documents
 from chatsquash.run import kept
-from chatsquash.sources.kept import place
+from chatsquash.sources.agent_files import place
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 

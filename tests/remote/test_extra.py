@@ -16,7 +16,7 @@ def test_a_local_run_loads_nothing_of_stores(here):
     (here / "a.jsonl").write_bytes(log(2))
     said = "import sys, chatsquash; chatsquash.convert('a.jsonl', 'out'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"chatsquash.storage.stores", "chatsquash.sources.stored", "concurrent.futures"}.intersection(loaded)
+    assert not {"chatsquash.storage.stores", "chatsquash.sources.remote", "concurrent.futures"}.intersection(loaded)
     assert not {name.partition(".")[0] for name in loaded} & {"obstore", "fsspec", "aiohttp", "asyncio", "botocore"}
 
 

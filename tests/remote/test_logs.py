@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.sources import stored
+from chatsquash.sources import remote
 from chatsquash.sources.find import discover
 from tests.remote.conftest import PAGE
 from tests.remote.logs import SAMPLES, folder, line, log
@@ -171,7 +171,7 @@ def test_a_log_that_changed_since_it_was_listed_is_told_by_its_tag(s3, later, ho
 
 def test_a_log_that_changes_while_it_is_read_is_read_once_more(s3, monkeypatch):
     for name, size in {"FIRST": 16 << 10, "_STEP": 16 << 10}.items():
-        monkeypatch.setattr(stored, name, size)
+        monkeypatch.setattr(remote, name, size)
     s3.put("logs/a.jsonl", log(12, 200, "before"))
     after = log(12, 200, "after!")
 

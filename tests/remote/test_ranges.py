@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from chatsquash.sources import stored
-from chatsquash.sources.stored import StoredLog
+from chatsquash.sources import remote
+from chatsquash.sources.remote import StoredLog
 from chatsquash.storage.stores import Piece
 
 DATA = random.Random(1).randbytes(300_000)
@@ -25,9 +25,9 @@ class Fake:
 @pytest.fixture
 def store(monkeypatch):
     for name, size in {"FIRST": 10_000, "_STEP": 20_000, "_JUMP": 1_000}.items():
-        monkeypatch.setattr(stored, name, size)
+        monkeypatch.setattr(remote, name, size)
     fake = Fake()
-    monkeypatch.setattr(stored, "located", lambda path: (fake, path))
+    monkeypatch.setattr(remote, "located", lambda path: (fake, path))
     return fake
 
 

@@ -9,7 +9,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.run.verify import verify
-from chatsquash.sources import stored
+from chatsquash.sources import remote
 from chatsquash.storage import stores
 from tests.conftest import tree
 from tests.remote import azure, google
@@ -22,7 +22,7 @@ ONE = Options(workers=1, anonymize=False)
 @pytest.fixture
 def small(monkeypatch):
     for name, size in {"FIRST": 64 << 10, "_STEP": 128 << 10}.items():
-        monkeypatch.setattr(stored, name, size)
+        monkeypatch.setattr(remote, name, size)
     stores._opened.cache_clear()
     yield
     stores._opened.cache_clear()

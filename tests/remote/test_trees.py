@@ -9,7 +9,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.sources import stored
+from chatsquash.sources import remote
 from chatsquash.storage import stores
 from chatsquash.storage.stores import files
 from chatsquash.storage.stores.base import StaleError
@@ -27,7 +27,7 @@ def host(here, monkeypatch):
     """The URL of this folder on a host that is known and lets us in."""
     monkeypatch.setenv("HOME", str(here))
     for name, size in {"FIRST": 64 << 10, "_STEP": 64 << 10}.items():
-        monkeypatch.setattr(stored, name, size)
+        monkeypatch.setattr(remote, name, size)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     stores._opened.cache_clear()
     with subprocess.Popen([sys.executable, "-m", "tests.remote.host", here], cwd=ROOT, **pipes) as server:

@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.sources import stored
+from chatsquash.sources import remote
 from chatsquash.sources.find import discover
 from chatsquash.storage import stores
 from chatsquash.storage.stores import files
@@ -25,7 +25,7 @@ def web(here, monkeypatch):
     monkeypatch.setattr(files, "_FIRST_PAUSE", 0.001)
     monkeypatch.setattr(files, "_LONGEST_PAUSE", 0.002)
     for name, size in {"FIRST": 16 << 10, "_STEP": 16 << 10}.items():
-        monkeypatch.setattr(stored, name, size)
+        monkeypatch.setattr(remote, name, size)
     stores._opened.cache_clear()
     with serving() as server:
         yield server

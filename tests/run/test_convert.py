@@ -21,7 +21,7 @@ from chatsquash.run import in_memory, session, workers
 from chatsquash.run import rejected as rejected_module
 from chatsquash.sources import suffixes
 from chatsquash.sources.compression import KINDS, stem
-from chatsquash.sources.nothing import what_is_read
+from chatsquash.sources.no_logs import what_is_read
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, tree, write_log
 from tests.run.outputs import comparable, manifest, report

@@ -10,7 +10,7 @@ from chatsquash.core.model import Added, Entry, Reply
 from chatsquash.core.options import Options
 from chatsquash.report import conversations
 from chatsquash.run.inspect import inspect
-from chatsquash.sources.nothing import what_is_read
+from chatsquash.sources.no_logs import what_is_read
 from chatsquash.tree.kinds import paths
 from chatsquash.tree.trees import Trees
 from tests.checks.rows import assistant, call, result, tool

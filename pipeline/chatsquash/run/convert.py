@@ -36,7 +36,7 @@ from chatsquash.run.manifest import Manifest
 from chatsquash.run.reports import Reports
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover
-from chatsquash.sources.nothing import nothing_to_read
+from chatsquash.sources.no_logs import nothing_to_read
 from chatsquash.stages.session import finding
 from chatsquash.storage.folder import Folder
 from chatsquash.write.groups import LABELS, Groups

@@ -13,7 +13,7 @@ from chatsquash.entries.sessions import MixedSessionsError
 from chatsquash.run.chains import chained
 from chatsquash.run.parts import parts
 from chatsquash.sources.find import discover
-from chatsquash.sources.nothing import nothing_to_read
+from chatsquash.sources.no_logs import nothing_to_read
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.nearest import hint
 from chatsquash.core.text import aligned, counted
 from chatsquash.formats import documents
+from chatsquash.sources.agent_files import Kept, files, place
 from chatsquash.sources.compression import uncompressed
-from chatsquash.sources.kept import Kept, files, place
 
 _CLAUDE = "claude_code"
 _SETTINGS = "${CLAUDE_CONFIG_DIR:-~/.claude}/settings.json"

@@ -13,9 +13,9 @@ from chatsquash.redact.credentials import without_credentials
 from chatsquash.redact.hits import Finder
 from chatsquash.redact.side_texts import Told
 from chatsquash.sources import unfold
-from chatsquash.sources.joined import opened_log
+from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.open import opened
-from chatsquash.sources.unfolded import Unfolded
+from chatsquash.sources.unfolding import Unfolded
 
 _PIECE = 1 << 20
 

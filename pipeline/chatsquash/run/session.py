@@ -41,7 +41,7 @@ from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
 from chatsquash.sources.identity import Hashed
-from chatsquash.sources.joined import opened_log
+from chatsquash.sources.joined_files import opened_log
 from chatsquash.stages.plan import Plan, asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
 from chatsquash.tree.coverage import of_grown

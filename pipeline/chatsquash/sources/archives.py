@@ -23,7 +23,7 @@ from msgspec import Struct
 from chatsquash.sources.compression import Placed
 from chatsquash.sources.members import MARK
 from chatsquash.sources.places import read_at, status_of
-from chatsquash.sources.refused import judged
+from chatsquash.sources.skipped_members import judged
 from chatsquash.storage import decoders
 
 _STORED, _DEFLATED, _BZIP2, _ZSTD = 0, 8, 12, 93

@@ -30,7 +30,7 @@ from chatsquash.sources.logs import Logs
 from chatsquash.sources.members import MARK, container
 from chatsquash.sources.open import raw
 from chatsquash.sources.places import read_at, status_of
-from chatsquash.sources.refused import too_large
+from chatsquash.sources.skipped_members import too_large
 from chatsquash.sources.suffixes import LOGS, is_archive, may_be_document
 from chatsquash.storage.folder import Folder
 
@@ -123,7 +123,7 @@ class _Search(Struct):
 
     def stored(self, given: str) -> None:
         """What a URL names in a store."""
-        from chatsquash.sources.listed import Listing, entry_log  # which local files do not need
+        from chatsquash.sources.listings import Listing, entry_log  # which local files do not need
 
         asked = _spelled_suffix(given)
         listing = Listing(self.out if isinstance(self.out, str) else None)

@@ -15,7 +15,7 @@ from chatsquash.sources import unfold
 from chatsquash.sources.compression import HEAD, Expanded, recognise
 from chatsquash.sources.members import MARK, container
 from chatsquash.sources.places import is_raw, read_at, status_of
-from chatsquash.sources.unfolded import Unfolded
+from chatsquash.sources.unfolding import Unfolded
 from chatsquash.storage.folder import NEVER_WAITING
 
 _SCARCE = frozenset((EMFILE, ENFILE, ENOMEM))
@@ -28,7 +28,7 @@ def raw(path: str | os.PathLike[str]) -> io.FileIO:
         return _member(*inside)
     # Without waiting for a pipe's other end, which may have taken the place of a file since that was found.
     if isinstance(path, str) and is_remote(path):
-        from chatsquash.sources.stored import StoredLog  # which local files do not need
+        from chatsquash.sources.remote import StoredLog  # which local files do not need
 
         return StoredLog(path)  # type: ignore[return-value]
     descriptor = os.open(path, os.O_RDONLY | NEVER_WAITING)

@@ -25,7 +25,7 @@ from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.find import discover
-from chatsquash.sources.nothing import nothing_to_read
+from chatsquash.sources.no_logs import nothing_to_read
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations
 

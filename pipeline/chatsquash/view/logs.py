@@ -23,7 +23,7 @@ from chatsquash.run.described import as_described
 from chatsquash.run.result import Input
 from chatsquash.run.verify_logs import spelled
 from chatsquash.sources.compression import uncompressed
-from chatsquash.sources.joined import opened_log
+from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.suffixes import LOGS
 from chatsquash.view.result import Result
 from chatsquash.view.watching import EntryRow, FoundError, MessageRow, Request, Seeker, Watch

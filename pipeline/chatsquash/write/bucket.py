@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.text import escaped
-from chatsquash.sources.stored import StoredLog
+from chatsquash.sources.remote import StoredLog
 from chatsquash.storage import stores
 from chatsquash.storage.lock import is_alive, owner
 from chatsquash.storage.stores.limits import refuse_large

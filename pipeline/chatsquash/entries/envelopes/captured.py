@@ -1,4 +1,4 @@
-"""Exchanges that a proxy or a browser captured over HTTP, as ``chatsquash.sources.captured`` makes lines of them."""
+"""Exchanges that a proxy or a browser captured over HTTP, as ``chatsquash.sources.captures`` makes lines of them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from chatsquash.entries.usage import response_id
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import Keys, keys
 from chatsquash.run.parts import parts
-from chatsquash.sources.joined import opened_log
+from chatsquash.sources.joined_files import opened_log
 from chatsquash.storage.folder import Folder
 from chatsquash.tree.index import Index, Sets
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from chatsquash.core.model import OURS
 from chatsquash.run.shards.place import LISTING, NAME, staged
-from chatsquash.sources.stored import StoredLog
+from chatsquash.sources.remote import StoredLog
 from chatsquash.storage import stores
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.stores.waiting import several

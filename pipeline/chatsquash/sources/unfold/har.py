@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.sources import captured
+from chatsquash.sources import captures
 from chatsquash.sources.arrays import Readable, elements
 
 NAME = "HAR"
@@ -33,14 +33,14 @@ def lines(file: Readable) -> Iterator[bytes]:
     for element in elements(file, ("log", "entries")):
         entry = jsonio.value(element.data)
         if isinstance(entry, dict):
-            if line := captured.line(NAME, _exchange(entry)):
+            if line := captures.line(NAME, _exchange(entry)):
                 yield line
-            yield from captured.of_socket(NAME, _messages(entry.get("_webSocketMessages")))
+            yield from captures.of_socket(NAME, _messages(entry.get("_webSocketMessages")))
 
 
-def _exchange(entry: dict[str, Json]) -> captured.Exchange:
+def _exchange(entry: dict[str, Json]) -> captures.Exchange:
     request, response = _object(entry.get("request")), _object(entry.get("response"))
-    return captured.Exchange(
+    return captures.Exchange(
         when=entry.get("startedDateTime"),
         method=request.get("method"),
         url=request.get("url"),

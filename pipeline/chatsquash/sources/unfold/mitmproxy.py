@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatsquash.core.model import Json
-from chatsquash.sources import captured, tnetstrings
+from chatsquash.sources import captures, tnetstrings
 from chatsquash.sources.arrays import Readable
 from chatsquash.storage import decoders
 
@@ -34,13 +34,13 @@ def lines(file: Readable) -> Iterator[bytes]:
     for flow in tnetstrings.values(file):
         if isinstance(flow, dict) and flow.get("type", "http") == "http":
             request, response = _object(flow.get("request")), _object(flow.get("response"))
-            if line := captured.line(NAME, _exchange(request, response)):
+            if line := captures.line(NAME, _exchange(request, response)):
                 yield line
-            yield from captured.of_socket(NAME, _messages(_object(flow.get("websocket")).get("messages")))
+            yield from captures.of_socket(NAME, _messages(_object(flow.get("websocket")).get("messages")))
 
 
-def _exchange(request: dict[str, Any], response: dict[str, Any]) -> captured.Exchange:
-    return captured.Exchange(
+def _exchange(request: dict[str, Any], response: dict[str, Any]) -> captures.Exchange:
+    return captures.Exchange(
         when=request.get("timestamp_start"),
         method=_text(request.get("method")),
         url=_text(request.get("path")),
