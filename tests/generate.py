@@ -9,10 +9,10 @@ import click
 
 from chatsquash import click_help
 from chatsquash.cli import cli
-from chatsquash.entries.envelopes import envelopes
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks
 from chatsquash.option_rules import PAIRS
+from chatsquash.reading.envelopes import envelopes
 from chatsquash.run.formats import exchanges, held
 from tests import picture
 from tests.checks import page as checks

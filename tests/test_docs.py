@@ -29,10 +29,10 @@ import pytest
 from click.testing import CliRunner
 
 from chatsquash.cli import cli
-from chatsquash.entries import documents as read_documents
-from chatsquash.entries.envelopes import envelopes
-from chatsquash.entries.recognise import look
 from chatsquash.formats import documents, formats
+from chatsquash.reading import documents as read_documents
+from chatsquash.reading.envelopes import envelopes
+from chatsquash.reading.recognise import look
 from chatsquash.run import formats as known
 from chatsquash.sources.open import opened
 from chatsquash.stages import cleaning

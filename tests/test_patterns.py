@@ -11,9 +11,9 @@ from functools import cache
 import pytest
 
 from chatsquash.ending import users
-from chatsquash.entries import replies
 from chatsquash.formats.agents.claude_code import texts as client_texts
 from chatsquash.formats.service import Service
+from chatsquash.reading import replies
 from chatsquash.records.presets import text
 from chatsquash.redact import (
     addresses,

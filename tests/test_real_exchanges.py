@@ -12,8 +12,8 @@ from chatsquash.checks import rules
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry
 from chatsquash.core.outcome import Outcome
-from chatsquash.entries.reader import Reader
 from chatsquash.formats import formats
+from chatsquash.reading.reader import Reader
 from chatsquash.run.session import Converter
 from tests import oracle
 from tests.conftest import needs_real_exchanges, real_exchanges

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash.core.options import Options
-from chatsquash.entries import documents
+from chatsquash.reading import documents
 from chatsquash.sources.open import opened
 from tests.conformance.differences import DIFFERENCES
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from chatsquash.core.edits import replay
 from chatsquash.core.model import Entry, Kept
-from chatsquash.entries import deltas
-from chatsquash.entries.deltas import Effort
-from chatsquash.entries.recognise import Shape
 from chatsquash.formats import formats
+from chatsquash.reading import deltas
+from chatsquash.reading.deltas import Effort
+from chatsquash.reading.recognise import Shape
 from chatsquash.stages.cleaning import clean
 from tests import format_logs, oracle, strategies
 from tests.conftest import examples, often

@@ -10,10 +10,10 @@ import pytest
 
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.entries import contents, documents, recognise
-from chatsquash.entries.sessions import split
 from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
+from chatsquash.reading import contents, documents, recognise
+from chatsquash.reading.sessions import split
 from chatsquash.sources.find import discover
 from chatsquash.sources.open import opened
 from tests.conftest import log_line

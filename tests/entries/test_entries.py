@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from chatsquash.core.edits import replay
 from chatsquash.core.jsonio import leaves
-from chatsquash.entries import deltas, envelopes
-from chatsquash.entries.deltas import Effort
-from chatsquash.entries.envelopes import http_pairs
-from chatsquash.entries.recognise import Shape, look
 from chatsquash.formats import formats, view
 from chatsquash.formats.base import TurnError
+from chatsquash.reading import deltas, envelopes
+from chatsquash.reading.deltas import Effort
+from chatsquash.reading.envelopes import http_pairs
+from chatsquash.reading.recognise import Shape, look
 from tests import format_logs
 from tests.conftest import examples, often
 from tests.stages.streams import entries, taken

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from chatsquash import Options, convert_session
-from chatsquash.entries import envelopes
-from chatsquash.entries.envelopes import http_pairs, litellm
 from chatsquash.formats import formats
+from chatsquash.reading import envelopes
+from chatsquash.reading.envelopes import http_pairs, litellm
 from tests.entries.exchanges import CHAT, EXCHANGES, MESSAGES, SECRETS, http, ndjson, plain, sse
 
 OPTIONS = Options(anonymize=False)
@@ -299,7 +299,7 @@ def test_values_go_through_an_envelope_byte_by_byte():
 # An envelope of one's own
 
 WRAPPER = """
-from chatsquash.entries.members import Members, within
+from chatsquash.reading.members import Members, within
 
 NAME = "a gateway"
 WHAT = "`{call, at}`"
@@ -318,8 +318,8 @@ def unwrap(line: Members) -> Members:
     return {"request": call["asked"], "response": call.get("said", b"null"), **beside}
 """
 CLAIMING = """
-from chatsquash.entries.envelopes.plain import SESSION
-from chatsquash.entries.members import Members
+from chatsquash.reading.envelopes.plain import SESSION
+from chatsquash.reading.members import Members
 
 NAME = "a recorder"
 WHAT = "`{request, response, recorded}`"

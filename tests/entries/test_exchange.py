@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.model import Reply
-from chatsquash.entries import exchange, replies, scan
-from chatsquash.entries.exchange import LineError, split
-from chatsquash.entries.members import elements
 from chatsquash.formats.providers import openai_chat
+from chatsquash.reading import exchange, replies, scan
+from chatsquash.reading.exchange import LineError, split
+from chatsquash.reading.members import elements
 
 LINES = [
     b'{"request":{"messages":[{"role":"user","content":"[]{}\\"\\\\"}],"tools":[]},"timestamp":1,"session_id":"s"}',

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from chatsquash.core.model import Conversation, Origin, Sampled
-from chatsquash.entries.lineage import places
+from chatsquash.reading.lineage import places
 
 
 def told(name, kind="main", parent=None, said="", **more):

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from chatsquash import Options, convert_session
 from chatsquash.core.edits import replay
 from chatsquash.core.log import Log
-from chatsquash.entries import recognise
-from chatsquash.entries.deltas import Effort
-from chatsquash.entries.lines import CHUNK
-from chatsquash.entries.reader import Reader
-from chatsquash.entries.recognise import Shape
 from chatsquash.formats import formats
+from chatsquash.reading import recognise
+from chatsquash.reading.deltas import Effort
+from chatsquash.reading.lines import CHUNK
+from chatsquash.reading.reader import Reader
+from chatsquash.reading.recognise import Shape
 from tests import format_logs, strategies
 from tests.conftest import examples, often
 from tests.entries.exchanges import EXCHANGES, plain

@@ -6,11 +6,11 @@ import json
 import pytest
 
 from chatsquash import Options, convert_session
-from chatsquash.entries import recognise
-from chatsquash.entries.exchange import LineError, split
-from chatsquash.entries.recognise import Shape
 from chatsquash.formats import formats
 from chatsquash.formats.providers import openai_chat
+from chatsquash.reading import recognise
+from chatsquash.reading.exchange import LineError, split
+from chatsquash.reading.recognise import Shape
 from tests.entries.exchanges import CHAT, EXCHANGES, http, plain, sse
 
 USER = {"role": "user", "content": "hi"}

@@ -5,9 +5,9 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from chatsquash.entries import replies
 from chatsquash.formats import formats
 from chatsquash.formats.providers import openai_chat, openai_responses
+from chatsquash.reading import replies
 from tests.entries.exchanges import CHAT, EXCHANGES, ndjson, sse
 
 A, B = {"a": 1}, {"b": [2, "\n\n", "data: x"]}

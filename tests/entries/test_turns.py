@@ -7,10 +7,10 @@ import pytest
 from chatsquash.core.blocks import Text, Turn
 from chatsquash.core.edits import replay
 from chatsquash.core.model import Added, Kept
-from chatsquash.entries.exchange import LineError
-from chatsquash.entries.turns import Turns, follow, nothing
 from chatsquash.formats import formats
 from chatsquash.formats.base import LoadedTurn, TurnError
+from chatsquash.reading.exchange import LineError
+from chatsquash.reading.turns import Turns, follow, nothing
 
 
 class Counting:

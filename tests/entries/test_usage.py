@@ -5,10 +5,10 @@ import json
 import pytest
 
 from chatsquash.core.model import Reply
-from chatsquash.entries import envelopes
-from chatsquash.entries.exchange import split
-from chatsquash.entries.usage import LoggedUsage, told
 from chatsquash.formats.providers import openai_chat
+from chatsquash.reading import envelopes
+from chatsquash.reading.exchange import split
+from chatsquash.reading.usage import LoggedUsage, told
 
 CHAT = {"model": "m", "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
 ANTHROPIC = {

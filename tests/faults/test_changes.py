@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.log import Log
-from chatsquash.entries import documents
+from chatsquash.reading import documents
 from chatsquash.run.session import Converter
 from chatsquash.sources import changes
 from chatsquash.sources.changes import as_found

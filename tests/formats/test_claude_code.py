@@ -5,9 +5,9 @@ import time
 import pytest
 
 from chatsquash.core.model import Repeated, Sampled
-from chatsquash.entries.lineage import places
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
+from chatsquash.reading.lineage import places
 
 CLAUDE = documents.named("claude_code")
 NOON = 1_767_268_800 * 10**9

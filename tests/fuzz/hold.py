@@ -10,9 +10,9 @@ from tempfile import NamedTemporaryFile
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.entries import contents, documents, envelopes
-from chatsquash.entries.reader import Reader
-from chatsquash.entries.sessions import MixedSessionsError
+from chatsquash.reading import contents, documents, envelopes
+from chatsquash.reading.reader import Reader
+from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.run.session import Converter
 from chatsquash.run.workers import outcomes
 from tests import oracle

@@ -12,8 +12,8 @@ import zstandard
 
 from chatsquash import Options, convert
 from chatsquash.core.outcome import Account
-from chatsquash.entries.documents import is_document
-from chatsquash.entries.sessions import split
+from chatsquash.reading.documents import is_document
+from chatsquash.reading.sessions import split
 from chatsquash.records.datasets import rows
 from chatsquash.run.session import Converter
 from chatsquash.run.verify import verify

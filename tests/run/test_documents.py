@@ -14,8 +14,8 @@ import pytest
 from xxhash import xxh3_128
 
 from chatsquash import Options, convert, convert_session
-from chatsquash.entries import contents
 from chatsquash.formats import documents
+from chatsquash.reading import contents
 from chatsquash.run import workers
 from chatsquash.run.inspect import inspect
 from tests.conftest import log_line, tree, write_log

@@ -8,7 +8,7 @@ from tests.conftest import assistant, log_line, write_log
 ABSENT = """
 asyncio concurrent.futures email http lzma multiprocessing polars pyarrow socket sqlite3 ssl subprocess tempfile tqdm
 xml zstandard
-chatsquash.storage.confine.process chatsquash.entries.loading chatsquash.run.agents chatsquash.run.chains
+chatsquash.storage.confine.process chatsquash.reading.loading chatsquash.run.agents chatsquash.run.chains
 chatsquash.run.conversations chatsquash.run.days chatsquash.run.old_result chatsquash.run.order chatsquash.run.parts
 chatsquash.run.stops chatsquash.run.verify chatsquash.tree.choose chatsquash.tree.kinds chatsquash.tree.links
 chatsquash.tree.restore chatsquash.tree.rewrites chatsquash.tree.trees chatsquash.write.card chatsquash.write.dataset

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.entries import documents
+from chatsquash.reading import documents
 from tests.conftest import log_line, write_log
 from tests.run.outputs import report
 

@@ -13,7 +13,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import ShortageError
-from chatsquash.entries import sessions
+from chatsquash.reading import sessions
 from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, tree, write_log
 from tests.run.test_compressed import WAYS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chatsquash.entries.envelopes import envelopes
 from chatsquash.formats import documents
+from chatsquash.reading.envelopes import envelopes
 from chatsquash.sources.suffixes import may_be_document
 
 ROOT = Path(__file__).parents[2] / "sample_logs"

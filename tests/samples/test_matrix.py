@@ -3,9 +3,9 @@
 import pytest
 
 from chatsquash.core.options import Options
-from chatsquash.entries import documents as read_documents
-from chatsquash.entries import recognise
 from chatsquash.formats import documents
+from chatsquash.reading import documents as read_documents
+from chatsquash.reading import recognise
 from chatsquash.sources.open import opened
 from tests.samples.table import EXPORTS, ROOT, agents, exports, known_envelopes
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.options import Options
-from chatsquash.entries import documents as read_documents
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
+from chatsquash.reading import documents as read_documents
 from chatsquash.sources.open import opened
 from tests.samples.table import agents
 

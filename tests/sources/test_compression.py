@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from chatsquash import Options, convert
 from chatsquash.core.log import Log
-from chatsquash.entries import sessions
+from chatsquash.reading import sessions
 from chatsquash.run.session import Converter
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened

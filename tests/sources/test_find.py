@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
-from chatsquash.entries.documents import is_document
+from chatsquash.reading.documents import is_document
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
 from chatsquash.sources.find import discover

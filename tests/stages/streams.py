@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from chatsquash.core.edits import difference
 from chatsquash.core.model import Conversation, Entry, Found, Reply, Skipped, Staged
-from chatsquash.entries.deltas import Effort
-from chatsquash.entries.entries import EntryReader
-from chatsquash.entries.lines import lines
-from chatsquash.entries.recognise import Shape
+from chatsquash.reading.deltas import Effort
+from chatsquash.reading.entries import EntryReader
+from chatsquash.reading.lines import lines
+from chatsquash.reading.recognise import Shape
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Session
 

@@ -15,9 +15,9 @@ from chatsquash.core.blocks import Call, Media, Reasoning, Result, Text
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation
 from chatsquash.core.options import Options
-from chatsquash.entries import documents as read_documents
 from chatsquash.formats import documents
 from chatsquash.formats.providers.openai_chat.read import turns_of
+from chatsquash.reading import documents as read_documents
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations
 from chatsquash.translate.conversations import dump, known, load, load_all, losses, recognise, writable

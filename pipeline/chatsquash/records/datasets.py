@@ -10,7 +10,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.urls import refuse_remote
-from chatsquash.entries.lines import lines
+from chatsquash.reading.lines import lines
 from chatsquash.sources.compression import KINDS, Expanded, uncompressed
 from chatsquash.sources.open import opened
 from chatsquash.sources.suffixes import LOGS

@@ -16,9 +16,9 @@ from chatsquash.core.logged import Coverage, LoggedReply
 from chatsquash.core.model import Entry, Found, Mark, Message, Sampled, Tokens
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Record, Refused
-from chatsquash.entries.documents import LogDocument
-from chatsquash.entries.lineage import Place
-from chatsquash.entries.tokens import total
+from chatsquash.reading.documents import LogDocument
+from chatsquash.reading.lineage import Place
+from chatsquash.reading.tokens import total
 from chatsquash.run import homes
 from chatsquash.run.asides import ways
 from chatsquash.run.conversations import MakeLast, asks_marks, counted

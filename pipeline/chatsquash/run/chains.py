@@ -15,12 +15,12 @@ from chatsquash.core.log import Log, Piece
 from chatsquash.core.model import Entry
 from chatsquash.core.options import Options
 from chatsquash.core.times import moment
-from chatsquash.entries import documents
-from chatsquash.entries.bounds import Bounds
-from chatsquash.entries.exchange import LineError, split
-from chatsquash.entries.reader import Reader
-from chatsquash.entries.sessions import SPAN, expanded_copy
 from chatsquash.formats import PLAIN, named
+from chatsquash.reading import documents
+from chatsquash.reading.bounds import Bounds
+from chatsquash.reading.exchange import LineError, split
+from chatsquash.reading.reader import Reader
+from chatsquash.reading.sessions import SPAN, expanded_copy
 from chatsquash.run.order import UNKNOWN, behind, carried, packed
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded

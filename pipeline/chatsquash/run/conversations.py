@@ -15,7 +15,7 @@ from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Found, Mark, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Refused
-from chatsquash.entries.origins import line_of
+from chatsquash.reading.origins import line_of
 from chatsquash.run import beginnings
 from chatsquash.run.asides import ways, with_asides
 from chatsquash.run.covered import Covered, lost_of

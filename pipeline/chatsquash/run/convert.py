@@ -176,14 +176,14 @@ def old_result(out: Output) -> OldResult | None:
 
 def forget_documents() -> None:
     """Let go of documents of an earlier run, if there was one that read any."""
-    if documents := sys.modules.get("chatsquash.entries.documents"):
+    if documents := sys.modules.get("chatsquash.reading.documents"):
         documents.forget()
     if homes := sys.modules.get("chatsquash.run.homes"):
         homes.forget()
 
 
 def _is_document(path: str, options: Options) -> bool | str:
-    from chatsquash.entries import documents  # which logs do not need
+    from chatsquash.reading import documents  # which logs do not need
 
     return documents.is_document(path, options)
 

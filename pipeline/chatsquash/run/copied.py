@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from chatsquash.core.model import Tokens
 from chatsquash.core.outcome import Outcome
-from chatsquash.entries.tokens import total
+from chatsquash.reading.tokens import total
 from chatsquash.tree.index import Index
 
 

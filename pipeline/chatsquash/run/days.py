@@ -8,8 +8,8 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Entry
 from chatsquash.core.options import Options
 from chatsquash.core.times import day
-from chatsquash.entries import documents
-from chatsquash.entries.reader import Reader
+from chatsquash.reading import documents
+from chatsquash.reading.reader import Reader
 from chatsquash.sources.open import opened
 from chatsquash.stages.plan import plan
 

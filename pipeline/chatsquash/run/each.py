@@ -8,8 +8,8 @@ from typing import TypeVar
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.entries import documents
-from chatsquash.entries.sessions import MixedSessionsError
+from chatsquash.reading import documents
+from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.run.chains import chained
 from chatsquash.run.parts import parts
 from chatsquash.sources.find import discover

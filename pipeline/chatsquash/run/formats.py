@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from chatsquash import formats
 from chatsquash.core.text import aligned
-from chatsquash.entries.envelopes import envelopes
 from chatsquash.formats import documents
+from chatsquash.reading.envelopes import envelopes
 from chatsquash.translate import conversations
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Held, Outcome
-from chatsquash.entries.sessions import cleared
+from chatsquash.reading.sessions import cleared
 from chatsquash.redact.side_texts import Told
 from chatsquash.run.chains import chained
 from chatsquash.run.incremental import Incremental

@@ -15,11 +15,11 @@ from chatsquash.core.model import Added, Entry, Message, Reply
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Relative
 from chatsquash.core.times import day
-from chatsquash.entries import contents, documents
-from chatsquash.entries.documents import LogDocument
-from chatsquash.entries.lineage import Place
 from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
+from chatsquash.reading import contents, documents
+from chatsquash.reading.documents import LogDocument
+from chatsquash.reading.lineage import Place
 from chatsquash.run import beginnings
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import stem, uncompressed

@@ -15,7 +15,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.entries.sessions import MixedSessionsError
+from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.run.complete_options import with_key
 from chatsquash.run.filters import Filters
 from chatsquash.run.session import Converter

@@ -11,9 +11,9 @@ from msgspec import structs
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry
 from chatsquash.core.options import Options
-from chatsquash.entries import recognise, sessions
-from chatsquash.entries.reader import Reader
-from chatsquash.entries.sessions import SPAN
+from chatsquash.reading import recognise, sessions
+from chatsquash.reading.reader import Reader
+from chatsquash.reading.sessions import SPAN
 from chatsquash.run.order import UNKNOWN, behind, carried, packed
 from chatsquash.sources.open import opened
 from chatsquash.storage.folder import Folder

@@ -16,7 +16,7 @@ from chatsquash.core.errors import ShortageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.entries.sessions import MixedSessionsError
+from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.run.journal import JournalWriter, Packed
 from chatsquash.run.session import Converter, unreadable
 

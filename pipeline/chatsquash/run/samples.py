@@ -12,7 +12,7 @@ from chatsquash.checks import sampling as checks
 from chatsquash.core.model import Entry, Found, Mark, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Refused
-from chatsquash.entries.origins import line_of
+from chatsquash.reading.origins import line_of
 from chatsquash.records.samples import CONTEXT, Draft, Span, draft, marked, sampled
 from chatsquash.stages.session import Noted, Snapshot
 from chatsquash.tree.canonical import Canon

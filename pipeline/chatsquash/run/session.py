@@ -17,11 +17,11 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Refused
 from chatsquash.core.text import printable
 from chatsquash.core.times import day, stamp
-from chatsquash.entries.origins import line_of
-from chatsquash.entries.reader import Reader
-from chatsquash.entries.reading import Reading
-from chatsquash.entries.sessions import MixedSessionsError
 from chatsquash.formats import PLAIN
+from chatsquash.reading.origins import line_of
+from chatsquash.reading.reader import Reader
+from chatsquash.reading.session_log import Reading
+from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.redact.pseudonyms import anonymizer, with_passwords
 from chatsquash.run import beginnings, cuts
 from chatsquash.run.covered import Covered, accounts, lost_of
@@ -388,7 +388,7 @@ class Converter:
         entry = snapshot.entry
         model = entry.reply.model
         if model is None:
-            from chatsquash.entries import usage  # which few logs need
+            from chatsquash.reading import usage  # which few logs need
 
             model = usage.of_entry(entry).model
         ended = entry.origin.ended if entry.origin else snapshot.ended
@@ -396,7 +396,7 @@ class Converter:
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
-        from chatsquash.entries import usage  # which the specified record does not need
+        from chatsquash.reading import usage  # which the specified record does not need
 
         entry = snapshot.entry
         found = usage.of_entry(entry)

@@ -16,8 +16,8 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Found, Message, Seen
 from chatsquash.core.outcome import Meeting
 from chatsquash.core.text import printable
-from chatsquash.entries.reading import Reading
-from chatsquash.entries.sessions import SPAN
+from chatsquash.reading.session_log import Reading
+from chatsquash.reading.sessions import SPAN
 from chatsquash.sources.identity import Hashed
 from chatsquash.stages import cleaning
 from chatsquash.stages.session import Noted, Session, Snapshot

@@ -16,9 +16,9 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.text import counted, printable
-from chatsquash.entries.documents import is_document
-from chatsquash.entries.lines import lines
-from chatsquash.entries.sessions import SPAN
+from chatsquash.reading.documents import is_document
+from chatsquash.reading.lines import lines
+from chatsquash.reading.sessions import SPAN
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.side_texts import path_digest
 from chatsquash.run.parts import parts

@@ -12,11 +12,11 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Conversation, Json, Rejected, Tool
 from chatsquash.core.options import Options
-from chatsquash.entries import envelopes
-from chatsquash.entries.reader import Reader
 from chatsquash.formats import bodies
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of_messages
+from chatsquash.reading import envelopes
+from chatsquash.reading.reader import Reader
 from chatsquash.stages.select import select
 from chatsquash.stages.session import Snapshot
 

@@ -13,12 +13,12 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Conversation, Json, Rejected
 from chatsquash.core.options import Options
-from chatsquash.entries import beside, contents, divided, envelopes
-from chatsquash.entries import documents as read_documents
-from chatsquash.entries.sessions import MixedSessionsError, by_ids
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
+from chatsquash.reading import contents, envelopes, sidecars, split_files
+from chatsquash.reading import documents as read_documents
+from chatsquash.reading.sessions import MixedSessionsError, by_ids
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations, logs
@@ -75,19 +75,19 @@ class Reader:
     def _in_file(self, piece: Piece) -> Iterator[Source]:
         with opened(piece.shown) as file:
             if self._from_format is None or self._from_format in documents.names():
-                found = divided.divided(file, self._from_format, Options())
+                found = split_files.divided(file, self._from_format, Options())
                 if found:
                     yield from self._in_units(piece, file, found)
                     return
         yield from self._in_whole(piece, self._data(piece))
 
-    def _in_units(self, piece: Piece, file: BinaryIO, found: divided.Divided) -> Iterator[Source]:
+    def _in_units(self, piece: Piece, file: BinaryIO, found: split_files.Divided) -> Iterator[Source]:
         """The conversations of a file that is read unit by unit; one that cannot be read is told."""
         meta = _lying_beside(found.format, piece.shown)
         group = 0
         for number, unit in enumerate(found.units(), 1):
             try:
-                held = self._loaded(divided.objects(file, unit, Options()), found.format, None, meta)
+                held = self._loaded(split_files.objects(file, unit, Options()), found.format, None, meta)
             except (UsageError, TurnError) as problem:
                 self.bad_lines.append(f"{piece.shown}: unit {number:,}: {problem} [bad-entry]")
                 self.passed_over["units that cannot be read"] += 1
@@ -236,7 +236,7 @@ def _is_document(objects: list[Json], forced: str | None) -> bool:
 def _lying_beside(form: str, path: str) -> Json:
     """What other files tell of a document."""
     try:
-        found = beside.read(form, path, Options())
+        found = sidecars.read(form, path, Options())
     except OSError as problem:
         raise UsageError(f"what lies beside cannot be read ({problem.strerror})") from None
     return found.held if found else None

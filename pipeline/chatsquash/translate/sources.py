@@ -19,10 +19,10 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS, Json
 from chatsquash.core.options import Options
 from chatsquash.core.urls import refuse_remote
-from chatsquash.entries import contents, divided, envelopes
-from chatsquash.entries import documents as read_documents
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
+from chatsquash.reading import contents, envelopes, split_files
+from chatsquash.reading import documents as read_documents
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.find import discover
 from chatsquash.sources.no_logs import nothing_to_read
@@ -144,7 +144,7 @@ class Sources(Struct):
 
     def _of_each(self, first: list[Line]) -> str | None:
         """The format of lines each of which is a conversation of its own; ``None`` for others."""
-        if len(first) < 2 or first[0].raw.startswith(divided.DATABASE):
+        if len(first) < 2 or first[0].raw.startswith(split_files.DATABASE):
             return None
         if self.from_format not in documents.names() and envelopes.recognise(first[0].raw):
             return None

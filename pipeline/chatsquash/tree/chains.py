@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat
 from chatsquash.core.model import Added, Edits, Entry, Message
-from chatsquash.entries import usage
+from chatsquash.reading import usage
 from chatsquash.tree.index import Index, Sets
 from chatsquash.tree.links import Link
 from chatsquash.tree.replies import Reply

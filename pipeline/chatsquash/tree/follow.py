@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chatsquash.core.model import Added, Edits, Entry, Json, Kept, Message, Reply, Tokens, Tool
-from chatsquash.entries import usage
-from chatsquash.entries.tokens import total
+from chatsquash.reading import usage
+from chatsquash.reading.tokens import total
 
 if TYPE_CHECKING:
     from chatsquash.tree import replies
@@ -178,7 +178,7 @@ class Followed(Struct):
 
 
 def _logprobs(raw: bytes) -> bytes:
-    from chatsquash.entries import logprobs  # which few runs ask for
+    from chatsquash.reading import logprobs  # which few runs ask for
 
     return logprobs.of_raw(raw)
 

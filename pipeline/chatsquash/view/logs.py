@@ -18,7 +18,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import printable
 from chatsquash.core.urls import is_remote
-from chatsquash.entries.lines import lines
+from chatsquash.reading.lines import lines
 from chatsquash.run.described import as_described
 from chatsquash.run.result import Input
 from chatsquash.run.verify_logs import spelled

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Added, Entry, Message, Origin, Seen, Tool
 from chatsquash.core.text import counted
-from chatsquash.entries.usage import of_entry
 from chatsquash.html.record import size
+from chatsquash.reading.usage import of_entry
 
 if TYPE_CHECKING:
     from chatsquash.run.session import EntryStream

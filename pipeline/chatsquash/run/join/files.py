@@ -12,9 +12,9 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Message, Sampled
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Relative
-from chatsquash.entries import documents
-from chatsquash.entries.lineage import Key, Place
 from chatsquash.formats.base import TurnError
+from chatsquash.reading import documents
+from chatsquash.reading.lineage import Key, Place
 from chatsquash.run.join.keys import Keys, answered, keys
 from chatsquash.sources import relatives
 from chatsquash.sources.open import opened

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from chatsquash.entries.lineage import Key
+from chatsquash.reading.lineage import Key
 from chatsquash.run.join import contexts
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import keys, said

@@ -11,10 +11,10 @@ from msgspec import Struct, field, structs
 from chatsquash.core.log import MOST_AGENTS, Join, Log
 from chatsquash.core.model import Entry, Skipped
 from chatsquash.core.options import Options
-from chatsquash.entries.lineage import Place
-from chatsquash.entries.reader import Reader
-from chatsquash.entries.sessions import SPAN, MixedSessionsError
-from chatsquash.entries.usage import response_id
+from chatsquash.reading.lineage import Place
+from chatsquash.reading.reader import Reader
+from chatsquash.reading.sessions import SPAN, MixedSessionsError
+from chatsquash.reading.usage import response_id
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import Keys, keys
 from chatsquash.run.parts import parts

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Sampled
-from chatsquash.entries.lineage import Place
+from chatsquash.reading.lineage import Place
 
 OF_PERSONS = ("main", "branch", "compacted")
 """Conversations that a person may have gone back in; agents ask several sub-agents the same at once."""

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, Message
-from chatsquash.entries import replies as responses
 from chatsquash.formats import named
+from chatsquash.reading import replies as responses
 from chatsquash.run.conversations import entries_of
 from chatsquash.run.pairs import Answered, Candidate, PairKind, Step, counterfactual, results_in
 from chatsquash.run.sampled import snapshot_of

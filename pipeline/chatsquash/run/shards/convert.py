@@ -16,7 +16,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import counted
-from chatsquash.entries.sessions import cleared, expanded_copy
+from chatsquash.reading.sessions import cleared, expanded_copy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.side_texts import Told
 from chatsquash.report.left_out import last_line

@@ -1,0 +1,280 @@
+"""Lines to entries: raw requests of any format as canonical messages, with their edits, times and replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
+
+from chatsquash.checks import reading
+from chatsquash.core import jsonio
+from chatsquash.core.edits import settle
+from chatsquash.core.memo import Last
+from chatsquash.core.model import Entry, Message, Rejected, Repeated, Skipped, Tool, WrongType
+from chatsquash.core.times import Moment, moment
+from chatsquash.formats import PLAIN, bodies, named
+from chatsquash.formats.base import Format, Tools
+from chatsquash.reading import envelopes
+from chatsquash.reading.bounds import BOUNDS, Bounds
+from chatsquash.reading.deltas import Effort, History
+from chatsquash.reading.exchange import LIMITS, Exchange, LineError, is_blank
+from chatsquash.reading.lines import Line
+from chatsquash.reading.members import NOTHING, kind
+from chatsquash.reading.recognise import Shape, shape_of
+from chatsquash.reading.repeated_members import TOOLS, Known
+from chatsquash.reading.tools import NO_TOOLS, KnownTools
+
+if TYPE_CHECKING:
+    from chatsquash.reading.loading import Answer, Loader
+
+_SHORT = 8
+"""Bytes; shorter lines are looked at first, since a log may have millions that are blank."""
+
+
+class _OtherShapeError(Exception):
+    """A line whose response has nothing that the log's format knows, and all of another one."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(shape.format)
+        self.shape = shape
+
+
+class EntryReader:
+    """Reads lines by the shape that the file has, and those that do not fit by their own.
+
+    ``known`` are tools that were met in other logs and need not be parsed again, by format.
+    """
+
+    def __init__(
+        self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds = BOUNDS, effort: Effort | None = None
+    ) -> None:
+        self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
+        self._answers: dict[str, Answer] = {}
+        self._stream = self._home = self._new(shape)
+        self._before: list[Message] = []
+
+    def entries(self, lines: Iterable[Line]) -> Generator[Entry | Skipped, None, str | None]:
+        """The entries of the log's next lines, in file order, and the lines that are none.
+
+        Returns why the rest of the log is not read, if that is so.
+        """
+        bounds = self._bounds
+        rejected = 0
+        for line in lines:
+            if (
+                line.length < _SHORT
+                and line.length == line.stop - line.start
+                and is_blank(line.buffer[line.start : line.stop])
+            ):
+                # The parsers say so, too, in a hundred times the time.
+                yield Skipped(line.number, "blank", line.size)
+                continue
+            try:
+                if line.length > bounds.light:
+                    bounds.hold_size(line.buffer[line.start : line.stop], line.length)
+                entry = self._settled(self._read(line))
+            except LineError as problem:
+                if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
+                    yield Skipped(line.number, "blank", line.size)
+                    continue
+                if what := self._aside(line, problem):
+                    yield Skipped(line.number, "blank", line.size, found=(Repeated("no-exchange", (what,)),))
+                    continue
+                yield unreadable(Rejected(line.number, line.offset, line.length, problem.code, str(problem)), line.size)
+                rejected += 1
+                if rejected > bounds.rejected:  # each takes a thousand times the memory of its bytes
+                    return bounds.too_many()
+            else:
+                yield entry
+        return None
+
+    def _aside(self, line: Line, problem: LineError) -> str | None:
+        """What a line is that is no exchange, as its envelope tells it, which may also tell why it is none."""
+        if problem.code != "bad-entry" or not self._shape.envelope.unwrap:
+            return None
+        data = bytes(line.buffer[line.start : line.stop])
+        if what := envelopes.aside(data, self._shape.envelope):
+            return what
+        if why := envelopes.problem(data, self._shape.envelope):
+            problem.args = (why,)
+        return None
+
+    def _new(self, shape: Shape) -> _Stream:
+        if (tools := self._known.get(shape.format)) is None:
+            hold = self._bounds.hold_new if shape.format == PLAIN else None  # others are held once they are loaded
+            tools = self._known[shape.format] = KnownTools(hold)
+        form = named(shape.format)
+        loader = None if shape.format == PLAIN else self._loader(form)
+        history = History(form, Known(form, tools, hasattr(form, "ECHOES")), self._effort)
+        return _Stream(shape, history, self._bounds, loader)
+
+    def _loader(self, form: Format) -> Loader:
+        from chatsquash.reading.loading import Loader  # which plain chat does not need
+
+        return Loader(form, self._answers)
+
+    def _read(self, line: Line) -> Entry:
+        if self._stream is not self._home:
+            self._stream = self._home = self._new(self._shape)  # a line of another shape is behind us
+        try:
+            return self._stream.read(line, self._other)
+        except _OtherShapeError as foreign:
+            other = foreign.shape
+        except LineError as problem:
+            found = self._other(line) if problem.code == "bad-entry" else None
+            if found is None:
+                raise
+            other = found
+        self._stream = self._new(other)
+        entry = self._stream.read(line)
+        mixed = Repeated("mixed-formats", (self._shape.format, other.format))
+        return replace(entry, found=(*entry.found, mixed))
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """The exchange of the last entry, unless its line is of another shape than the log."""
+        return self._stream.exchange if self._stream is self._home else None
+
+    def _settled(self, entry: Entry) -> Entry:
+        """The entry as it differs from the one before by value, whichever way that was found."""
+        messages, edits = settle(self._before, entry.messages, entry.edits)
+        if edits is not entry.edits:
+            entry = replace(entry, messages=messages, edits=edits)
+            self._stream.adopt(messages)
+        self._before = messages
+        return entry
+
+    def _other(self, line: Line) -> Shape | None:
+        """The shape of a line that does not have the file's, if it has one that is known."""
+        if self._shape.forced:
+            return None
+        other = shape_of(bytes(line.buffer[line.start : line.stop]))
+        return other if other and (other.format, other.envelope) != (self._shape.format, self._shape.envelope) else None
+
+
+@dataclass(slots=True)
+class _Stream:
+    """Neighbouring lines of one shape."""
+
+    shape: Shape
+    history: History
+    bounds: Bounds
+    loader: Loader | None
+    """Makes messages of the turns of other formats than plain chat."""
+    exchange: Exchange | None = None
+    held: list[Tool] = field(default_factory=list)
+    """The last tools that were found to be within the bounds."""
+    offered: _Offered = field(init=False)
+    """The last tools of plain chat."""
+    tools: Callable[[list[Tool]], Tools] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tools = Last(self.history.form.tools)
+        self.offered = _NOTHING_OFFERED
+
+    def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
+        """The entry of a line; raises ``LineError`` and keeps the one before where it is none.
+
+        ``other`` gives the shape of a line that is of another; where that is so, it is raised.
+        """
+        whole, loader = line, self.loader
+        if self.shape.envelope.unwrap:
+            line = self._unwrapped(line)
+        try:
+            exchange, request = self.history.read(line)
+            self.bounds.hold(request, exchange.reply)
+            if exchange.reply.foreign and other and (shape := other(whole)):
+                raise _OtherShapeError(shape)
+            when = moment(exchange.timestamp)
+            loaded = loader.load(exchange, request) if loader else None
+            offered = self._tools_of(exchange)  # last, since it remembers them
+            tools = offered.tools
+            if tools is not self.held and loader:  # those of plain chat were held before
+                self.bounds.hold_tools(tools)
+                self.held = tools
+        except RecursionError:
+            raise LineError("bad-line", "nested too deeply") from None
+        except jsonio.NotFiniteError as problem:
+            raise LineError("bad-line", f"messages or tools hold the number {problem}, which is not JSON") from None
+        except ValueError as problem:
+            raise LineError("bad-line", f"no JSON object: {jsonio.refusal(problem)}") from None
+        self.history.remember(request)
+        self.exchange = exchange
+        messages, edits, session_id, reply = request.messages, request.edits, exchange.session_id, exchange.reply
+        found: tuple[Repeated, ...] = (Repeated("hosted-tools"),) if offered.hosted else ()
+        found += (Repeated("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
+        if loader and loaded:
+            messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
+            found += loader.remember(loaded, exchange)
+            self.history.known.learn_system(exchange)
+        if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:
+            found = (*found, *_lacking(when, session_id, offered.wrong, reply.wrong))
+        at = when.at if when else None
+        is_loaded = loaded is not None
+        return Entry(
+            *(line.number, at, session_id, messages, edits, tools, reply),
+            size=line.size,
+            found=found,
+            loaded=is_loaded,
+            limit=exchange.first(LIMITS),
+        )
+
+    def _unwrapped(self, line: Line) -> Line:
+        """The exchange in a line that its logger wraps as a text."""
+        data = bytearray(envelopes.unwrap(bytes(line.buffer[line.start : line.stop]), self.shape.envelope))
+        if len(data) > self.bounds.light:  # what stood in a string may stand there no more
+            self.bounds.hold_size(data, len(data))
+        return replace(line, buffer=data, start=0, stop=len(data))
+
+    def adopt(self, messages: list[Message]) -> None:
+        """Go on with these messages in the place of the equal ones that were read last."""
+        if self.loader:
+            self.loader.adopt(messages)
+        else:
+            self.history.messages = messages
+
+    def _tools_of(self, exchange: Exchange) -> _Offered:
+        raw: Any = exchange.first(self.history.form.TOOLS) if exchange.tools is None else exchange.tools
+        if raw in (NOTHING, b"null"):
+            return _NOTHING_OFFERED
+        if self.loader is None:
+            if exchange.tools is None and raw[:1] != b"[" and raw != TOOLS:
+                return _Offered(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
+            tools = self.history.learn_tools(raw)
+            if tools is not self.offered.tools:
+                self.offered = _Offered(tools)
+            return self.offered
+        found = self.tools(self.history.learn_tools(raw))
+        return _Offered(found.functions, hosted=bool(found.hosted))
+
+
+class _Offered(NamedTuple):
+    """The tools of a request."""
+
+    tools: list[Tool]
+    hosted: bool = False
+    """Whether there are tools that the provider runs itself."""
+    wrong: WrongType | None = None
+
+
+_NOTHING_OFFERED = _Offered(NO_TOOLS)
+
+
+def unreadable(rejected: Rejected, size: int) -> Skipped:
+    """A line that cannot be read, and its bytes with the line feed."""
+    make = reading.bad_line if rejected.code == "bad-line" else reading.bad_entry
+    return Skipped(rejected.line, "unreadable", size, rejected=rejected, found=(make(rejected.reason),))
+
+
+def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[Repeated]:
+    """What a line lacks; each is reported once per session."""
+    if when is None:
+        yield Repeated("missing-timestamp")
+    elif when.naive:
+        yield Repeated("naive-timestamp")
+    if session_id is None:
+        yield Repeated("missing-session-id")
+    for each in filter(None, wrong):
+        yield Repeated("wrong-type", (each.what, each.seen))

@@ -1,0 +1,133 @@
+"""How loggers wrap a request, its response, its time and its session: every wrap becomes the one that is read.
+
+That is the one of ``plain``.  Lines of other wraps are put together anew from raw slices, which costs one pass over
+their bytes and no parsing.  An envelope is a module in this folder, and need not be named anywhere else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Protocol, cast
+
+from chatsquash.core import jsonio
+from chatsquash.core.registry import Room
+from chatsquash.reading.envelopes import plain
+from chatsquash.reading.members import Members, joined, members, picked, within
+
+
+class Envelope(Protocol):
+    """The names of a module that is one way to wrap an exchange."""
+
+    NAME: str
+    WHAT: str
+    """What a line looks like, in words."""
+    NEEDS: tuple[frozenset[str], ...]
+    """Members of a line, all of one of these sets: without them it is no such line.
+
+    A set of members that ``plain`` has, too, tells only lines whose request holds no list of turns.
+    """
+    SESSION: tuple[str, ...]
+    """The members that may name a line's session, the best first."""
+    MIXES: bool
+    """Whether loggers that wrap so are known to write several sessions into a file."""
+    unwrap: Callable[[Members], Members] | None
+    """Gives ``request``, ``response``, ``status``, ``timestamp`` and ``session_id``; ``None``: they stand there.
+
+    And, in words, ``cut``, where the logger cut something of them, and ``problem``, where there is no request.
+    """
+
+    def fits(self, line: Members) -> bool:
+        """Whether a line that has the members is one.
+
+        A module may have two functions more: ``aside`` gives, in words, what a line is that is no exchange, since
+        others say the same; ``session`` gives the raw id of a line's session where no member of ``SESSION`` names it.
+        """
+
+
+PLAIN = cast("Envelope", plain)
+
+
+_ROOM: Room[Envelope] = Room(sys.modules[__name__])
+
+
+def envelopes() -> list[Envelope]:
+    """All envelopes, by the names of their modules."""
+    return list(_ROOM.all().values())
+
+
+@cache
+def _asked(folders: tuple[str, ...]) -> list[Envelope]:
+    """The envelopes in the order in which they are asked: the one that needs the most members first."""
+    del folders
+    return sorted(envelopes(), key=lambda each: (each is PLAIN, -min(map(len, each.NEEDS))))
+
+
+def of_members(line: Members) -> Envelope | None:
+    """How a line with these members is wrapped; ``None`` for one that wraps nothing."""
+    return next((each for each in _asked(tuple(__path__)) if _fits(each, line)), None)
+
+
+def recognise(line: bytes) -> Envelope | None:
+    """How a line is wrapped; ``None`` for what is no JSON object, or wraps nothing."""
+    found = members(line)
+    return of_members(found) if found else None
+
+
+def unwrap(line: bytes, envelope: Envelope) -> bytes:
+    """The line in the envelope that is read; as it is where it is in that, or does not fit."""
+    if envelope.unwrap is None:
+        return line
+    found = members(line)
+    if not (found and _fits(envelope, found)):
+        return line
+    taken = {} if is_aside(found) else dict(envelope.unwrap(found))
+    taken.pop("problem", None)
+    if told := taken.pop("cut", None):
+        taken["cut_by_logger"] = told
+    return joined(taken)
+
+
+def aside(line: bytes, envelope: Envelope) -> str | None:
+    """What a line is that is no exchange, in words, if its envelope knows such."""
+    ask: Callable[[Members], str | None] | None = getattr(envelope, "aside", None)
+    found = members(line) if ask else None
+    return ask(found) if ask and found and _fits(envelope, found) else None
+
+
+def problem(line: bytes, envelope: Envelope) -> str | None:
+    """Why there is no request in a line, as far as its envelope knows."""
+    found = members(line) if envelope.unwrap else None
+    if not (envelope.unwrap and found and _fits(envelope, found)):
+        return None
+    told = envelope.unwrap(found).get("problem")
+    return str(jsonio.loads(told)) if told else None
+
+
+def _fits(envelope: Envelope, line: Members) -> bool:
+    return any(line.keys() >= needed for needed in envelope.NEEDS) and envelope.fits(line)
+
+
+def is_aside(found: Members) -> bool:
+    """Whether a line is no exchange, as its envelope tells."""
+    envelope = of_members(found)
+    ask: Callable[[Members], str | None] | None = getattr(envelope, "aside", None)
+    return ask is not None and ask(found) is not None
+
+
+def session_id(found: Members) -> str | None:
+    """The session that a line names, wherever its envelope does; ``None`` if it names none."""
+    envelope = of_members(found) or PLAIN
+    named: Callable[[Members], bytes | None] | None = getattr(envelope, "session", None)
+    raw = (
+        (named(found) if named else picked(found, envelope.SESSION))
+        or within(found.get("request")).get("session_id")
+        or b""
+    )
+    if raw[:1] != b'"' and not raw.removeprefix(b"-").isdigit():
+        return None
+    try:
+        return str(jsonio.loads(raw))
+    except ValueError:  # which makes the line one that cannot be read
+        return None

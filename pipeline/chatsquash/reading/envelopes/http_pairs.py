@@ -1,0 +1,32 @@
+"""HTTP pairs, as proxies log them: the bodies of a request and a response, as objects or as text."""
+
+from __future__ import annotations
+
+from chatsquash.reading.envelopes.plain import SESSION
+from chatsquash.reading.members import Members, picked, present, unquoted, within
+
+NAME = "HTTP pairs"
+WHAT = "`{request: {headers, body}, response: {status, body}, logged_at}`"
+NEEDS = (frozenset(("request",)),)
+MIXES = False
+
+_STATUS = ("status", "status_code", "statusCode")
+_TURNS = {"messages", "contents", "input"}
+
+
+def fits(line: Members) -> bool:
+    """A request that has a body, and no turns beside it."""
+    request = within(line.get("request"))
+    return "body" in request and not request.keys() & _TURNS
+
+
+def unwrap(line: Members) -> Members:
+    """The bodies, with the status and the time that stand beside them."""
+    request, response = within(line.get("request")), within(line.get("response"))
+    return present(
+        request=unquoted(request.get("body")),
+        response=picked(response, ("body_raw", "body")) or line.get("response"),
+        status=picked(response, _STATUS) or line.get("status"),
+        timestamp=line.get("timestamp") or request.get("timestamp") or line.get("logged_at"),
+        session_id=picked(line, SESSION) or request.get("session_id"),
+    )

@@ -1,0 +1,95 @@
+"""Langfuse's observations, as it exports them to blob storage and as its API gives them."""
+
+from __future__ import annotations
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
+from chatsquash.formats.providers.openai_chat.response import holding
+from chatsquash.reading.members import Members, picked, present, unquoted
+
+NAME = "Langfuse"
+WHAT = "`{type: GENERATION, trace_id, input, output, start_time}`"
+NEEDS = (
+    frozenset(("trace_id", "type", "start_time")),
+    frozenset(("traceId", "type", "startTime")),
+)
+SESSION = ("session_id", "sessionId", "trace_id", "traceId")
+MIXES = True
+
+_KINDS = ("SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
+_TIMES, _MODELS = ("start_time", "startTime"), ("provided_model_name", "model")
+_DEFINED = ("tool_definitions", "toolDefinitions", "tools")
+
+
+def fits(line: Members) -> bool:
+    """An observation, by its type."""
+    return jsonio.value(line["type"]) in _KINDS
+
+
+def aside(line: Members) -> str | None:
+    """What a row is that is no exchange: those around generations say the same once more."""
+    of = jsonio.value(line["type"])
+    return None if of == "GENERATION" else f"observation of the type {of}"
+
+
+def unwrap(line: Members) -> Members:
+    """What went in, as a request, and what came out, as a response; both are texts, mostly of JSON."""
+    asked, given = _request(jsonio.value(unquoted(line.get("input")) or b"null"), line), unquoted(line.get("output"))
+    return present(
+        request=jsonio.dumps(asked) if asked else None,
+        response=jsonio.dumps(_response(jsonio.value(given or b"null"), line)),
+        status=b"500" if line.get("level") == b'"ERROR"' else None,
+        timestamp=picked(line, _TIMES),
+        session_id=picked(line, SESSION),
+        problem=b'"its input is no list of messages"' if not asked else None,
+    )
+
+
+def _request(value: Json, line: Members) -> dict[str, Json] | None:
+    """A request: a list of messages, an object with it, or one text."""
+    made: dict[str, Json] = {}
+    if isinstance(value, dict):
+        made = dict(value) if value.keys() & {"messages", "contents", "input"} else {"messages": [value]}
+        if "messages" in made and not isinstance(made["messages"], list):
+            return None
+        if made.get("messages") == [value] and "role" not in value:
+            return None
+    elif isinstance(value, list):
+        made = {"messages": value}
+    elif isinstance(value, str) and value:
+        made = {"messages": [{"role": "user", "content": value}]}
+    else:
+        return None
+    model = jsonio.value(picked(line, _MODELS) or b"null")
+    made = {"model": model, **made} if isinstance(model, str) else made
+    defined = _tools(line)
+    return {**made, "tools": defined} if defined and "tools" not in made else made
+
+
+def _tools(line: Members) -> list[Json]:
+    """The definitions of a row, by their names or in a list, each maybe spelled as a text."""
+    value = jsonio.value(unquoted(picked(line, _DEFINED)) or b"null")
+    listed = [{"name": name, "of": each} for name, each in value.items()] if isinstance(value, dict) else value
+    found = list[Json]()
+    for each in listed if isinstance(listed, list) else []:
+        told = jsonio.value(each, each) if isinstance(each, str) else each
+        if isinstance(told, dict) and "of" in told:
+            inner = jsonio.value(told["of"], told["of"]) if isinstance(told["of"], str) else told["of"]
+            told = {"name": told["name"], **inner} if isinstance(inner, dict) else None
+        if isinstance(told, dict):
+            found.append(told if "function" in told else {"type": "function", "function": told})
+    return found
+
+
+def _response(value: Json, line: Members) -> Json:
+    """What came out as a response of chat, unless it is a body of a provider."""
+    if isinstance(value, dict) and any(name in value for name in ("choices", "candidates", "output", "stop_reason")):
+        return value
+    message = value
+    if isinstance(value, str):
+        message = {"role": "assistant", "content": value}
+    elif isinstance(value, list) and value and isinstance(value[-1], dict):
+        message = value[-1]
+    if not isinstance(message, dict):
+        return value
+    return holding({"role": "assistant", **message}, jsonio.value(picked(line, _MODELS) or b"null"))

@@ -1,0 +1,185 @@
+"""Spans of OpenInference, as Phoenix exports them: messages in attributes with numbers in their names."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
+from chatsquash.formats.providers.openai_chat.response import holding
+from chatsquash.formats.values import at
+from chatsquash.reading.members import Members, picked, present, within
+
+NAME = "Phoenix"
+WHAT = "`{attributes: {llm.input_messages.0.message.role, ...}, start_time}`"
+NEEDS = (
+    frozenset(("attributes", "start_time")),
+    frozenset(("attributes.openinference.span.kind", "start_time")),
+    frozenset(("attributes.llm.input_messages", "start_time")),
+)
+SESSION = ("session_id",)
+MIXES = True
+
+_BEGINS, _KIND = "attributes.", "openinference.span.kind"
+_PYTHON = re.compile(r"\s*+\w++\((?:\w+=|\[|')|\s*+\[\w+\(")
+"""What the representation of an object of Python begins with."""
+_TRACES = ("context.trace_id", "trace_id", "traceId")
+
+
+def fits(line: Members) -> bool:
+    """Attributes that OpenInference names."""
+    held = line.get("attributes", b"")
+    flat = any(name.startswith(("attributes.llm.", "attributes.openinference.")) for name in line)
+    return flat or b"openinference" in held or b"llm.input_messages" in held or b'"input_messages"' in held
+
+
+def aside(line: Members) -> str | None:
+    """What a span is that is no exchange."""
+    attributes = _attributes(line)
+    of = at(attributes, "openinference", "span", "kind") or jsonio.value(line.get("span_kind", b"null"))
+    return f"span of the kind {of}" if isinstance(of, str) and of.upper() != "LLM" else None
+
+
+def session(line: Members) -> bytes | None:
+    """The session that the client named, else the trace."""
+    named = at(_attributes(line), "session", "id")
+    if isinstance(named, str) and named:
+        return jsonio.dumps(named)
+    return picked(line, _TRACES) or picked(within(line.get("context")), ("trace_id",))
+
+
+def unwrap(line: Members) -> Members:
+    """The bodies of the provider where they are kept, else the messages of the attributes."""
+    attributes = _attributes(line)
+    asked, given = _request(attributes), _response(attributes)
+    repr_of = next((name for name in ("input", "output") if _is_python(at(attributes, name, "value"))), None)
+    problem = f"its {repr_of} is the text of an object of Python" if repr_of and not (asked and given) else None
+    problem = problem or (None if asked else "its attributes have no messages")
+    return present(
+        request=jsonio.dumps(asked) if asked else None,
+        response=jsonio.dumps(given) if given is not None else None,
+        status=b"500" if line.get("status_code") in (b'"ERROR"', b'"STATUS_CODE_ERROR"') else None,
+        timestamp=line.get("start_time"),
+        session_id=session(line),
+        problem=jsonio.dumps(problem) if problem and not asked else None,
+    )
+
+
+def _attributes(line: Members) -> dict[str, Json]:
+    """The attributes of a span, each name with a point as a member of a member."""
+    held = jsonio.value(line["attributes"]) if "attributes" in line else {}
+    flat = dict(held) if isinstance(held, dict) else {}
+    flat |= {name[len(_BEGINS) :]: jsonio.value(raw) for name, raw in line.items() if name.startswith(_BEGINS)}
+    found: dict[str, Json] = {}
+    for name, value in flat.items():
+        _put(found, name.split("."), value)
+    return found
+
+
+def _put(holder: dict[str, Json], path: list[str], value: Json) -> None:
+    inside: Any = holder
+    for name in path[:-1]:
+        if not isinstance(inside.get(name), dict):
+            inside[name] = {}
+        inside = inside[name]
+    if isinstance(value, dict) and isinstance(inside.get(path[-1]), dict):
+        inside[path[-1]].update(value)
+    else:
+        inside[path[-1]] = value
+
+
+def _numbered(value: Json) -> list[Json]:
+    """What stands under numbers, in their order, or in a list."""
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, dict):
+        return []
+    numbers = sorted((int(name) for name in value if name.isdigit() and len(name) < 9), key=int)
+    return [value[str(number)] for number in numbers if str(number) in value]
+
+
+def _is_python(value: Json) -> bool:
+    return isinstance(value, str) and _PYTHON.match(value[:200]) is not None
+
+
+def _request(attributes: dict[str, Json]) -> dict[str, Json] | None:
+    raw = at(attributes, "input", "value")
+    body = jsonio.value(raw) if isinstance(raw, str) else raw
+    model = at(attributes, "llm", "model_name")
+    if isinstance(body, dict) and any(isinstance(body.get(name), list) for name in ("messages", "contents", "input")):
+        made = dict(body)
+    else:
+        listed = _numbered(at(attributes, "llm", "input_messages"))
+        messages = [_message(at(each, "message") or each) for each in listed]
+        if not messages:
+            return None
+        made = {"messages": messages}
+    if isinstance(model, str) and "model" not in made:
+        made = {"model": model, **made}
+    tools = [tool for each in _numbered(at(attributes, "llm", "tools")) if (tool := _tool(each))]
+    return {**made, "tools": tools} if tools and not made.get("tools") else made
+
+
+def _message(message: Json) -> Json:
+    """A message as OpenAI chat has it."""
+    if not isinstance(message, dict):
+        return message
+    held: dict[str, Json] = {}
+    for name, value in message.items():
+        _put(held, name.removeprefix("message.").split("."), value)
+    made: dict[str, Json] = {"role": held.get("role"), "content": held.get("content")}
+    contents = _numbered(held.get("contents"))
+    if contents and made["content"] is None:
+        made["content"] = [_part(at(each, "message_content") or each) for each in contents]
+    calls = [at(each, "tool_call") or each for each in _numbered(held.get("tool_calls"))]
+    if calls:
+        made["tool_calls"] = [
+            {
+                "id": at(call, "id"),
+                "type": "function",
+                "function": {"name": at(call, "function", "name"), "arguments": at(call, "function", "arguments")},
+            }
+            for call in calls
+        ]
+    if held.get("tool_call_id"):
+        made["tool_call_id"] = held["tool_call_id"]
+    return made
+
+
+def _part(part: Json) -> Json:
+    """A part of a content as OpenAI chat has it."""
+    said, shown = at(part, "text"), at(part, "image", "image", "url")
+    if isinstance(said, str):
+        return {"type": "text", "text": said}
+    return {"type": "image_url", "image_url": {"url": shown}} if isinstance(shown, str) else part
+
+
+def _tool(value: Json) -> Json:
+    """A definition, which is spelled as a text."""
+    schema = at(value, "tool", "json_schema") or at(value, "json_schema")
+    told = jsonio.value(schema) if isinstance(schema, str) else schema
+    if not isinstance(told, dict):
+        return None
+    if "function" in told:
+        return told
+    if "input_schema" in told:
+        named = {name: each for name, each in told.items() if name != "input_schema"}
+        told = {**named, "parameters": told["input_schema"]}
+    return {"type": "function", "function": told}
+
+
+def _response(attributes: dict[str, Json]) -> Json:
+    raw = at(attributes, "output", "value")
+    body = jsonio.value(raw) if isinstance(raw, str) else raw
+    if isinstance(body, dict) and any(name in body for name in ("choices", "candidates", "content", "output")):
+        return body
+    messages = [_message(at(each, "message") or each) for each in _numbered(at(attributes, "llm", "output_messages"))]
+    if not messages:
+        return None
+    made = holding(messages[0], at(attributes, "llm", "model_name"))
+    made["choices"] += [{"index": number, "message": each} for number, each in enumerate(messages[1:], 1)]
+    used = at(attributes, "llm", "token_count")
+    if isinstance(used, dict):
+        made["usage"] = {"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}
+    return made

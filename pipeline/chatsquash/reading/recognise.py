@@ -1,0 +1,207 @@
+"""Which format and which envelope a log has, by its first lines."""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO, Literal, NamedTuple
+
+import msgspec
+from msgspec import Raw, Struct
+
+from chatsquash.core import footprint, jsonio
+from chatsquash.core.model import Json, Seen
+from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
+from chatsquash.formats.providers.openai_chat.members import RESPONSE
+from chatsquash.reading import envelopes, replies
+from chatsquash.reading.envelopes import Envelope
+from chatsquash.reading.exchange import Exchange
+from chatsquash.reading.lines import LONGEST, Line
+from chatsquash.reading.members import REFUSED
+
+_ANSWERED = 4
+"""The rank up to which evidence stands in the response."""
+_BEYOND_DOUBT = 6
+"""The rank up to which evidence stands beside the messages, not in them."""
+AGREEING = 5
+"""Lines that decide where they agree."""
+_GLANCE = 1 << 16
+"""Bytes in which these are looked for; the first one is looked at in any case."""
+_LINES, _NEAR, _BYTES = 50, 1 << 19, 4 << 20
+"""How much of a file is looked at where its first line does not tell."""
+
+
+_CHOICES = (b'"choices"', b"\\u00")
+"""The name of the member that responses of chat have, unless it is written with escapes."""
+_OPENING = 64
+"""Bytes of messages, with the name of their member, that are the same in lines of a log that grows."""
+
+
+class Shape(NamedTuple):
+    """How the lines of a log are to be read."""
+
+    format: str = PLAIN
+    envelope: Envelope = envelopes.PLAIN
+    forced: bool = False
+    """Whether the user named the format."""
+
+
+class _Choice(Struct, gc=False):
+    message: dict[str, Raw]
+
+
+_others: list[Any] = [(name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object")]
+_answer = msgspec.json.Decoder(
+    msgspec.defstruct(
+        "Answer",
+        [("choices", list[_Choice]), ("object", Literal["chat.completion"], "chat.completion"), *_others],
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+)
+"""What splits a response that has no member that chat has not."""
+_line = msgspec.json.Decoder(dict[str, Raw])
+
+
+def is_plain(exchange: Exchange) -> bool:
+    """Whether a line that was read as chat is that and nothing else, told without asking the other formats.
+
+    It has no member that another envelope needs, and its response none that chat has not.
+    """
+    try:
+        answer: Any = _answer.decode(exchange.reply.raw)
+    except REFUSED:
+        return False
+    return bool(answer.choices) and not exchange.is_claimed
+
+
+def may_be_chat(line: Line) -> bool:
+    """Whether a line may be chat with an answer, as far as the name of its response's member tells."""
+    return any(line.buffer.find(name, line.start, line.stop) >= 0 for name in _CHOICES)
+
+
+def shape_of(line: bytes) -> Shape | None:
+    """The shape that one line has beyond doubt: by its response, or by a member that no other format has."""
+    found = _evidence(line)
+    if found is None:
+        return None
+    envelope, exchange = found
+    return Shape(exchange.name, envelope) if exchange.name and exchange.rank <= _BEYOND_DOUBT else None
+
+
+def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST) -> tuple[Shape, Seen]:
+    """What the first lines of a file tell; it stands where it stood before.
+
+    A few decide where their responses tell the same; else most of many decide.  Lines whose parsed form would take more
+    ``memory`` tell nothing.
+    """
+    data = beginning(file, _GLANCE)
+    quick = [_evidence(line) for line in _lines(data, memory)[:AGREEING]]
+    envelope, first = quick[0] if quick and quick[0] else (envelopes.PLAIN, None)
+    if forced:
+        return Shape(forced, envelope, forced=True), Seen(forced, envelope.NAME, f"{forced}, as --from says")
+    if first and first.name and first.rank <= _ANSWERED and not any(_tells_other(each, first) for each in quick):
+        return Shape(first.name, envelope), Seen(first.name, envelope.NAME, f"{first.name} ({first.why})")
+    return _of_most(_first_lines(file, data, memory))
+
+
+def _of_most(lines: list[bytes]) -> tuple[Shape, Seen]:
+    """What most of many lines tell, or what was seen instead."""
+    found = [each for each in map(_evidence, lines) if each]
+    envelope = found[0][0] if found else envelopes.PLAIN
+    whole = recognise_file([exchange for _, exchange in found])
+    if whole.name:
+        envelope = next(each for each, exchange in found if exchange.name == whole.name)
+        return Shape(whole.name, envelope), Seen(whole.name, envelope.NAME, whole.why)
+    instead = next((words for line in lines if (words := look_alike(_value(line)))), None)
+    why = instead or (whole.why if found else "")
+    # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
+    unknown = 0 < len(found) == len(lines)
+    return Shape(envelope=envelope), Seen(None, envelope.NAME, why, conflict=whole.mixed or unknown)
+
+
+def _tells_other(line: tuple[Envelope, Recognised] | None, first: Recognised) -> bool:
+    """Whether a line has evidence that it is not of the first one's format."""
+    return line is not None and line[1].name != first.name and line[1].rank < PLAIN_RANK
+
+
+def first_lines(file: BinaryIO, most: int, memory: int = footprint.MOST) -> list[bytes]:
+    """The lines that are not blank in so many bytes, the very first one whole; the file stands as before."""
+    return _lines(beginning(file, most), memory)
+
+
+def _first_lines(file: BinaryIO, glanced: bytes, memory: int) -> list[bytes]:
+    """The lines that are looked at where the first one does not tell; of a file with short ones little is read."""
+    if len(glanced) >= _BYTES:
+        return _lines(glanced, memory)
+    for data in (glanced, beginning(file, _NEAR)):
+        lines = _lines(data, memory)
+        if len(lines) == _LINES and len(data) < _BYTES and not data.endswith(lines[-1]):
+            return lines
+    return _lines(beginning(file, _BYTES), memory)
+
+
+def beginning(file: BinaryIO, most: int) -> bytes:
+    """So many bytes of a file, or all of its first line where that has more; the file stands as before."""
+    place = file.tell()
+    file.seek(0)
+    pieces = [file.read(most)]
+    size = len(pieces[0])
+    while b"\n" not in pieces[-1] and size < LONGEST and (more := file.read(_BYTES)):
+        pieces.append(more)
+        size += len(more)
+    file.seek(place)
+    return b"".join(pieces)
+
+
+def _lines(data: bytes, memory: int) -> list[bytes]:
+    """The first lines that are not blank; nothing stands for one whose parsed form would take too much memory."""
+    lines: list[bytes] = []
+    at = 0
+    while at < len(data) and len(lines) < _LINES:
+        stop = data.find(b"\n", at)
+        stop = len(data) if stop < 0 else stop
+        if (line := data[at:stop]).strip():
+            lines.append(b"" if footprint.exceeds(line, memory) else line)
+        at = stop + 1
+    return lines
+
+
+def _by_response(line: bytes) -> Recognised | None:
+    """What a line in the envelope that is read has in its response, where that decides, whatever was requested."""
+    try:
+        raw = _line.decode(line)
+        str(line, "utf-8")
+    except REFUSED:
+        return None
+    found = {name: bytes(value) for name, value in raw.items() if bytes(value) != b"null"}
+    if envelopes.of_members(found) is not envelopes.PLAIN or found.get("request", b"")[:1] != b"{":
+        return None
+    told = _recognised(None, _value(found.get("response", b"null")))
+    return told if told.rank <= _ANSWERED else None
+
+
+def _evidence(line: bytes) -> tuple[Envelope, Recognised] | None:
+    """How a line is wrapped, and what tells its format; ``None`` for a line that is no exchange, or was cut."""
+    if not line.rstrip().endswith(b"}"):
+        return None
+    if told := _by_response(line):
+        return envelopes.PLAIN, told
+    envelope = envelopes.recognise(line)
+    exchange = _value(envelopes.unwrap(line, envelope)) if envelope else None
+    if envelope is None or not isinstance(exchange, dict):
+        return None
+    request = exchange.get("request")
+    return envelope, _recognised(request if isinstance(request, dict) else None, exchange.get("response"))
+
+
+def _recognised(request: dict[str, Any] | None, response: Json) -> Recognised:
+    """What tells the format of a request and a response that may be wrapped or streamed."""
+    response = replies.unwrapped(response)
+    streamed = replies.events(response)
+    return recognise(request, response if streamed is None else None, streamed[0] if streamed else None)
+
+
+def _value(raw: bytes) -> Json:
+    try:
+        return jsonio.loads(raw)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,293 @@
+"""What a logged response answers: a body of its format, whole, or as the events that it was streamed in."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict, replace
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json, Reply, WrongType
+from chatsquash.formats import PLAIN, named
+from chatsquash.formats.base import Format
+from chatsquash.reading import tokens
+
+_LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines knows more ends of lines, which may stand in the text
+_GAP = re.compile(r"[\s,]*")
+_CODE = re.compile(rb"\d{3}(?!\d)")
+_STARTS = re.compile(r"\s*(data:|event:|id:|retry:|:|\{)")
+_FIELD = re.compile(r":|(event|id|retry)\b|data\b|\[DONE\]")
+_ID = "previous_response_id"
+_DONE = "[DONE]"
+_RAW, _BODY = "body_raw", "body"
+ASKED = "model"
+"""The member of a request that names the model that is asked for."""
+_MODEL = ("model", "modelVersion")
+IDS = ("id", "responseId", "response_id")
+"""Members of a response that may be its id."""
+_STATUS = ("status", "status_code", "statusCode")
+
+
+class _Choice(Struct, gc=False):
+    message: dict[str, Any]
+    finish_reason: str | None = None
+
+
+class _Chat(Struct, gc=False):
+    """A chat response as nearly all are."""
+
+    choices: list[_Choice]
+    error: None = None
+    id: Any = None
+    model: Any = None
+    usage: Any = None
+
+
+_chat = jsonio.decoder(_Chat)
+
+
+def reply(raw: bytes, form: Format, status: bytes = b"", asked: bytes = b"") -> Reply:
+    """What a raw response answers, or why it answers nothing; raises ``ValueError`` for what is no JSON after all.
+
+    ``status`` is the raw one of HTTP, or the word of a logger; ``asked`` is the raw model of the request.
+    """
+    code = _failure(status.strip(b'"')) if status else ""
+    if not code and (quick := _quick(raw, asked) if form.NAME == PLAIN else _lean(raw, asked, form)):
+        return quick
+    if raw in (b"", b"null"):
+        return Reply(problem=f"there is no response{code}", asked=asked)
+    try:
+        found, code = _read(_loads(raw), form, code)
+    except UnicodeDecodeError:  # which matters in what is kept of the response only
+        found, code = _read(_loads(raw.decode("latin-1")), form, code)
+        if found.message is not None and not code:
+            raise
+    found = Reply(problem=f"the response is an error body{code}") if code else found
+    return replace(found, raw=raw, asked=asked)
+
+
+def _quick(raw: bytes, asked: bytes) -> Reply | None:
+    """The reply in a chat response that is as nearly all are; ``None`` for any other."""
+    try:
+        response = _chat.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    choices = response.choices
+    if not choices or type(choices[0].message.get("role")) is not str:
+        return None
+    first = choices[0]
+    model = response.model if type(response.model) is str else None
+    message: Any = first.message
+    own = response.id if type(response.id) is str else None
+    used = tokens.of_usage(response.usage)
+    return Reply(message, len(choices), first.finish_reason, model=model, id=own, raw=raw, asked=asked, tokens=used)
+
+
+@cache
+def _body(name: str) -> msgspec.json.Decoder[Any] | None:
+    """What parses of a response's body of a format no more than is read; it may repeat tools and system prompt."""
+    first, *others = getattr(named(name), "READS", ("",))
+    if not first:
+        return None
+    members = dict.fromkeys((*others, "error", *IDS, *_MODEL, *tokens.WITHIN, *tokens.MEMBERS))
+    members.pop(first, None)
+    return jsonio.decoder(
+        msgspec.defstruct("Body", [(first, Any), *((each, Any, UNSET) for each in members)], gc=False)
+    )
+
+
+def _lean(raw: bytes, asked: bytes, form: Format) -> Reply | None:
+    """The reply in a whole body that has one; ``None`` for anything else."""
+    lean = _body(form.NAME)
+    if lean is None:
+        return None
+    try:
+        parsed = lean.decode(raw)
+        str(raw, "utf-8")  # what is not read, too
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    body = {name: value for name, value in asdict(parsed).items() if value is not UNSET}
+    found = _answer(body, form)
+    if found.message is None:
+        return None
+    own = next((body[name] for name in IDS if type(body.get(name)) is str), "")
+    return replace(found, model=model([body]), id=own, raw=raw, asked=asked, tokens=tokens.of_bodies([body]))
+
+
+def _read(response: Json, form: Format, code: str) -> tuple[Reply, str]:
+    """The reply in a response, and why it is none all the same, which its own status may say, too."""
+    wrapped = isinstance(response, dict) and unwrapped(response) is not response
+    own = next((response[key] for key in _STATUS if key in response), None) if wrapped else None
+    return read(response, form), code or _failure(str(own).encode())
+
+
+def _failure(status: bytes) -> str:
+    """What a status that is none of success says of a response; empty for any other, and for none."""
+    code = _CODE.match(status)
+    if code and not 200 <= int(code[0]) < 300:
+        return f", with status {int(code[0])}"
+    word = status.decode("utf-8", "replace").lower()
+    return f", with status {word}" if word in ("failure", "failed", "error") else ""
+
+
+def read(response: Json, form: Format) -> Reply:
+    """The reply in a response that may be a body, one wrapped in ``body`` or ``body_raw``, a list or text of events."""
+    body = unwrapped(response)
+    found = events(body)
+    if found is None:
+        return replace(_answer(body, form), model=model([body]), tokens=tokens.of_bodies([body]))
+    streamed, whole = found
+    if not streamed:
+        seen = "an empty list" if isinstance(body, list) else "a string without events"
+        return Reply(problem=f"the response is {seen}", wrong=WrongType("response", seen))
+    stream = form.assemble(streamed)
+    return replace(_answer(stream.body, form), cut=not (stream.whole and whole), **_beside(streamed))
+
+
+def _answer(body: Json, form: Format) -> Reply:
+    found = form.reply(body)
+    if found.message is None and isinstance(body, dict) and not body.get("error"):
+        return replace(found, foreign=True)
+    return replace(found, body=body) if _ID in form.REFERS else found
+
+
+def _beside(events: list[Json]) -> dict[str, Any]:
+    """What events say beside the turn."""
+    return {"model": model(events), "tokens": tokens.of_bodies(events)}
+
+
+def model(bodies: list[Json]) -> str | None:
+    """The first model that is named in these: a response's body, or the events of a stream."""
+    for body in bodies:
+        for holder in tokens.holders(body):
+            for name in _MODEL:
+                if isinstance(named := holder.get(name), str) and named:
+                    return named
+    return None
+
+
+def unwrapped(response: Json) -> Json:
+    """The body of a response that a logger wrapped."""
+    if isinstance(response, dict) and not response.keys() & {"choices", "content", "candidates", "output", "message"}:
+        for name in (_RAW, _BODY):
+            if isinstance(response.get(name), str | dict | list):
+                return _parsed(response[name])
+    return _parsed(response)
+
+
+def _parsed(body: Json) -> Json:
+    """A body that was logged as text, where the text is one JSON value."""
+    if not isinstance(body, str) or body.lstrip()[:1] not in ("{", "["):
+        return body
+    try:
+        value = _loads(body)
+    except (ValueError, RecursionError):
+        return body  # several objects, or one that was cut
+    return value
+
+
+def events(body: Json) -> tuple[list[Json], bool] | None:
+    """The events of a streamed response, and whether all could be read; ``None`` for what was not streamed."""
+    if isinstance(body, str):
+        return _from_text(body)
+    if not isinstance(body, list):
+        return None
+    found: list[Json] = []
+    pieces: list[str] = []  # of text, since the last event that is none
+    whole = True
+    for item in [*body, None]:
+        if isinstance(item, str):
+            pieces.append(item)
+            continue
+        if pieces:
+            read, complete = _from_text(_joined(pieces))
+            found += read
+            whole = whole and complete
+            pieces = []
+        found += [] if item is None else [item]
+    return found, whole
+
+
+def _joined(pieces: list[str]) -> str:
+    """Pieces of a stream as one text: as they were received, or events that were taken apart at their ends."""
+    text: list[str] = []
+    for piece in pieces:
+        if text and _STARTS.match(piece) and _is_whole(text[-1]):
+            text.append("\n\n")
+        text.append(piece)
+    return "".join(text)
+
+
+def _is_whole(piece: str) -> bool:
+    """Whether a piece ends with an event as it stands, and not with the beginning of one."""
+    last = piece.rpartition("\n")[2].strip().removeprefix("data:").strip()
+    if not last.startswith("{"):
+        return True
+    try:
+        _loads(last)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _from_text(text: str) -> tuple[list[Json], bool]:
+    """The events of server-sent events, of JSON lines or of a JSON array; what was cut in the middle ends them."""
+    text = text.removeprefix("\ufeff")
+    if text.lstrip().startswith("["):
+        return _from_array(text)
+    found: list[Json] = []
+    blocks, whole = _data(text)
+    for data in blocks:
+        if data == _DONE:
+            return found, whole
+        try:
+            found.append(_loads(data))
+        except (ValueError, RecursionError):
+            return found, False
+    return found, whole
+
+
+def _from_array(text: str) -> tuple[list[Json], bool]:
+    """The elements of an array as far as it goes."""
+    found: list[Json] = []
+    decoder = json.JSONDecoder()
+    at = text.index("[") + 1
+    while gap := _GAP.match(text, at):
+        at = gap.end()
+        if text[at : at + 1] == "]":
+            return found, True
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        found.append(value)
+    return found, False
+
+
+def _data(text: str) -> tuple[list[str], bool]:
+    """The data of each event, whose lines are joined, and whether every line was one of a stream."""
+    blocks: list[list[str]] = [[]]
+    whole = True
+    for line in _LINE.split(text):
+        if not line.strip():
+            blocks.append([])
+        elif line.startswith("data:"):
+            blocks[-1].append(line[5:].removeprefix(" "))
+        elif line.lstrip().startswith("{"):
+            blocks += [[line], []]
+        elif not _FIELD.match(line):
+            whole = False
+    return ["\n".join(block) for block in blocks if block], whole
+
+
+def _loads(data: bytes | str) -> Any:
+    """Parse; a number that is not finite matters only in what is kept of the response, which its format judges."""
+    try:
+        return jsonio.loads(data)
+    except jsonio.NotFiniteError:
+        return json.loads(data)

@@ -1,0 +1,180 @@
+"""A file that holds several sessions: whose each line is, found in one pass that keeps places only."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, TypeVar
+
+from msgspec.structs import replace
+
+from chatsquash.core import footprint
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.urls import is_remote
+from chatsquash.reading import envelopes
+from chatsquash.reading.lines import CHUNK, Line, lines
+from chatsquash.reading.members import members
+from chatsquash.sources.changes import as_found
+from chatsquash.sources.compression import Expanded
+from chatsquash.sources.members import MARK
+from chatsquash.sources.open import opened, shortage
+from chatsquash.storage.folder import Folder
+
+T = TypeVar("T")
+SPAN = 4
+"""Numbers that a line takes in ``Log.spans``: its number, its offset, its length, and that of its line feed."""
+
+
+class MixedSessionsError(Exception):
+    """A log is wrapped as loggers wrap that are known to write several sessions into a file."""
+
+
+Parts = Callable[[Log, BinaryIO, Options], "list[Log]"]
+"""The sessions in an open log."""
+
+
+def split(
+    log: Log, options: Options | None = None, expanded: Folder | None = None, parts_of: Parts | None = None
+) -> list[Log]:
+    """The sessions in a file, in the order of their first lines; lines that name none are one session together.
+
+    Of a document each conversation is a session.
+
+    A compressed log is expanded into the folder ``expanded``, so that each session is read from its place; where there
+    is no such folder, all that lies before a line is expanded to read it.
+
+    A line that cannot be read stays with the one before it.  ``parts_of`` tells sessions otherwise than by ids.
+    A file that cannot be read is left as it is, so that converting it will say what is wrong.
+    """
+    from chatsquash.reading import documents  # which plain logs do not need
+
+    options = options or Options()
+    parts_of = parts_of or by_ids
+    try:
+        with opened(log.path, options) as file:
+            if parts := documents.parts(log, file, options):
+                return parts
+            if not isinstance(file, Expanded) and getattr(file, "is_direct", True):
+                found = as_found(file, log)
+                parts = parts_of(log, found, options)
+                # Of a log in a store, each session would ask for all of it.
+                is_copied = len(parts) > 1 and is_remote(log.path) and log.size <= options.max_expanded
+                return _of_copy(log, found, expanded, parts_of, options) if is_copied and expanded else parts
+            if expanded is None:
+                parts = parts_of(log, file, options)
+            else:
+                parts = _of_copy(log, file, expanded, parts_of, options)
+            return [*parts[:-1], replace(parts[-1], cut=getattr(file, "problem", None))]
+    except OSError:
+        return [log]
+
+
+def _of_copy(log: Log, file: BinaryIO, folder: Folder, parts_of: Parts, options: Options) -> list[Log]:
+    """The sessions in a copy of what a file gives."""
+    file.seek(0)
+    name = _copy(file, folder)
+    with _or_shortage(file, folder):
+        descriptor = folder.open(name)
+    with open(descriptor, "rb", buffering=0) as copy:
+        return [replace(part, path=f"{folder.path}/{name}") for part in parts_of(log, copy, options)]
+
+
+def expanded_copy(log: Log, options: Options, folder: Folder) -> str:
+    """The path of a new file in a folder with what is in a compressed log."""
+    with opened(log.path, options) as file:
+        assert isinstance(file, Expanded)
+        return f"{folder.path}/{_copy(file, folder)}"
+
+
+def cleared(done: Iterable[tuple[Log, T]], expanded: Folder) -> Iterator[tuple[Log, T]]:
+    """The same, in the order of the logs; each file in the folder goes once the sessions in it are done."""
+    before, inside = "", f"{expanded.path}/"
+    for log, outcome in done:
+        if log.path != before and before.startswith(inside) and MARK not in before:
+            expanded.remove(before.removeprefix(inside))
+        before = log.path
+        yield log, outcome
+
+
+def _copy(file: BinaryIO, folder: Folder) -> str:
+    """The name of a new file with what is in another one, for its owner alone.
+
+    Raises ``ShortageError`` where there is no room for it.
+    """
+    name = f"{os.urandom(8).hex()}.jsonl"
+    with _or_shortage(file, folder):
+        folder.make()
+        descriptor = folder.create(name, 0o600)
+    try:
+        while piece := file.read(CHUNK):
+            with _or_shortage(file, folder):
+                _write(descriptor, piece)
+    finally:
+        os.close(descriptor)
+    return name
+
+
+@contextmanager
+def _or_shortage(file: BinaryIO, folder: Folder) -> Iterator[None]:
+    """Whatever goes wrong with the copy is no damage of the log."""
+    try:
+        yield
+    except OSError as problem:
+        raise shortage(str(getattr(file, "name", "a log")), f"expanded into {folder.path}", problem) from None
+
+
+def _write(descriptor: int, piece: bytes) -> None:
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def by_ids(log: Log, file: BinaryIO, options: Options | None = None) -> list[Log]:
+    """The sessions in an open log by the ids that its lines name."""
+    return [part(log, spans) for spans in places_by_id(file, options or Options()).values()] or [log]
+
+
+def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int]]:
+    """The places of a log's lines, as in ``Log.spans``, by the ids that these name; ``None``: none."""
+    places: dict[str | None, array[int]] = {}
+    name: str | None = None
+    waiting = array("Q")
+    for line in lines(file):
+        data = bytes(line.buffer[line.start : line.stop])
+        found = None if footprint.exceeds(data, options.max_memory) else members(data)
+        place = (line.number, line.offset, line.length, line.size - line.length)
+        if found is not None and envelopes.is_aside(found):  # which stays with the one before, or the first one
+            places.get(name, waiting).extend(place)
+            continue
+        name = name if found is None else envelopes.session_id(found)
+        places.setdefault(name, waiting).extend(place)
+        waiting = array("Q") if places[name] is waiting else waiting
+    return places or ({None: waiting} if waiting else {})
+
+
+def part(log: Log, spans: array[int]) -> Log:
+    """The session in a log whose lines stand at these places."""
+    return replace(log, size=sum(spans[2::SPAN]), spans=spans, whole=log.size)
+
+
+def lines_of(
+    file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None, longest: int
+) -> Iterator[Line]:
+    """The lines of one session in a file that holds several."""
+    for at in range(0, len(spans), SPAN):
+        number, offset, length, feed = spans[at : at + SPAN]
+        if length > longest:
+            yield Line(number, offset, length, bytearray(), 0, 0, length + feed)
+            continue
+        file.seek(offset)
+        data = bytearray(length)
+        with memoryview(data) as view:
+            filled = 0
+            while count := file.readinto(view[filled:]):  # type: ignore[attr-defined]
+                filled += count
+            if hashed:
+                hashed(view[:filled])
+        yield Line(number, offset, filled, data, 0, filled, filled + feed)
