@@ -14,7 +14,7 @@ from chatsquash.run.chains import Chained
 from chatsquash.run.inspect import inspect
 from chatsquash.run.verify import verify
 from chatsquash.sources.open import opened
-from chatsquash.tree.index import Index, Sets
+from chatsquash.trees.index import Index, Sets
 from tests.conftest import assistant, log_line, tree, user, write_log
 
 CHAIN = Options(sessions_by="chain", conversations="all", trace_replies=True)

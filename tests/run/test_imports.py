@@ -10,8 +10,8 @@ asyncio concurrent.futures email http lzma multiprocessing polars pyarrow socket
 xml zstandard
 chatsquash.storage.confine.process chatsquash.reading.loading chatsquash.run.agents chatsquash.run.chains
 chatsquash.run.conversations chatsquash.run.days chatsquash.run.old_result chatsquash.run.order chatsquash.run.parts
-chatsquash.run.stops chatsquash.run.verify chatsquash.tree.choose chatsquash.tree.kinds chatsquash.tree.links
-chatsquash.tree.restore chatsquash.tree.rewrites chatsquash.tree.trees chatsquash.write.card chatsquash.write.dataset
+chatsquash.run.stops chatsquash.run.verify chatsquash.trees.selection chatsquash.trees.kinds chatsquash.trees.links
+chatsquash.trees.restore chatsquash.trees.rewrites chatsquash.trees.trees chatsquash.write.card chatsquash.write.dataset
 chatsquash.write.parquet chatsquash.write.splits
 """.split()
 """Modules that take time, and others that only some logs and options ask for."""

@@ -11,8 +11,8 @@ from chatsquash.core.options import Options
 from chatsquash.report import conversations
 from chatsquash.run.inspect import inspect
 from chatsquash.sources.no_logs import what_is_read
-from chatsquash.tree.kinds import paths
-from chatsquash.tree.trees import Trees
+from chatsquash.trees.kinds import paths
+from chatsquash.trees.trees import Trees
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import log_line, user, write_log
 from tests.tree import logs

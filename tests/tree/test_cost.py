@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash import Options, convert
-from chatsquash.tree import trees
+from chatsquash.trees import trees
 from tests.conftest import assistant, user, write_log
 
 from . import logs

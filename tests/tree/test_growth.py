@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.tree.trees import Trees
+from chatsquash.trees.trees import Trees
 from tests.conftest import user, write_log
 
 from . import logs

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatsquash.tree.canonical import NOTHING, Canon
+from chatsquash.trees.canonical import NOTHING, Canon
 from tests.conftest import user
 
 REMINDER = "<system-reminder>Be brief.</system-reminder>"

@@ -12,10 +12,10 @@ from chatsquash.core import chat
 from chatsquash.core.model import Origin
 from chatsquash.core.text import counted, escaped, quoted
 from chatsquash.core.times import stamp
-from chatsquash.tree.canonical import without_reminders
-from chatsquash.tree.kinds import Path
-from chatsquash.tree.links import Link
-from chatsquash.tree.replies import Reply
+from chatsquash.trees.canonical import without_reminders
+from chatsquash.trees.kinds import Path
+from chatsquash.trees.links import Link
+from chatsquash.trees.replies import Reply
 
 _DRAWN = 100
 """Conversations of a session that are drawn unless all are wanted."""

@@ -24,10 +24,10 @@ from chatsquash.run.asides import ways
 from chatsquash.run.conversations import MakeLast, asks_marks, counted
 from chatsquash.run.covered import Covered, lost_of
 from chatsquash.stages.session import Session, Snapshot
-from chatsquash.tree.account import WHY
-from chatsquash.tree.choose import unwanted
-from chatsquash.tree.coverage import coverage, fate
-from chatsquash.tree.loss import ELSEWHERE, REWRITTEN, Judge
+from chatsquash.trees.account import WHY
+from chatsquash.trees.coverage import coverage, fate
+from chatsquash.trees.loss import ELSEWHERE, REWRITTEN, Judge
+from chatsquash.trees.selection import unwanted
 
 _BEGUN = ("subagent", "side")
 """Kinds of conversations that another one began, which may stand in another file."""

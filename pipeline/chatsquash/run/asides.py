@@ -8,8 +8,8 @@ from collections import Counter
 from chatsquash.checks.coverage import NEVER
 from chatsquash.core.logged import Coverage, LoggedReply
 from chatsquash.core.options import Options
-from chatsquash.tree.choose import name_of_line
-from chatsquash.tree.kinds import Path
+from chatsquash.trees.kinds import Path
+from chatsquash.trees.selection import name_of_line
 
 
 def with_asides(

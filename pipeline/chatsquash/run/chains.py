@@ -26,7 +26,7 @@ from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
 from chatsquash.storage.folder import Folder
-from chatsquash.tree.chains import Chains
+from chatsquash.trees.chains import Chains
 
 _ROW = 4
 """Numbers that a line takes: its session and file, its number and length, its offset and line feed, its time."""

@@ -22,19 +22,19 @@ from chatsquash.run.covered import Covered, lost_of
 from chatsquash.run.record_filters import RecordFilter, of_records
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
-from chatsquash.tree.account import Kept, account
-from chatsquash.tree.choose import chosen, first_conversation, names, unexplained
-from chatsquash.tree.coverage import coverage
-from chatsquash.tree.kinds import Path, conversations
-from chatsquash.tree.replies import Reply
-from chatsquash.tree.requests import numbered
-from chatsquash.tree.restore import Wanted, restored
-from chatsquash.tree.standing import Held, held, shared_calls
-from chatsquash.tree.trees import Trees
+from chatsquash.trees.account import Kept, account
+from chatsquash.trees.coverage import coverage
+from chatsquash.trees.kinds import Path, conversations
+from chatsquash.trees.positions import Held, held, shared_calls
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.requests import numbered
+from chatsquash.trees.restore import Wanted, restored
+from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
+from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:
     from chatsquash.run.samples import Make, Reread
-    from chatsquash.tree.loss import Judge
+    from chatsquash.trees.loss import Judge
 
 Made = tuple[Record | Refused, list[Found]]
 """The record of a snapshot, or why there is none, and what was found."""
@@ -115,7 +115,7 @@ def asks_marks(options: Options) -> bool:
 
 
 def _judge(options: Options) -> Judge:
-    from chatsquash.tree.loss import Judge  # which few runs need
+    from chatsquash.trees.loss import Judge  # which few runs need
 
     restores = options.conversations != "last" or options.restore in _GIVES_CONTEXT
     return Judge(restores and not options.restored_loss, options.loss_skip_failed)

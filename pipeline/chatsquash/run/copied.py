@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from chatsquash.core.model import Tokens
 from chatsquash.core.outcome import Outcome
 from chatsquash.reading.tokens import total
-from chatsquash.tree.index import Index
+from chatsquash.trees.index import Index
 
 
 class Copied:

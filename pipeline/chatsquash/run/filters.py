@@ -17,7 +17,7 @@ from chatsquash.run.duplicates import Duplicates, streamed
 from chatsquash.run.record_filters import of_records
 from chatsquash.sources.days import is_between, path_day
 from chatsquash.stages.session import finding
-from chatsquash.tree.coverage import coverage
+from chatsquash.trees.coverage import coverage
 
 if TYPE_CHECKING:
     from chatsquash.report.where import Where

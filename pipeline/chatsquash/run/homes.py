@@ -26,7 +26,7 @@ from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.days import path_day
 from chatsquash.sources.open import opened
 from chatsquash.stages.cleaning import clean
-from chatsquash.tree.choose import digest
+from chatsquash.trees.selection import digest
 
 _BEGINNING = 16
 """Messages by which it is told what a conversation begins with."""

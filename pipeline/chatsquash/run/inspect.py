@@ -24,7 +24,7 @@ from chatsquash.report.findings import as_json, as_text
 from chatsquash.run.each import each_session
 from chatsquash.run.session import Converter, EntryStream
 from chatsquash.stages.session import Session
-from chatsquash.tree.kinds import conversations
+from chatsquash.trees.kinds import conversations
 
 T = TypeVar("T")
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")

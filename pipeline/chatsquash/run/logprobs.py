@@ -15,9 +15,9 @@ from chatsquash.records.samples import Draft
 from chatsquash.run.conversations import end_of
 from chatsquash.run.samples import Sample, said
 from chatsquash.stages.session import Session, Snapshot
-from chatsquash.tree.kinds import Path
-from chatsquash.tree.replies import Reply
-from chatsquash.tree.standing import held
+from chatsquash.trees.kinds import Path
+from chatsquash.trees.positions import held
+from chatsquash.trees.replies import Reply
 
 MEMBER = "logprobs"
 

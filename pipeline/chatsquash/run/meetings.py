@@ -8,7 +8,7 @@ from chatsquash.checks import dataset
 from chatsquash.core.log import Log
 from chatsquash.core.model import Found
 from chatsquash.core.outcome import Outcome
-from chatsquash.tree.index import Index
+from chatsquash.trees.index import Index
 
 
 class Meetings:

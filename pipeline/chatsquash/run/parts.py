@@ -17,8 +17,8 @@ from chatsquash.reading.sessions import SPAN
 from chatsquash.run.order import UNKNOWN, behind, carried, packed
 from chatsquash.sources.open import opened
 from chatsquash.storage.folder import Folder
-from chatsquash.tree.choose import are_unrelated
-from chatsquash.tree.follow import Followed
+from chatsquash.trees.growth_tracking import Followed
+from chatsquash.trees.selection import are_unrelated
 
 
 def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Log]:

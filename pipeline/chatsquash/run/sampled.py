@@ -20,13 +20,13 @@ from chatsquash.run.record_filters import of_records
 from chatsquash.run.samples import Asked, Reread, Sample, Sampling, said
 from chatsquash.stages.select import ToolUnion
 from chatsquash.stages.session import Noted, Session, Snapshot
-from chatsquash.tree.account import Kept, account
-from chatsquash.tree.choose import chosen, first_conversation, names, unexplained
-from chatsquash.tree.kinds import Path, conversations
-from chatsquash.tree.loss import FAILED, Judge
-from chatsquash.tree.replies import Reply
-from chatsquash.tree.standing import Held, Standing, held
-from chatsquash.tree.trees import Trees
+from chatsquash.trees.account import Kept, account
+from chatsquash.trees.kinds import Path, conversations
+from chatsquash.trees.loss import FAILED, Judge
+from chatsquash.trees.positions import Held, Standing, held
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
+from chatsquash.trees.trees import Trees
 
 Told = tuple[list[Record], Found | None, list[Noted], Covered]
 """As ``run.session`` has it."""

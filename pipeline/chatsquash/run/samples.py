@@ -15,7 +15,7 @@ from chatsquash.core.outcome import Record, Refused
 from chatsquash.reading.origins import line_of
 from chatsquash.records.samples import CONTEXT, Draft, Span, draft, marked, sampled
 from chatsquash.stages.session import Noted, Snapshot
-from chatsquash.tree.canonical import Canon
+from chatsquash.trees.canonical import Canon
 
 if TYPE_CHECKING:
     from chatsquash.templates.inference import Inference

@@ -44,7 +44,7 @@ from chatsquash.sources.identity import Hashed
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.stages.plan import Plan, asks_for_kinds, plan
 from chatsquash.stages.session import Noted, Session, Snapshot, finding
-from chatsquash.tree.coverage import of_grown
+from chatsquash.trees.coverage import of_grown
 
 if TYPE_CHECKING:
     from chatsquash.run.lengths import Lengths
@@ -221,7 +221,7 @@ class Converter:
         trees = session.followed.trees
         if trees is None or log.join or session.id is not None or not self._divides or log.is_part:
             return False
-        from chatsquash.tree.choose import are_unrelated
+        from chatsquash.trees.selection import are_unrelated
 
         return are_unrelated(trees)
 

@@ -100,7 +100,7 @@ def _said(user: str, reply: Message | None) -> int:
         return 0
     text, calls = (chat.text(reply) or "").strip(), [chat.call_name(call) for call in chat.calls(reply)]
     if not calls:
-        from chatsquash.tree.texts import is_long  # which most sessions do not need
+        from chatsquash.trees.texts import is_long  # which most sessions do not need
 
         if not is_long(f"{user} {text}"):
             return 0

@@ -11,7 +11,7 @@ from chatsquash.checks import files, reading
 from chatsquash.core.model import Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
 from chatsquash.core.outcome import Account, Record, Relative
 from chatsquash.stages.redefined import Redefined
-from chatsquash.tree.follow import Followed
+from chatsquash.trees.growth_tracking import Followed
 
 Noted = tuple[int | None, Found]
 """A line, and what was found there; ``None``: it is about the whole log."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from chatsquash.core.model import Message
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import said
-from chatsquash.tree.replies import Reply
+from chatsquash.trees.replies import Reply
 
 _BITS = (1 << 64) - 1
 

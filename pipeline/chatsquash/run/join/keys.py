@@ -10,8 +10,8 @@ from xxhash import xxh3_64_intdigest
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Message
 from chatsquash.core.reasoning import is_part
-from chatsquash.tree.canonical import spelled
-from chatsquash.tree.texts import is_long
+from chatsquash.trees.canonical import spelled
+from chatsquash.trees.texts import is_long
 
 _LONG_ID = 16
 """Characters from which on an id of a call is one that no other session has."""

@@ -12,7 +12,7 @@ from chatsquash.reading.lineage import Key
 from chatsquash.run.join import contexts
 from chatsquash.run.join.files import View
 from chatsquash.run.join.keys import keys, said
-from chatsquash.tree.replies import Reply
+from chatsquash.trees.replies import Reply
 
 ReplyKey = tuple[int, Key]
 _Left = tuple[View, int, int]

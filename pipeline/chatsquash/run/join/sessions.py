@@ -20,7 +20,7 @@ from chatsquash.run.join.keys import Keys, keys
 from chatsquash.run.parts import parts
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.storage.folder import Folder
-from chatsquash.tree.index import Index, Sets
+from chatsquash.trees.index import Index, Sets
 
 _IDS = 2
 """Ids of a reply that are kept, so that each takes as much memory."""

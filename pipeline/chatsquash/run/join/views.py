@@ -20,8 +20,8 @@ from chatsquash.run.join.keys import call_ids
 from chatsquash.run.join.matching import Matching, matched
 from chatsquash.run.join.steps import Places, Step, entries
 from chatsquash.stages.session import Session, Snapshot
-from chatsquash.tree import replies as tree
-from chatsquash.tree.kinds import Path
+from chatsquash.trees import replies as tree
+from chatsquash.trees.kinds import Path
 
 Again = Callable[[set[int]], Iterator[Entry]]
 """Reads the entries of some lines of the gateway's log once more."""

@@ -16,10 +16,10 @@ from chatsquash.run.pairs import Answered, Candidate, PairKind, Step, counterfac
 from chatsquash.run.sampled import snapshot_of
 from chatsquash.run.samples import Reread
 from chatsquash.stages.session import Session
-from chatsquash.tree.kinds import conversations
-from chatsquash.tree.loss import Judge
-from chatsquash.tree.replies import Reply
-from chatsquash.tree.trees import Trees
+from chatsquash.trees.kinds import conversations
+from chatsquash.trees.loss import Judge
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.trees import Trees
 
 _OF_PERSONS = ("main", "branch", "compacted")
 """Conversations that a person may have gone back in; agents ask several sub-agents the same at once."""

@@ -25,7 +25,7 @@ from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.listing import Listing
 from chatsquash.run.shards.place import INPUTS, MOST, ORDER, Place, Shard, place_in, typed
 from chatsquash.sources.find import Discovered
-from chatsquash.tree.index import Sets
+from chatsquash.trees.index import Sets
 from chatsquash.write.outputs import output_in, place_of
 
 _SHARD_SIZES = 500_000_000, 2_000_000_000

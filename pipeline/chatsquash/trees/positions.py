@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from chatsquash.core import chat
 from chatsquash.core.model import Message
-from chatsquash.tree.canonical import Canon
-from chatsquash.tree.kinds import Path
-from chatsquash.tree.replies import Reply
-from chatsquash.tree.trees import Trees
+from chatsquash.trees.canonical import Canon
+from chatsquash.trees.kinds import Path
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.trees import Trees
 
 
 class Standing(NamedTuple):

@@ -10,10 +10,10 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat
 from chatsquash.core.model import Message
-from chatsquash.tree.canonical import NOTHING
-from chatsquash.tree.replies import Reply
-from chatsquash.tree.requests import Requests
-from chatsquash.tree.texts import is_long, is_rewritten, is_similar_prompt, share_ends
+from chatsquash.trees.canonical import NOTHING
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.requests import Requests
+from chatsquash.trees.texts import is_long, is_rewritten, is_similar_prompt, share_ends
 
 
 class Spoken(NamedTuple):

@@ -10,7 +10,7 @@ from chatsquash.core import chat, reasoning
 from chatsquash.core.blocks import Block, Reasoning, Text
 from chatsquash.core.logged import Coverage, LoggedReply
 from chatsquash.core.model import Message
-from chatsquash.tree.follow import Followed
+from chatsquash.trees.growth_tracking import Followed
 
 _REASONS = {chat.PRIVATE, *reasoning.MEMBERS}
 """Members of which one stands in each message that has reasoning, unless that is a part of its content."""

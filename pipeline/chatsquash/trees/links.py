@@ -9,9 +9,9 @@ from itertools import islice
 from msgspec import Struct, field
 
 from chatsquash.core import chat, jsonio
-from chatsquash.tree.canonical import without_reminders
-from chatsquash.tree.replies import Reply
-from chatsquash.tree.texts import Sketch, is_similar_prompt, runs, sketch
+from chatsquash.trees.canonical import without_reminders
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.texts import Sketch, is_similar_prompt, runs, sketch
 
 _QUOTED = 2
 """Runs of a reply that tell that a text quotes it."""

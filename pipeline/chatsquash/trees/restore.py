@@ -9,9 +9,9 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Message
-from chatsquash.tree.canonical import NOTHING, result_number
-from chatsquash.tree.replies import Reply
-from chatsquash.tree.rewrites import is_reminded
+from chatsquash.trees.canonical import NOTHING, result_number
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.rewrites import is_reminded
 
 Numbered = list[tuple[int, Message]]
 """Messages, each with what it is the same by."""

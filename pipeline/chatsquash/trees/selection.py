@@ -7,9 +7,9 @@ from hashlib import sha256
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.options import Options
-from chatsquash.tree.kinds import Path
-from chatsquash.tree.replies import Reply
-from chatsquash.tree.trees import Trees
+from chatsquash.trees.kinds import Path
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.trees import Trees
 
 
 def unwanted(options: Options) -> set[str]:

@@ -10,16 +10,26 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Edits, Entry, Kept, Message
-from chatsquash.tree.canonical import NOTHING
-from chatsquash.tree.links import Link, Links
-from chatsquash.tree.replies import Again, How, Reply, linked
-from chatsquash.tree.requests import Requests, answered, system_prompt
-from chatsquash.tree.restore import has_emptied
-from chatsquash.tree.rewrites import Spoken, between, is_part, is_resent, is_reworded, of_path, said_in, segments, words
-from chatsquash.tree.texts import is_long, is_similar_prompt
+from chatsquash.trees.canonical import NOTHING
+from chatsquash.trees.links import Link, Links
+from chatsquash.trees.replies import Again, How, Reply, linked
+from chatsquash.trees.requests import Requests, answered, system_prompt
+from chatsquash.trees.restore import has_emptied
+from chatsquash.trees.rewrites import (
+    Spoken,
+    between,
+    is_part,
+    is_resent,
+    is_reworded,
+    of_path,
+    said_in,
+    segments,
+    words,
+)
+from chatsquash.trees.texts import is_long, is_similar_prompt
 
 if TYPE_CHECKING:
-    from chatsquash.tree.kinds import Path
+    from chatsquash.trees.kinds import Path
 
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chatsquash.core.model import Entry, Json, Message
-from chatsquash.tree.canonical import Canon
-from chatsquash.tree.requests import system_prompt
-from chatsquash.tree.rewrites import is_reminded
-from chatsquash.tree.texts import is_similar_prompt
+from chatsquash.trees.canonical import Canon
+from chatsquash.trees.requests import system_prompt
+from chatsquash.trees.rewrites import is_reminded
+from chatsquash.trees.texts import is_similar_prompt
 
 if TYPE_CHECKING:
-    from chatsquash.tree.follow import Grown
+    from chatsquash.trees.growth_tracking import Grown
 
 
 _REMEMBERED = 16

@@ -11,10 +11,10 @@ from chatsquash.checks.registry import View
 from chatsquash.checks.results import corrected
 from chatsquash.core import chat
 from chatsquash.core.model import Conversation, Mark, Message, Origin
-from chatsquash.tree.kinds import Path
-from chatsquash.tree.replies import Reply
-from chatsquash.tree.standing import Held, bearers
-from chatsquash.tree.trees import Trees
+from chatsquash.trees.kinds import Path
+from chatsquash.trees.positions import Held, bearers
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.trees import Trees
 
 NOT_LOGGED = "not-logged"
 """No logged reply is this message: the client made it up, or the log does not say who did."""

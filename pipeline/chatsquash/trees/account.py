@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from chatsquash.core.logged import LoggedReply, Stands
 from chatsquash.core.model import Mark
-from chatsquash.tree.coverage import fate
-from chatsquash.tree.kinds import Path
-from chatsquash.tree.replies import Reply
-from chatsquash.tree.standing import Held, bearers
-from chatsquash.tree.trees import Trees
+from chatsquash.trees.coverage import fate
+from chatsquash.trees.kinds import Path
+from chatsquash.trees.positions import Held, bearers
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.trees import Trees
 
 WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
 """Why replies of conversations that were not chosen are lost, by their kinds."""

@@ -13,9 +13,9 @@ from chatsquash.reading import usage
 from chatsquash.reading.tokens import total
 
 if TYPE_CHECKING:
-    from chatsquash.tree import replies
-    from chatsquash.tree.growth import Growth
-    from chatsquash.tree.trees import Trees
+    from chatsquash.trees import replies
+    from chatsquash.trees.growth import Growth
+    from chatsquash.trees.trees import Trees
 
 _NO_TOKENS = Tokens()
 _HELD = 64
@@ -118,7 +118,7 @@ class Followed(Struct):
 
     def _goes_on(self, last: Entry, entry: Entry) -> bool:
         if self._growth is None:
-            from chatsquash.tree.growth import Growth  # which clients that append to what they sent do not need
+            from chatsquash.trees.growth import Growth  # which clients that append to what they sent do not need
 
             self._growth = Growth()
         return self._growth.goes_on(last, entry)
@@ -136,7 +136,7 @@ class Followed(Struct):
     def branch(self) -> Trees:
         """The trees of the requests so far."""
         if self.trees is None:
-            from chatsquash.tree.trees import Trees  # which sessions that only grow do not need
+            from chatsquash.trees.trees import Trees  # which sessions that only grow do not need
 
             last, growth = self.last, self._growth
             self.trees = Trees(self.looks_closely, rewords=bool(growth and last and growth.rewords(last)))
@@ -207,7 +207,7 @@ def _is_same(one: Message, other: Message) -> bool:
     told = _told(one)
     if told is not None and told == _told(other):
         return True
-    from chatsquash.tree.canonical import Canon  # which clients that send back what they got do not need
+    from chatsquash.trees.canonical import Canon  # which clients that send back what they got do not need
 
     canon = Canon()
     return canon.number(one) == canon.number(other)

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat
 from chatsquash.core.model import Added, Edits, Kept, Message
-from chatsquash.tree.canonical import NOTHING, Canon, result_number
+from chatsquash.trees.canonical import NOTHING, Canon, result_number
 
 Meet = Callable[[int, int, int], tuple[int, int]]
 """Takes the place of an assistant's message, the chain and the spoken chain that end there; gives them as those of the
