@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from typing import Any
 
 from chatsquash.core import chat
-from chatsquash.records.said import RESULTS, made
+from chatsquash.records.message_texts import RESULTS, made
 
 Place = tuple[int, int]
 """The index of a message, and which of its calls it is."""

@@ -15,8 +15,8 @@ from chatsquash.core.model import Json, Message
 from chatsquash.html.markup import Child, Html, tag, together
 from chatsquash.html.pairs import answers
 from chatsquash.records import media
+from chatsquash.records.message_texts import RESULTS, arguments, made
 from chatsquash.records.reading import StoredRecord
-from chatsquash.records.said import RESULTS, arguments, made
 
 _OPENING = 90
 """Characters of a call's arguments that its line shows."""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Message
 from chatsquash.core.text import counted, escaped, printable
+from chatsquash.records.message_texts import Part, made, parts
 from chatsquash.records.reading import StoredRecord
-from chatsquash.records.said import Part, made, parts
 
 _FOLDED = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
 """The lines of a text that are shown where it is folded, by what it is."""

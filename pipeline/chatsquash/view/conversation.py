@@ -15,9 +15,9 @@ from chatsquash.formats.parts import image_type
 from chatsquash.html.pairs import answers
 from chatsquash.records import media
 from chatsquash.records.datasets import PARQUET
+from chatsquash.records.message_texts import parts
 from chatsquash.records.places import image_file, images
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
-from chatsquash.records.said import parts
 from chatsquash.view.needle import Needle
 from chatsquash.view.result import Result
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from chatsquash.core.model import Message
 from chatsquash.core.text import escaped
-from chatsquash.records.said import Part, parts
+from chatsquash.records.message_texts import Part, parts
 from chatsquash.view.texts import readable
 
 _FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)

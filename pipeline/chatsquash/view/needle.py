@@ -9,7 +9,7 @@ from itertools import islice
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Message
-from chatsquash.records.said import parts
+from chatsquash.records.message_texts import parts
 
 LONGEST = 200
 """Characters that are looked for."""

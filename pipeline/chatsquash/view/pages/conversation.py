@@ -10,7 +10,7 @@ from chatsquash.core.model import Json
 from chatsquash.core.text import counted, escaped
 from chatsquash.html.markup import Child, Html, tag, together
 from chatsquash.html.record import Showing, articles, medium
-from chatsquash.records.said import made
+from chatsquash.records.message_texts import made
 from chatsquash.view.conversation import WINDOW, Conversation, Window
 from chatsquash.view.pages import code
 from chatsquash.view.pages.layout import facts, joined, page, short, url
