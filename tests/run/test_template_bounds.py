@@ -63,7 +63,7 @@ def test_a_record_that_takes_too_much_memory_is_found(command, here):
 
 
 def test_a_template_that_is_slow_is_given_up_and_the_rest_is_counted(command, here, monkeypatch):
-    monkeypatch.setattr("chatsquash.templates.bounded.RenderBounds.slow", 0.005)
+    monkeypatch.setattr("chatsquash.templates.confined.RenderBounds.slow", 0.005)
     write("a.jsonl", *map(str, range(21)))
     write("b.jsonl", "one", "two")
     ended = command("check", "a.jsonl", "b.jsonl", "--template", "slow.jinja", "--render-time", "100", "--json")
@@ -85,7 +85,7 @@ def test_a_template_that_is_slow_is_given_up_and_the_rest_is_counted(command, he
 
 
 def test_20_slow_records_are_all_rendered(command, here, monkeypatch):
-    monkeypatch.setattr("chatsquash.templates.bounded.RenderBounds.slow", 0.005)
+    monkeypatch.setattr("chatsquash.templates.confined.RenderBounds.slow", 0.005)
     write("a.jsonl", *map(str, range(20)))
     ended = command("check", "a.jsonl", "--template", "slow.jinja", "--render-time", "100")
     assert ended.code == 0
@@ -117,7 +117,7 @@ def test_what_is_not_rendered_is_not_shown(command, here):
 
 def test_stats_end_with_a_template_that_is_given_up(command, here, monkeypatch):
     tokenizers.Tokenizer(tokenizers.models.WordLevel({"yes": 0}, "yes")).save("tokenizer.json")
-    monkeypatch.setattr("chatsquash.templates.bounded.RenderBounds.slow", 0.005)
+    monkeypatch.setattr("chatsquash.templates.confined.RenderBounds.slow", 0.005)
     write("a.jsonl", *map(str, range(21)))
     ended = command(
         "stats", "a.jsonl", "--tokenizer", "tokenizer.json", "--template", "slow.jinja", "--render-time", "100"

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from chatsquash.core.errors import UsageError
-from chatsquash.templates.bounded import RenderBounds, Template
+from chatsquash.templates.confined import RenderBounds, Template
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.trial import trial
 from tests.checks.rows import assistant, user

@@ -49,7 +49,7 @@ from chatsquash.trees.coverage import of_grown
 if TYPE_CHECKING:
     from chatsquash.run.lengths import Lengths
     from chatsquash.run.samples import Make, Reread
-    from chatsquash.templates.bounded import Template
+    from chatsquash.templates.confined import Template
     from chatsquash.templates.inference import Inference
 
 EntryStream = Iterator[Entry | Skipped]

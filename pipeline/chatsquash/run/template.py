@@ -22,7 +22,7 @@ from chatsquash.templates.mending import Mending, told
 from chatsquash.templates.remedies import Look, Remedies, spelled
 
 if TYPE_CHECKING:
-    from chatsquash.templates.bounded import Template
+    from chatsquash.templates.confined import Template
     from chatsquash.templates.trainers import Chosen
 
 
@@ -160,7 +160,7 @@ def template(
     """
     if find_spec("jinja2") is None:
         raise UsageError("--template needs the package jinja2: pip install 'chatsquash[template]'")
-    from chatsquash.templates.bounded import BOUNDS, RenderBounds, Template
+    from chatsquash.templates.confined import BOUNDS, RenderBounds, Template
 
     bounds = RenderBounds(render_time or BOUNDS.seconds, render_memory or BOUNDS.memory)
     return Template(path, bounds, chosen.source if chosen else None)

@@ -16,7 +16,7 @@ from chatsquash.core.errors import UsageError
 if TYPE_CHECKING:
     from chatsquash.core.model import Message
     from chatsquash.records.reading import StoredRecord
-    from chatsquash.templates.bounded import Template
+    from chatsquash.templates.confined import Template
 
 _FILE = "tokenizer.json"
 _KEPT = 1 << 24

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from chatsquash.records.reading import NotARecordError, parsed, record
-from chatsquash.templates.behind import Longest
-from chatsquash.templates.bounded import Template
+from chatsquash.templates.confined import Template
 from chatsquash.templates.counting import RefusedError, Tokenizer
+from chatsquash.templates.prefixes import Longest
 from chatsquash.templates.source import unpacked
 
 

@@ -1,4 +1,4 @@
-"""A record as a chat template renders it, in this process: ``chatsquash.templates.bounded`` does so in another one."""
+"""A record as a chat template renders it, in this process: ``chatsquash.templates.confined`` does so in another one."""
 
 from __future__ import annotations
 
