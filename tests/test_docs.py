@@ -34,8 +34,8 @@ from chatsquash.reading import documents as read_documents
 from chatsquash.reading.envelopes import envelopes
 from chatsquash.reading.recognise import look
 from chatsquash.run import formats as known
+from chatsquash.session import cleaning
 from chatsquash.sources.open import opened
-from chatsquash.stages import cleaning
 
 from . import generate, page_shell
 

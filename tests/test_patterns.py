@@ -10,7 +10,6 @@ from functools import cache
 
 import pytest
 
-from chatsquash.ending import users
 from chatsquash.formats.agents.claude_code import texts as client_texts
 from chatsquash.formats.service import Service
 from chatsquash.reading import replies
@@ -29,8 +28,9 @@ from chatsquash.redact import (
     userinfo,
 )
 from chatsquash.redact import names as listed_names
+from chatsquash.session.cleaning.info_messages import _OPEN, _is_info
+from chatsquash.session.ending import users
 from chatsquash.sources import compression as compressed
-from chatsquash.stages.cleaning.info_messages import _OPEN, _is_info
 from chatsquash.storage.stores.address import _HOSTS
 from chatsquash.storage.stores.objects import _WHY
 from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
@@ -51,7 +51,7 @@ RUNNING = {
         "chatsquash.templates.counting",
         "'|'.join((text if takes_more else f'({text})' for text, takes_more in spelled))",
     ): [("finditer", re.compile(r"(<\|im_start\|>)|(<\|im_end\|>)|<mask>|(<s>)"))],
-    ("chatsquash.ending.users", "f\"{begin}(?:{'|'.join(map(re.escape, longest_first))})\\\\b\""): [
+    ("chatsquash.session.ending.users", "f\"{begin}(?:{'|'.join(map(re.escape, longest_first))})\\\\b\""): [
         ("finditer", each) for each in WORDS_OF_USERS
     ],
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],

@@ -14,7 +14,7 @@ from chatsquash.core.model import Entry
 from chatsquash.core.outcome import Outcome
 from chatsquash.formats import formats
 from chatsquash.reading.reader import Reader
-from chatsquash.run.session import Converter
+from chatsquash.session.converter import Converter
 from tests import oracle
 from tests.conftest import needs_real_exchanges, real_exchanges
 

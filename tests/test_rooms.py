@@ -140,7 +140,7 @@ ADDED = [
     ("chatsquash.formats.agents", "owl", AGENT),
     ("chatsquash.checks", "shouting", CHECK),
     ("chatsquash.records.presets", "cat", PRESET),
-    ("chatsquash.stages.cleaning", "pings", RULE),
+    ("chatsquash.session.cleaning", "pings", RULE),
     ("chatsquash.report.files", "seen", REPORT),
 ]
 START = """\

@@ -470,11 +470,11 @@ def _contents(asked: Options) -> dict[str, Any]:
     """What the files hold that options name."""
     found: dict[str, Any] = {}
     if asked.tools_file or asked.system_file:
-        from chatsquash.stages import supplied
+        from chatsquash.session.stages import supplied_definitions
 
-        readers = {"tools_file": supplied.tools, "system_file": supplied.system}
+        readers = {"tools_file": supplied_definitions.tools, "system_file": supplied_definitions.system}
         named = {name: getattr(asked, name) for name in readers if getattr(asked, name)}
-        found = {name: supplied.read(path, readers[name]) for name, path in named.items()}
+        found = {name: supplied_definitions.read(path, readers[name]) for name, path in named.items()}
     for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
         if isinstance(path := getattr(asked, name), str):
             from chatsquash.redact.requests import content

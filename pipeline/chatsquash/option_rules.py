@@ -300,9 +300,9 @@ def _refuse_together(options: Options) -> None:
     if options.check_arguments:
         schemas.refuse_missing()
     if options.tools_file is not None or options.system_file is not None:
-        from chatsquash.stages import supplied  # not where none is given, which would take time
+        from chatsquash.session.stages import supplied_definitions  # not where none is given, which would take time
 
-        supplied.tables(options)
+        supplied_definitions.tables(options)
     if options.split is not None:
         from chatsquash.write.splits import parse  # not where none is asked for, which would take time
 

@@ -8,10 +8,10 @@ import pytest
 from chatsquash import Options
 from chatsquash.checks.registry import View
 from chatsquash.core.model import Conversation, Reply
-from chatsquash.ending import ending, users
-from chatsquash.ending.commands import exit_code, runs_tests
-from chatsquash.ending.users import judged
 from chatsquash.run.convert import convert
+from chatsquash.session.ending import ending, users
+from chatsquash.session.ending.commands import exit_code, runs_tests
+from chatsquash.session.ending.users import judged
 from tests.conftest import assistant, user
 from tests.run.outputs import report
 

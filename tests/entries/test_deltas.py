@@ -15,7 +15,7 @@ from chatsquash.formats import formats
 from chatsquash.reading import deltas
 from chatsquash.reading.deltas import Effort
 from chatsquash.reading.recognise import Shape
-from chatsquash.stages.cleaning import clean
+from chatsquash.session.cleaning import clean
 from tests import format_logs, oracle, strategies
 from tests.conftest import examples, often
 from tests.stages.streams import entries, taken

@@ -10,7 +10,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.log import Log
 from chatsquash.reading import documents
-from chatsquash.run.session import Converter
+from chatsquash.session.converter import Converter
 from chatsquash.sources import changes
 from chatsquash.sources.changes import as_found
 from tests.conftest import log_line, write_log

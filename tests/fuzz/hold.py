@@ -13,8 +13,8 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.reading import contents, documents, envelopes
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import MixedSessionsError
-from chatsquash.run.session import Converter
 from chatsquash.run.workers import outcomes
+from chatsquash.session.converter import Converter
 from tests import oracle
 
 CHAT = Options(anonymize=False, from_format="openai_chat", on_invalid="keep", sessions_by="file")

@@ -10,7 +10,7 @@ from chatsquash.core.model import Conversation
 from chatsquash.records import presets
 from chatsquash.records.reading import native, record
 from chatsquash.records.shaping import line
-from chatsquash.stages.plan import plan, through
+from chatsquash.session.plan import plan, through
 from tests.checks.rows import assistant, call, result, talk, user
 
 A, B = user("a"), assistant("b")

@@ -13,7 +13,7 @@ from chatsquash.core.log import Log
 from chatsquash.redact import percent
 from chatsquash.redact.addresses import addresses, may_hold_address
 from chatsquash.redact.pseudonyms import Anonymizer
-from chatsquash.run.session import Converter
+from chatsquash.session.converter import Converter
 from tests.plain.hold import USUAL, compiled_way, plain_way
 from tests.redact.test_pseudonyms import KEY, anonymize, domains, locals_, oracle
 

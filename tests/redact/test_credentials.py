@@ -6,8 +6,8 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.redact import credentials
-from chatsquash.run import rejected as module
 from chatsquash.run.inspect import inspect
+from chatsquash.session import rejected_lines as module
 from tests.conftest import log_line, tree, write_log
 
 SECRET = "sk-very-secret"

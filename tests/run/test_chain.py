@@ -10,9 +10,9 @@ import pytest
 
 from chatsquash import Options, convert, convert_session
 from chatsquash.core.log import Log
-from chatsquash.run.chains import Chained
 from chatsquash.run.inspect import inspect
 from chatsquash.run.verify import verify
+from chatsquash.session.chains import Chained
 from chatsquash.sources.open import opened
 from chatsquash.trees.index import Index, Sets
 from tests.conftest import assistant, log_line, tree, user, write_log

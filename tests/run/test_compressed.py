@@ -15,8 +15,8 @@ from chatsquash.core.outcome import Account
 from chatsquash.reading.documents import is_document
 from chatsquash.reading.sessions import split
 from chatsquash.records.datasets import rows
-from chatsquash.run.session import Converter
 from chatsquash.run.verify import verify
+from chatsquash.session.converter import Converter
 from chatsquash.sources.find import discover
 from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, tree, write_log

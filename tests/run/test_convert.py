@@ -17,8 +17,9 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import StoppedError, UsageError
 from chatsquash.formats import documents
 from chatsquash.run import convert as convert_module
-from chatsquash.run import in_memory, session, workers
-from chatsquash.run import rejected as rejected_module
+from chatsquash.run import in_memory, workers
+from chatsquash.session import converter as session
+from chatsquash.session import rejected_lines as rejected_module
 from chatsquash.sources import suffixes
 from chatsquash.sources.compression import KINDS, stem
 from chatsquash.sources.no_logs import what_is_read

@@ -15,13 +15,13 @@ from chatsquash.core.jsonio import TooLargeError, dumps
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record, Usage
 from chatsquash.run import workers
-from chatsquash.run.beginnings import of_line
 from chatsquash.run.filters import Filters
 from chatsquash.run.foresight import foreseen
 from chatsquash.run.shards.convert import convert_shard
 from chatsquash.run.shards.divide import divide
 from chatsquash.run.shards.merge import merge
 from chatsquash.run.shards.place import Shard
+from chatsquash.session.prompt_prefix import of_line
 from tests.conftest import assistant, examples, log_line, user, write_log
 from tests.run.outputs import findings, report
 from tests.run.test_shards_law import written

@@ -7,7 +7,7 @@ import msgspec
 from chatsquash.core.log import Log, Piece
 from chatsquash.core.model import Finding, Rejected
 from chatsquash.core.outcome import Chosen, Ending, Facts, Family, Named, Outcome, Record, Relative, ToolUse, Usage
-from chatsquash.run import hidden
+from chatsquash.session import private_texts
 
 HIDDEN = {
     "Outcome.session", "Outcome.trace", "Finding.session", "Finding.file", "Finding.text",
@@ -71,12 +71,12 @@ def test_what_may_come_from_a_log_is_hidden():
         family=Family("x-family", "p", "x-stem", None),
         relatives=[Relative(b"x-relative", b"")],
     )
-    told = hidden.hidden(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
+    told = private_texts.hidden(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
     assert b"x-" not in msgspec.msgpack.encode(told)
     assert told.named == Named("y-shown", "y-name", ["y-piece"], "digest")
-    renamed = hidden.renamed(log, told.named)
+    renamed = private_texts.renamed(log, told.named)
     assert (renamed.path, renamed.at(1)) == ("p", ("y-piece", 1))
-    assert hidden.hidden(outcome, log, str) == outcome
-    before = hidden.texts(outcome, log)
+    assert private_texts.hidden(outcome, log, str) == outcome
+    before = private_texts.texts(outcome, log)
     assert len(before) == len(set(before))
     assert all("x-" in text for text in before)

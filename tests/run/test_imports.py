@@ -8,8 +8,8 @@ from tests.conftest import assistant, log_line, write_log
 ABSENT = """
 asyncio concurrent.futures email http lzma multiprocessing polars pyarrow socket sqlite3 ssl subprocess tempfile tqdm
 xml zstandard
-chatsquash.storage.confine.process chatsquash.reading.loading chatsquash.run.agents chatsquash.run.chains
-chatsquash.run.conversations chatsquash.run.days chatsquash.run.old_result chatsquash.run.order chatsquash.run.parts
+chatsquash.storage.confine.process chatsquash.reading.loading chatsquash.session.agents chatsquash.session.chains
+chatsquash.session.conversations chatsquash.session.days chatsquash.run.old_result chatsquash.session.order chatsquash.session.parts
 chatsquash.run.stops chatsquash.run.verify chatsquash.trees.selection chatsquash.trees.kinds chatsquash.trees.links
 chatsquash.trees.restore chatsquash.trees.rewrites chatsquash.trees.trees chatsquash.write.card chatsquash.write.dataset
 chatsquash.write.parquet chatsquash.write.splits
@@ -39,4 +39,4 @@ def test_logs_that_only_grow(tmp_path):
 
 def test_other_logs_are_told_by_what_they_need(tmp_path):
     write_log(tmp_path / "logs" / "a.jsonl", *(log_line(each, session_id=None) for each in ("one", "another")))
-    assert "chatsquash.run.parts" in imported(tmp_path)
+    assert "chatsquash.session.parts" in imported(tmp_path)

@@ -13,9 +13,9 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import StoppedError, UsageError
-from chatsquash.run import session
 from chatsquash.run.filters import Filters
 from chatsquash.run.verify import verify
+from chatsquash.session import converter
 from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, write_log
 from tests.run.outputs import comparable
@@ -37,9 +37,9 @@ def here(here):
 def read(monkeypatch):
     """The logs that were converted, not taken from an earlier run."""
     names = []
-    convert = session.Converter.convert
+    convert = converter.Converter.convert
     monkeypatch.setattr(
-        session.Converter, "convert", lambda self, job, **more: names.append(job.name) or convert(self, job, **more)
+        converter.Converter, "convert", lambda self, job, **more: names.append(job.name) or convert(self, job, **more)
     )
     return names
 

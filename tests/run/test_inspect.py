@@ -161,7 +161,7 @@ def test_a_log_that_cannot_be_opened_is_an_error(here, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("chatsquash.run.session.opened_log", refuse)
+    monkeypatch.setattr("chatsquash.session.converter.opened_log", refuse)
     with pytest.raises(UsageError, match=r"^a.jsonl: cannot be read \(Permission denied\)$"):
         shown("a.jsonl")
 

@@ -8,7 +8,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.run.shards.divide import divide
-from chatsquash.stages.cleaning import CleanedRequest
+from chatsquash.session.cleaning import CleanedRequest
 from chatsquash.trees.requests import Requests
 from tests.conftest import write_log
 from tests.run.outputs import findings, report

@@ -16,7 +16,7 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.run import journal
 from chatsquash.run.described import described
 from chatsquash.run.journal import Journals, JournalWriter, identity
-from chatsquash.run.session import Converter
+from chatsquash.session.converter import Converter
 from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, write_log
 

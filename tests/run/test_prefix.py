@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.run.told import prefix as _prefix
+from chatsquash.session.summary import prefix as _prefix
 
 SYSTEM, USER = {"role": "system", "content": "s"}, {"role": "user", "content": "u"}
 ALIKE = [

@@ -18,7 +18,7 @@ from chatsquash.core.model import Found
 from chatsquash.core.outcome import Account
 from chatsquash.records import presets
 from chatsquash.records.presets import Shaped
-from chatsquash.run.session import Converter, unreadable
+from chatsquash.session.converter import Converter, unreadable
 from tests import oracle, strategies
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import examples, log_line, often

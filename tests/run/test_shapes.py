@@ -11,7 +11,7 @@ from chatsquash.records.presets import text
 from chatsquash.records.reading import NotARecordError, record
 from chatsquash.run.check import Looks, check
 from chatsquash.run.stats import stats
-from chatsquash.stages.select import flatten
+from chatsquash.session.select import flatten
 from chatsquash.templates.remedies import converted
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.conftest import log_line, write_log

@@ -13,7 +13,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome
 from chatsquash.run import workers
 from chatsquash.run.journal import Journals, JournalWriter
-from chatsquash.run.session import Converter
+from chatsquash.session.converter import Converter
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, tree, write_log
@@ -40,7 +40,9 @@ def records(folder: Path) -> dict[str, bytes | None]:
 @pytest.fixture
 def _fork_server(monkeypatch):
     """Workers are forked from a server with their modules loaded. Next to other tests, each would load them itself."""
-    multiprocessing.set_forkserver_preload(["chatsquash.run.pool", "chatsquash.run.session", "chatsquash.run.workers"])
+    multiprocessing.set_forkserver_preload(
+        ["chatsquash.run.pool", "chatsquash.session.converter", "chatsquash.run.workers"]
+    )
     monkeypatch.setattr(platform, "start_method", lambda: "forkserver")
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from chatsquash import Options, convert
 from chatsquash.core.log import Log
 from chatsquash.reading import sessions
-from chatsquash.run.session import Converter
+from chatsquash.session.converter import Converter
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
 from chatsquash.storage import decoders

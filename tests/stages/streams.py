@@ -14,8 +14,8 @@ from chatsquash.reading.deltas import Effort
 from chatsquash.reading.entries import EntryReader
 from chatsquash.reading.lines import lines
 from chatsquash.reading.recognise import Shape
-from chatsquash.stages.select import select
-from chatsquash.stages.session import Session
+from chatsquash.session.select import select
+from chatsquash.session.session import Session
 
 
 class Cleaned(NamedTuple):

@@ -5,8 +5,8 @@ import copy
 import pytest
 
 from chatsquash.core.edits import replay
-from chatsquash.stages.cleaning import clean
-from chatsquash.stages.cleaning.system_prompts import SYSTEM_PROMPT
+from chatsquash.session.cleaning import clean
+from chatsquash.session.cleaning.system_prompts import SYSTEM_PROMPT
 from tests.checks.rows import assistant, call, result, user
 from tests.stages.streams import Cleaned, entry, stream, taken
 

@@ -7,8 +7,8 @@ import pytest
 from chatsquash import Options
 from chatsquash.core.blocks import Other, Text, Turn
 from chatsquash.core.chat import PRIVATE
-from chatsquash.stages import cleaning
-from chatsquash.stages.cleaning import clean
+from chatsquash.session import cleaning
+from chatsquash.session.cleaning import clean
 from tests.checks.rows import assistant, result, user
 from tests.stages.streams import entry, stream, taken
 

@@ -8,8 +8,8 @@ from chatsquash.core.blocks import Call, Turn
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Reply
 from chatsquash.formats import view
-from chatsquash.stages.compose import compose, normalise
-from chatsquash.stages.select import select
+from chatsquash.session.select import select
+from chatsquash.session.stages.compose import compose, normalise
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.stages.streams import entry, facts, staged, stream, texts
 

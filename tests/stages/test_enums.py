@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from chatsquash import Options
-from chatsquash.stages.plan import plan, through
+from chatsquash.session.plan import plan, through
 from tests.checks.rows import assistant, talk, tool, user
 
 DEEP: dict = {"enum": [1]}

@@ -15,8 +15,8 @@ from chatsquash.core.model import Mark
 from chatsquash.core.outcome import Record
 from chatsquash.option_rules import met
 from chatsquash.records import presets
-from chatsquash.stages.plan import plan
-from chatsquash.stages.select import select
+from chatsquash.session.plan import plan
+from chatsquash.session.select import select
 from tests.checks.rows import assistant, call, result, user
 from tests.modifiers import combinations
 from tests.stages.streams import entry, stream

@@ -9,7 +9,7 @@ import pytest
 from chatsquash import Options
 from chatsquash.core.model import Conversation
 from chatsquash.core.short_ids import PATTERN, short_ids
-from chatsquash.stages.plan import plan, through
+from chatsquash.session.plan import plan, through
 from tests.checks.rows import assistant, call, result, user
 
 SYSTEM = {"role": "system", "content": "s"}

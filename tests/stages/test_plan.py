@@ -8,8 +8,8 @@ from chatsquash import Options
 from chatsquash.core.model import Conversation, Found
 from chatsquash.core.outcome import Record, Refused, Usage
 from chatsquash.records.line import RecordLine
-from chatsquash.stages.plan import plan, through
-from chatsquash.stages.select import select
+from chatsquash.session.plan import plan, through
+from chatsquash.session.select import select
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.stages.streams import entry, stream, taken
 

@@ -8,7 +8,7 @@ import pytest
 from chatsquash.core.blocks import Call, HostedCall, HostedResult, Media, Other, Reasoning, Result, Text, Turn
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation
-from chatsquash.stages import public as stage
+from chatsquash.session.stages import public as stage
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.stages.streams import facts, staged, texts
 

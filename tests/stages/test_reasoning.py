@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.core.model import Conversation
-from chatsquash.stages.reasoning import reason
+from chatsquash.session.stages.reasoning import reason
 from tests.checks.rows import assistant, call, result, user
 from tests.entries.exchanges import plain
 from tests.stages.streams import staged

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.chat import token
-from chatsquash.stages.select import flatten, select
+from chatsquash.session.select import flatten, select
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.stages.streams import entry, noted, stream, texts
 

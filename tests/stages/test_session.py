@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from chatsquash.checks import reading
 from chatsquash.core.model import Found, Rejected, Repeated, Skipped
-from chatsquash.stages.cleaning import clean
-from chatsquash.stages.select import select
+from chatsquash.session.cleaning import clean
+from chatsquash.session.select import select
 from tests.checks.rows import assistant, user
 from tests.stages.streams import entry, stream, taken
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chatsquash.core.errors import UsageError
-from chatsquash.stages import supplied
-from chatsquash.stages.supplied import Supplied, Table, as_toml, supply
+from chatsquash.session.stages import supplied_definitions
+from chatsquash.session.stages.supplied_definitions import Supplied, Table, as_toml, supply
 from tests.checks.rows import assistant, talk, tool, user
 from tests.stages.streams import facts, staged
 
@@ -47,13 +47,13 @@ SYSTEM = [
 
 @pytest.mark.parametrize("sentence, text, expected", TOOLS, ids=[row[0] for row in TOOLS])
 def test_files_of_definitions(sentence, text, expected):
-    found = [replace(table, system=None) for table in supplied.tools(text.encode(), "f")]
+    found = [replace(table, system=None) for table in supplied_definitions.tools(text.encode(), "f")]
     assert found == expected
 
 
 @pytest.mark.parametrize("sentence, text, expected", SYSTEM, ids=[row[0] for row in SYSTEM])
 def test_files_of_system_prompts(sentence, text, expected):
-    assert [*supplied.system(text.encode(), "f")] == expected
+    assert [*supplied_definitions.system(text.encode(), "f")] == expected
 
 
 FOR = "[[for]]\n"
@@ -73,7 +73,7 @@ BOTH = [
     ("a date", FOR + "tools = [{name = 2026-01-01}]", "f: [[for]] 1: tools has a date or a number that JSON does not have"),
     ("no number", FOR + "tools = [{name = inf}]", "f: [[for]] 1: tools has a date or a number that JSON does not have"),
     ("no UTF-8", FOR.encode() + b"\xff", "f:2: is no UTF-8; save it as UTF-8"),
-    ("a file that is too large", FOR + "#" * supplied.LARGEST, "f: is larger than 16 MiB"),
+    ("a file that is too large", FOR + "#" * supplied_definitions.LARGEST, "f: is larger than 16 MiB"),
     ("brackets without end", FOR + "tools = " + "[" * 100_000, "f: is no TOML that can be read"),
     ("a key without end", FOR + "a." * 1_000_000 + "b = 1", "f:2: has a key of more than 32 parts"),
     ("one of quoted parts", FOR + '"a b" . \'c\'.' * 500_000 + "b = 1", "f:2: has a key of more than 32 parts"),
@@ -93,8 +93,8 @@ WRONG_SYSTEM = [
     ("tables without one", FOR + f"tools = '{SPELLED}'", "f: no [[for]] has system; add it, or leave the option out"),
 ]
 WRONG = [
-    *((supplied.tools, *row) for row in BOTH + WRONG_TOOLS),
-    *((supplied.system, *row) for row in BOTH + WRONG_SYSTEM),
+    *((supplied_definitions.tools, *row) for row in BOTH + WRONG_TOOLS),
+    *((supplied_definitions.system, *row) for row in BOTH + WRONG_SYSTEM),
 ]
 
 
@@ -110,17 +110,17 @@ def test_a_file_that_cannot_be_meant_is_refused(parse, sentence, text, message):
 
 def test_a_file_that_cannot_be_opened_is_refused(tmp_path):
     with pytest.raises(UsageError, match=r"gone: cannot be read \(No such file"):
-        supplied.read(str(tmp_path / "gone"), supplied.tools)
+        supplied_definitions.read(str(tmp_path / "gone"), supplied_definitions.tools)
 
 
 def test_what_the_docs_show_is_read():
     page = (Path(__file__).parents[2] / "docs/conversion.md").read_bytes()
     (block,) = re.findall(rb"```toml\n(.*?)```", page, re.DOTALL)
-    assert [(each.agent, each.version) for each in supplied.tools(block, "f")] == [
+    assert [(each.agent, each.version) for each in supplied_definitions.tools(block, "f")] == [
         ("claude_code", "2.1.0"),
         ("codex", None),
     ]
-    assert [each.system for each in supplied.system(block, "f")] == ["You are a coding agent."]
+    assert [each.system for each in supplied_definitions.system(block, "f")] == ["You are a coding agent."]
 
 
 # What is supplied
@@ -178,8 +178,8 @@ def test_what_is_written_is_read_back_and_holds_nothing_that_does_not_print(defi
     (read,) = tomllib.loads(text)["for"]
     assert read.get("system") == prompt
     if definitions:
-        (found,) = supplied.tools(text.encode(), "f")
-        assert repr(found.tools) == repr([supplied.flatten(each) for each in definitions])
+        (found,) = supplied_definitions.tools(text.encode(), "f")
+        assert repr(found.tools) == repr([supplied_definitions.flatten(each) for each in definitions])
 
 
 TEXTS = ['"""', '""""""', 'ends with "', 'ends with """', "'''", "\\", "\\n", "\\u0041", "\r\n", "\x00\x1b\x7f\x85\u202e", "\ttab", "\n\nfirst", "a\\\n  b", "😀"]  # fmt: skip
@@ -188,5 +188,5 @@ TEXTS = ['"""', '""""""', 'ends with "', 'ends with """', "'''", "\\", "\\n", "\
 @pytest.mark.parametrize("text", TEXTS, ids=repr)
 def test_texts_that_quote_and_escape_are_read_back(text):
     written = as_toml(None, [{"name": text, "description": [text]}], text).encode()
-    assert supplied.tools(written, "f")[0].tools == [{"name": text, "description": [text]}]
-    assert supplied.system(written, "f")[0].system == text
+    assert supplied_definitions.tools(written, "f")[0].tools == [{"name": text, "description": [text]}]
+    assert supplied_definitions.system(written, "f")[0].system == text

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from chatsquash.core import edits as editing
 from chatsquash.core.edits import compose, difference, replay
-from chatsquash.stages import cleaning
-from chatsquash.stages.cleaning import clean
+from chatsquash.session import cleaning
+from chatsquash.session.cleaning import clean
 from tests import oracle
 from tests.checks.rows import assistant, call, result, user
 from tests.conftest import examples

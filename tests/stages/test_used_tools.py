@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.stages.used_tools import used_tools
+from chatsquash.session.stages.used_tools import used_tools
 from tests.checks.rows import assistant, call, talk, tool, user
 from tests.stages.streams import facts, staged
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from chatsquash.stages.validate import validate
+from chatsquash.session.stages.validate import validate
 from tests.checks.rows import user
 from tests.stages.streams import entry, noted, stream, taken, texts
 

@@ -14,7 +14,7 @@ from chatsquash.core.text import certified, counted, escaped, listed
 from chatsquash.redact.placeholders import is_secret, words
 from chatsquash.report.left_out import explained, lacks, last_line
 from chatsquash.report.replies import Replies
-from chatsquash.stages import cleaning
+from chatsquash.session import cleaning
 
 
 @dataclass(slots=True)

@@ -21,11 +21,11 @@ from chatsquash.records.reading import NotARecordError, StoredRecord, native, pa
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Value
 from chatsquash.redact.redactor import Redactor, UnsearchedError
-from chatsquash.run.private import without_beginnings
 from chatsquash.run.redact import tables
 from chatsquash.run.redact.record import hides, look, looked
-from chatsquash.stages.select import flatten
-from chatsquash.stages.session import finding
+from chatsquash.session.privacy import without_beginnings
+from chatsquash.session.select import flatten
+from chatsquash.session.session import finding
 
 _SESSION = "session_id"
 """The column that names a record's session, as ``--metadata`` writes it."""

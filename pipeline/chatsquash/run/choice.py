@@ -11,11 +11,11 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.redact.side_texts import Told
-from chatsquash.run import hidden
 from chatsquash.run.copied import Copied
 from chatsquash.run.filters import Filters
 from chatsquash.run.meetings import Meetings
-from chatsquash.stages.session import INVALID, finding
+from chatsquash.session import private_texts
+from chatsquash.session.session import INVALID, finding
 
 if TYPE_CHECKING:
     from chatsquash.run.foresight import Foresight
@@ -73,8 +73,8 @@ class Choice:
     def named(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
         """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
         if outcome.named is None and not outcome.lines and self.names.hides:
-            outcome = hidden.hidden(outcome, log, self.names.text, self.names.digest)
-        named = hidden.renamed(log, outcome.named)
+            outcome = private_texts.hidden(outcome, log, self.names.text, self.names.digest)
+        named = private_texts.renamed(log, outcome.named)
         if named is not log:
             self._paths[log.shown] = named.shown
             self._paths.update(zip(log.beside, named.beside, strict=True))

@@ -6,8 +6,8 @@ from array import array
 
 from chatsquash.core.outcome import Family, Record
 from chatsquash.records.sketch import SIZE
-from chatsquash.run.likeness import SIZE as DIGEST
 from chatsquash.run.nearness import Nearness
+from chatsquash.session.fingerprints import SIZE as DIGEST
 
 
 class Clusters:

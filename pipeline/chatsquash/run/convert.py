@@ -34,10 +34,10 @@ from chatsquash.run.given import Converting, Given
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.manifest import Manifest
 from chatsquash.run.reports import Reports
+from chatsquash.session.session import finding
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover
 from chatsquash.sources.no_logs import nothing_to_read
-from chatsquash.stages.session import finding
 from chatsquash.storage.folder import Folder
 from chatsquash.write.groups import LABELS, Groups
 from chatsquash.write.outputs import output_in, place_of
@@ -125,7 +125,7 @@ def find(
 
 
 def _days(log: Log, options: Options) -> list[str]:
-    from chatsquash.run.days import days_logged  # which only a choice by day needs
+    from chatsquash.session.days import days_logged  # which only a choice by day needs
 
     return days_logged(options, log)
 
@@ -178,7 +178,7 @@ def forget_documents() -> None:
     """Let go of documents of an earlier run, if there was one that read any."""
     if documents := sys.modules.get("chatsquash.reading.documents"):
         documents.forget()
-    if homes := sys.modules.get("chatsquash.run.homes"):
+    if homes := sys.modules.get("chatsquash.session.parent_sessions"):
         homes.forget()
 
 

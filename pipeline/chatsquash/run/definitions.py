@@ -15,10 +15,10 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import escaped
 from chatsquash.formats import documents
 from chatsquash.option_rules import refuse_wrong
-from chatsquash.run.each import each_session
-from chatsquash.run.session import Converter, EntryStream
-from chatsquash.stages.session import Session
-from chatsquash.stages.supplied import as_toml
+from chatsquash.session.converter import Converter, EntryStream
+from chatsquash.session.each import each_session
+from chatsquash.session.session import Session
+from chatsquash.session.stages.supplied_definitions import as_toml
 
 
 def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:

@@ -69,7 +69,7 @@ def streamed(options: Options) -> Duplicates:
     if rule == "exact":
         return Equal(rule, lambda record: record.unflagged or digest(record.line))
     if rule == "ids":
-        from chatsquash.run.likeness import of_record  # which few runs need
+        from chatsquash.session.fingerprints import of_record  # which few runs need
 
         return Equal(rule, lambda record: of_record(record, options).same)
     if rule == "near":

@@ -14,9 +14,9 @@ from chatsquash.core.model import Found
 from chatsquash.core.options import ERRORS, Options
 from chatsquash.core.outcome import Outcome, Record
 from chatsquash.run.duplicates import Duplicates, streamed
-from chatsquash.run.record_filters import of_records
+from chatsquash.session.record_filters import of_records
+from chatsquash.session.session import finding
 from chatsquash.sources.days import is_between, path_day
-from chatsquash.stages.session import finding
 from chatsquash.trees.coverage import coverage
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from chatsquash.core.outcome import Family, Outcome, Record
 from chatsquash.run.clusters import Clusters
 from chatsquash.run.duplicates import Duplicates, streamed
 from chatsquash.run.filters import Filters
-from chatsquash.run.likeness import of_record
 from chatsquash.run.prefixes import Prefixes
+from chatsquash.session.fingerprints import of_record
 from chatsquash.sources.compression import stem
 
 

@@ -10,18 +10,18 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Held, Outcome
 from chatsquash.reading.sessions import cleared
 from chatsquash.redact.side_texts import Told
-from chatsquash.run.chains import chained
 from chatsquash.run.incremental import Incremental
 from chatsquash.run.journal import Journals
-from chatsquash.run.rejected import rejected_lines
 from chatsquash.run.spool import Spool
 from chatsquash.run.workers import outcomes
+from chatsquash.session.chains import chained
+from chatsquash.session.rejected_lines import rejected_lines
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
 from chatsquash.write.store import Output
 
 if TYPE_CHECKING:
-    from chatsquash.run.join.sessions import Joins
+    from chatsquash.session.join.sessions import Joins
 
 
 class Given(Protocol):
@@ -101,7 +101,7 @@ class Sessions:
         """What is joined, where that is asked for."""
         if not self._options.join:
             return None
-        from chatsquash.run.join.sessions import joins  # which few runs need
+        from chatsquash.session.join.sessions import joins  # which few runs need
 
         return joins(self._found.sessions() if self._found else self.logs, self._options, self._expanded)
 

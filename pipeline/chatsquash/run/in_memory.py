@@ -18,8 +18,8 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.run.complete_options import with_key
 from chatsquash.run.filters import Filters
-from chatsquash.run.session import Converter
 from chatsquash.run.workers import outcomes
+from chatsquash.session.converter import Converter
 
 
 def convert_session(

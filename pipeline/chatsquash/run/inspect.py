@@ -21,9 +21,9 @@ from chatsquash.reading.envelopes import PLAIN
 from chatsquash.reading.usage import of_entry
 from chatsquash.report.conversations import drawn, in_lines, of_file
 from chatsquash.report.findings import as_json, as_text
-from chatsquash.run.each import each_session
-from chatsquash.run.session import Converter, EntryStream
-from chatsquash.stages.session import Session
+from chatsquash.session.converter import Converter, EntryStream
+from chatsquash.session.each import each_session
+from chatsquash.session.session import Session
 from chatsquash.trees.kinds import conversations
 
 T = TypeVar("T")

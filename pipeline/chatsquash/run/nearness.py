@@ -13,7 +13,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
 from chatsquash.records.sketch import LEAST, SIZE, common, share
 from chatsquash.run.duplicates import Names
-from chatsquash.run.likeness import of_record
+from chatsquash.session.fingerprints import of_record
 
 _BANDS = 20
 """Places at which sketches are looked up; each is a band of some of their bytes."""

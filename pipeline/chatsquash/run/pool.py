@@ -18,7 +18,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.run.journal import JournalWriter, Packed
-from chatsquash.run.session import Converter, unreadable
+from chatsquash.session.converter import Converter, unreadable
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

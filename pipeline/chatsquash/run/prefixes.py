@@ -10,7 +10,7 @@ from chatsquash.checks import dataset
 from chatsquash.core.model import Found
 from chatsquash.core.outcome import Likeness
 from chatsquash.run.duplicates import Names
-from chatsquash.run.likeness import SIZE
+from chatsquash.session.fingerprints import SIZE
 
 _HEAD = Struct("<QQ")
 """The number of a record, and how many messages it has."""

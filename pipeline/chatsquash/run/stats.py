@@ -18,7 +18,7 @@ from chatsquash.records.reading import NotARecordError, StoredRecord, native, pa
 from chatsquash.report.frame import frame
 from chatsquash.report.session_table import SESSIONS
 from chatsquash.report.stats import Long, SessionStats, Spread, Stats, ToolCount
-from chatsquash.stages.select import flatten
+from chatsquash.session.select import flatten
 from chatsquash.templates.counting import RefusedError, definitions, texts
 
 MEASURES = ("messages", "assistant messages", "tool calls", "characters", "characters of tools", "tokens")

@@ -21,7 +21,7 @@ from chatsquash.reading.lines import lines
 from chatsquash.reading.sessions import SPAN
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.side_texts import path_digest
-from chatsquash.run.parts import parts
+from chatsquash.session.parts import parts
 from chatsquash.sources.find import discover
 from chatsquash.sources.open import opened, raw
 

@@ -15,12 +15,12 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.run.journal import Frame, Journals, JournalWriter
 from chatsquash.run.pool import Batch, Done, Pool, attempt
-from chatsquash.run.session import Converter, nothing, unreadable
+from chatsquash.session.converter import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
-    from chatsquash.run.join.sessions import Joins
+    from chatsquash.session.join.sessions import Joins
 
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
@@ -56,7 +56,7 @@ def outcomes(  # noqa: PLR0913
     )
     by_id = options.sessions_by == "id"
     if options.sessions_by == "chain" and found is None:
-        from chatsquash.run.chains import chained  # which few runs need
+        from chatsquash.session.chains import chained  # which few runs need
 
         found = chained(logs, options, expanded).sessions()
     sessions: Iterable[Log] = logs if found is None else found
@@ -76,7 +76,7 @@ def outcomes(  # noqa: PLR0913
         if outcome is not None:
             yield log, outcome
             continue
-        from chatsquash.run.parts import parts  # which few runs need
+        from chatsquash.session.parts import parts  # which few runs need
 
         try:
             divided = parts(log, options, expanded)
@@ -93,7 +93,7 @@ def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
     """The sessions of a log, which may be one of those already; converting it will say why it has none."""
     if log.is_part:
         return [log]
-    from chatsquash.run.parts import parts  # which few runs need
+    from chatsquash.session.parts import parts  # which few runs need
 
     try:
         return parts(log, options, expanded)

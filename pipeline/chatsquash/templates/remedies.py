@@ -10,7 +10,7 @@ from chatsquash.checks.template import Kind
 from chatsquash.core.model import Conversation
 from chatsquash.core.options import Options, declared
 from chatsquash.records import presets
-from chatsquash.stages.plan import plan, through
+from chatsquash.session.plan import plan, through
 
 Codes = frozenset[str]
 

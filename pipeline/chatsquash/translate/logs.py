@@ -17,8 +17,8 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 from chatsquash.reading import envelopes
 from chatsquash.reading.reader import Reader
-from chatsquash.stages.select import select
-from chatsquash.stages.session import Snapshot
+from chatsquash.session.select import select
+from chatsquash.session.session import Snapshot
 
 _ELSEWHERE = "turns kept elsewhere"
 

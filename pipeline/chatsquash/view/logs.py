@@ -29,7 +29,7 @@ from chatsquash.view.result import Result
 from chatsquash.view.watching import EntryRow, FoundError, MessageRow, Request, Seeker, Watch
 
 if TYPE_CHECKING:
-    from chatsquash.run.session import Converter
+    from chatsquash.session.converter import Converter
 
 _GROUPS = ("cleaning", "sessions", "shape", "reading", "bounds")
 """The options of a run that say what its logs hold.
@@ -123,7 +123,7 @@ class Logs:
 
     def request(self, looked: Looked, line: int) -> Request:
         """A request and the one before it; raises ``NoLogError``."""
-        from chatsquash.run.session import Converter
+        from chatsquash.session.converter import Converter
 
         seeker = Seeker(line)
         try:
@@ -151,8 +151,8 @@ class Logs:
 
     def _look(self, at: int) -> Looked:
         from chatsquash.option_rules import refuse_wrong
-        from chatsquash.run.each import each_session  # which takes time to import
-        from chatsquash.run.session import Converter
+        from chatsquash.session.converter import Converter
+        from chatsquash.session.each import each_session  # which takes time to import
 
         row = self._result.sessions.row(at, named=True)
         known = self._result.inputs([row["log"]])[row["log"]]

@@ -14,8 +14,8 @@ from chatsquash.html.record import size
 from chatsquash.reading.usage import of_entry
 
 if TYPE_CHECKING:
-    from chatsquash.run.session import EntryStream
-    from chatsquash.stages.session import Session
+    from chatsquash.session.converter import EntryStream
+    from chatsquash.session.session import Session
 
 _ENTRIES = 200_000
 """Entries that are kept of a session."""

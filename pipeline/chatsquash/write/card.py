@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from chatsquash.core.outcome import Record, Usage
 from chatsquash.core.text import certified, counted, escaped
-from chatsquash.stages.measure import ToolTotals
+from chatsquash.session.tool_usage import ToolTotals
 from chatsquash.write.arrow import Field
 from chatsquash.write.columns import IMAGES, features, has_json
 from chatsquash.write.shards import Shards

@@ -12,7 +12,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record, Usage
 from chatsquash.records.media import FOLDER as IMAGES
 from chatsquash.records.presets import named
-from chatsquash.stages.session import finding
+from chatsquash.session.session import finding
 from chatsquash.write.card import CARD, CardFacts, Statistics, card
 from chatsquash.write.columns import fields, metadata, pair_fields
 from chatsquash.write.shards import FOLDER, PAIRS, Shards

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from chatsquash.run.session import Converter
+from chatsquash.session.converter import Converter
 
 convert = Converter.convert
 

@@ -28,7 +28,7 @@ from chatsquash.run.redact.places import Placed, Places, places, refuse_taken, r
 from chatsquash.run.redact.record import Records, Replaced, hides
 from chatsquash.run.redact.tables import Cells, Row, Table
 from chatsquash.run.redact.told import Redacted
-from chatsquash.stages.session import finding
+from chatsquash.session.session import finding
 from chatsquash.storage.staging import StagedFiles
 from chatsquash.write.jsonl import packer_of
 

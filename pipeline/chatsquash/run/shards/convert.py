@@ -25,7 +25,6 @@ from chatsquash.report.summary import summary_of
 from chatsquash.run.choice import stop_for
 from chatsquash.run.convert import forget_documents, vanished
 from chatsquash.run.manifest import RecordsMade
-from chatsquash.run.rejected import rejected_lines
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards import marker as markers
 from chatsquash.run.shards.listing import Job, Listing
@@ -33,6 +32,7 @@ from chatsquash.run.shards.marker import Marker
 from chatsquash.run.shards.parts import PartWriter
 from chatsquash.run.shards.place import Place, Shard, place_in
 from chatsquash.run.workers import outcomes
+from chatsquash.session.rejected_lines import rejected_lines
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.logs import Logs
 from chatsquash.sources.open import opened

@@ -19,11 +19,11 @@ from chatsquash.core.urls import is_remote
 from chatsquash.option_rules import refuse_wrong
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.side_texts import Told
-from chatsquash.run.chains import chained
 from chatsquash.run.convert import find, old_result
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards.listing import Listing
 from chatsquash.run.shards.place import INPUTS, MOST, ORDER, Place, Shard, place_in, typed
+from chatsquash.session.chains import chained
 from chatsquash.sources.find import Discovered
 from chatsquash.trees.index import Sets
 from chatsquash.write.outputs import output_in, place_of

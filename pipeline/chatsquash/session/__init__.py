@@ -1,0 +1,1 @@
+"""One session log to one outcome; ``plan`` is the order."""

@@ -1,0 +1,236 @@
+"""The sessions of many files by what continues what: one pass that keeps numbers only, and then their lines by time."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import BinaryIO
+
+from msgspec import Struct, field, structs
+from xxhash import xxh3_128
+
+from chatsquash.core.log import Log, Piece
+from chatsquash.core.model import Entry
+from chatsquash.core.options import Options
+from chatsquash.core.times import moment
+from chatsquash.formats import PLAIN, named
+from chatsquash.reading import documents
+from chatsquash.reading.bounds import Bounds
+from chatsquash.reading.exchange import LineError, split
+from chatsquash.reading.reader import Reader
+from chatsquash.reading.sessions import SPAN, expanded_copy
+from chatsquash.session.order import UNKNOWN, behind, carried, packed
+from chatsquash.sources.changes import as_found
+from chatsquash.sources.compression import Expanded
+from chatsquash.sources.open import opened
+from chatsquash.storage.folder import Folder
+from chatsquash.trees.chains import Chains
+
+_ROW = 4
+"""Numbers that a line takes: its session and file, its number and length, its offset and line feed, its time."""
+_HEAD = 1 << 18
+_HALF = 32
+_LOW = (1 << _HALF) - 1
+
+
+class _File(Struct, frozen=True):
+    """What is known of a file that was read."""
+
+    lines: int
+    size: int
+    """Bytes, expanded."""
+    is_compressed: bool
+    problem: str | None
+    """Why what was read of it is not all."""
+
+
+class Chained(Struct):
+    """The sessions of logs: ``read`` finds them, and ``sessions`` tells them."""
+
+    logs: Sequence[Log]
+    options: Options
+    expanded: Folder | None = None
+    """As ``read.sessions.split`` has it."""
+    digests: list[str] = field(default_factory=list)
+    """Of each log the hash of its file; empty where it cannot be read."""
+    _others: dict[int, list[Log]] = field(default_factory=dict)
+    """What is converted of the logs that have no lines of their own, by their numbers."""
+    _files: dict[int, _File] = field(default_factory=dict)
+    _copies: dict[int, str] = field(default_factory=dict)
+    """The expanded copies of compressed files."""
+    _chains: Chains = field(default_factory=Chains)
+    _rows: array[int] = field(default_factory=lambda: array("q"))
+
+    def read(self) -> None:
+        """Look at all logs, in the order of their first times."""
+        logs = self.logs
+        self.digests = [""] * len(logs)
+        began = array("q", [0])
+        if len(logs) > 1:  # one that does not tell goes with the one before
+            began = carried(array("q", (packed(_began(log, self.options)) for log in logs)))
+        reader = Reader(replace(self.options, sessions_by="file"))
+        for number in sorted(range(len(logs)), key=began.__getitem__):
+            try:
+                with opened(logs[number].path, self.options) as file:
+                    self._read(file, number, reader, began[number])
+            except (OSError, MemoryError):
+                self._others[number] = [logs[number]]
+        self._chains.close()
+
+    def _read(self, file: BinaryIO, number: int, reader: Reader, began: int) -> None:
+        """Take note of the lines of a file which began at some time, or of what else it is."""
+        log, digest, spans = self.logs[number], xxh3_128(), array("Q")
+        whole = file if isinstance(file, Expanded) else as_found(file, log)
+        self._chains.file()
+        sessions, times = array("q"), array("q")
+        for item in reader.read(whole, log, digest.update, spans).items:
+            if isinstance(item, Entry):
+                if item.reply.included:
+                    self._others[number] = documents.parts(log, file, self.options) or [log]
+                    self.digests[number] = digest.hexdigest()
+                    return
+                sessions.append(self._chains.add(item))
+                times.append(packed(item.at))
+                if item.line == 1 and item.size > spans[2] + spans[3]:  # an exchange that stands on several lines
+                    spans = array("Q", (1, 0, item.size, 0))
+            elif item.lines:
+                sessions.append(UNKNOWN)
+                times.append(UNKNOWN)
+        self.digests[number] = digest.hexdigest()
+        sessions = carried(sessions, UNKNOWN)
+        if not sessions or sessions[0] == UNKNOWN:
+            self._others[number] = [log]
+            return
+        problem = file.problem if isinstance(file, Expanded) else None
+        if len(sessions) < len(spans) // SPAN:
+            problem = Bounds.of(self.options).too_many()
+            del spans[SPAN * len(sessions) :]
+        self._note(number, spans, sessions, carried(times, began))
+        lines = len(spans) // SPAN
+        self._files[number] = _File(lines, sum(spans[2::SPAN]) + lines, isinstance(file, Expanded), problem)
+
+    def _note(self, file: int, spans: array[int], sessions: array[int], times: array[int]) -> None:
+        """Keep the places of a file's lines."""
+        for at in range(0, len(spans), SPAN):
+            line, offset, length, feed = spans[at : at + SPAN]
+            known = at // SPAN
+            length = min(length, _LOW)  # nobody reads a longer line
+            self._rows.extend(
+                (sessions[known] << _HALF | file, line << _HALF | length, offset << 1 | feed, times[known])
+            )
+
+    def sessions(self) -> Iterator[Log]:
+        """The sessions, in the order in which their first lines stand in the logs."""
+        first, starts, rows = self._grouped()
+        places = [(key, session) for session, key in enumerate(first) if key]
+        places += [(number << _HALF, -1) for number in self._others]
+        for key, session in sorted(places):
+            if session < 0:
+                yield from self._others[key >> _HALF]
+            else:
+                yield self._session(sorted(rows[starts[session] : starts[session + 1]], key=self._time))
+
+    def _time(self, row: int) -> int:
+        return self._rows[_ROW * row + 3]
+
+    def _root(self, row: int) -> int:
+        """The session of a row."""
+        return self._chains.sets.find(self._rows[_ROW * row] >> _HALF)
+
+    def _grouped(self) -> tuple[array[int], array[int], array[int]]:
+        """The rows, session by session.
+
+        Before them: of each session where it begins in the logs, 0 for those that were joined to others, and where its
+        rows begin.
+        """
+        count, lines = len(self._chains.sets), len(self._rows) // _ROW
+        first, starts, rows = (
+            array("Q", bytes(8 * count)),
+            array("I", bytes(4 * count + 4)),
+            array("I", bytes(4 * lines)),
+        )
+        for row in range(lines):
+            starts[self._root(row)] += 1
+        for session in range(1, count + 1):
+            starts[session] += starts[session - 1]
+        for row in reversed(range(lines)):
+            root = self._root(row)
+            starts[root] -= 1
+            rows[starts[root]] = row
+            key = self._file(row) << _HALF | self._rows[_ROW * row + 1] >> _HALF
+            first[root] = min(key, first[root] or key)
+        return first, starts, rows
+
+    def _session(self, rows: list[int]) -> Log:
+        """The log of a session, given its lines in order."""
+        numbers = list(dict.fromkeys(self._file(row) for row in rows))
+        files = [self._files[number] for number in numbers]
+        reordered = self._reordered(rows)
+        log = self.logs[numbers[0]]
+        if len(numbers) == 1 and len(rows) == files[0].lines and not reordered:
+            return log
+        turns = sum(self._file(one) != self._file(other) for one, other in pairwise(rows))
+        is_part = len(rows) < sum(file.lines for file in files) or turns >= len(files)
+        bases: dict[int, Piece] = {}
+        line = offset = 0
+        for number, file in zip(numbers, files, strict=True):
+            each = self.logs[number]
+            path = self._path(number, is_part=is_part or bool(reordered))
+            bases[number] = Piece(path, each.shown, line, offset, each.size, each.modified)
+            line, offset = line + file.lines, offset + file.size
+        spans = array("Q")
+        for row in rows:
+            piece = bases[self._file(row)]
+            line, start, _ = self._rows[_ROW * row + 1 : _ROW * row + _ROW]
+            spans.extend((piece.line + (line >> _HALF), piece.offset + (start >> 1), line & _LOW, start & 1))
+        whole = log.size if len(numbers) == 1 else None
+        cut = self._cut(rows, numbers)
+        pieces = (*bases.values(),) if len(numbers) > 1 else ()
+        path, size = bases[numbers[0]].path, sum(spans[2::SPAN])
+        return structs.replace(
+            log, path=path, size=size, spans=spans, whole=whole, cut=cut, reordered=reordered, pieces=pieces
+        )
+
+    def _file(self, row: int) -> int:
+        return self._rows[_ROW * row] & _LOW
+
+    def _reordered(self, rows: list[int]) -> int:
+        """How many lines stand in their files behind later ones."""
+        times: dict[int, array[int]] = {}
+        for row in sorted(rows):
+            times.setdefault(self._file(row), array("q")).append(self._time(row))
+        return sum(map(behind, times.values()))
+
+    def _cut(self, rows: list[int], files: list[int]) -> str | None:
+        """Why the rest of a file is not read of which a session has the last line."""
+        ends = {self._file(row): self._rows[_ROW * row + 1] >> _HALF for row in sorted(rows)}
+        return next((file.problem for each in files if ends[each] == (file := self._files[each]).lines), None)
+
+    def _path(self, number: int, *, is_part: bool) -> str:
+        """What to open for the lines of a file: of a compressed one its copy, unless it is read through."""
+        log = self.logs[number]
+        if not (is_part and self._files[number].is_compressed and self.expanded):
+            return log.path
+        if number not in self._copies:
+            self._copies[number] = expanded_copy(log, self.options, self.expanded)
+        return self._copies[number]
+
+
+def _began(log: Log, options: Options) -> int | None:
+    """The time of a log's first line, as far as that is told without knowing its format."""
+    try:
+        with opened(log.path, options) as file:
+            line, _, _ = file.read(_HEAD).partition(b"\n")
+        when = moment(split(bytearray(line), named(PLAIN)).timestamp)
+    except (OSError, MemoryError, LineError, ValueError):
+        return None
+    return when.at if when else None
+
+
+def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> Chained:
+    """The sessions in logs that go on from one another."""
+    found = Chained(logs, options, expanded)
+    found.read()
+    return found

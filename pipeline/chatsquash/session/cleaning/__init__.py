@@ -1,0 +1,193 @@
+"""Take out what agents put around a conversation; ``docs/cleanup.md`` states the rules.
+
+A rule is a module of this folder, and its name is what it is counted by.  ``SET`` names the agent whose rule it is,
+which is how ``--cleanup`` asks for it, ``PLACE`` orders the rules, ``ROLES`` names the messages that a rule looks at.
+``OPENS`` has the characters of which a text begins with one, or with white space, or is empty, where the rule touches
+it, as it touches no message that has calls and no content; a rule without looks at all.
+It has one of three functions: ``tidy`` gives what becomes of a message, ``goes`` says whether a message goes before one
+of the role ``FOLLOWER``, ``drops`` whether an entry is dropped whole.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from chatsquash.core.edits import compose
+from chatsquash.core.model import Added, Edits, Entry, Message, Origin, Reply, Skipped
+from chatsquash.core.registry import Room
+from chatsquash.session.cleaning._tidied import Followed, Follower, Tidied, Tidy
+
+
+class Rules(NamedTuple):
+    """All rules, by what they look at."""
+
+    tidy: dict[str, list[Tidy]]
+    """By role."""
+    goes: dict[str, list[Follower]]
+    """By role."""
+    drops: list[tuple[str, Callable[[list[Message], Reply], bool]]]
+    names: tuple[str, ...]
+    """Of the rules over messages, in order."""
+    touches: dict[str, list[Callable[[Message], bool]]]
+    """By role: whether a rule could touch a message, whatever its neighbours."""
+    clear: dict[str, frozenset[str]]
+    """By role: with what texts begin that no rule touches, as ``OPENS`` tells; not of roles with a rule without it."""
+
+
+_ROOM: Room[Any] = Room(sys.modules[__name__])
+
+
+@cache
+def names(sets: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """The names of the rules of some sets, or of all, in order."""
+    return tuple(name for name, module in _modules().items() if sets is None or module.SET in sets)
+
+
+@cache
+def sets() -> tuple[str, ...]:
+    """The names of all sets, in the order of their rules."""
+    return tuple(dict.fromkeys(module.SET for module in _modules().values()))
+
+
+@cache
+def _modules() -> dict[str, Any]:
+    return dict(sorted(_ROOM.all().items(), key=lambda item: (item[1].PLACE, item[0])))
+
+
+@cache
+def _rules(chosen: tuple[str, ...]) -> Rules:
+    tidy: dict[str, list[Tidy]] = {}
+    goes: dict[str, list[Follower]] = {}
+    drops: list[tuple[str, Callable[[list[Message], Reply], bool]]] = []
+    over_messages: list[str] = []
+    for name in names(chosen):
+        module = _modules()[name]
+        if hasattr(module, "drops"):
+            drops.append((name, module.drops))
+            continue
+        over_messages.append(name)
+        for role in module.ROLES:
+            if hasattr(module, "tidy"):
+                tidy.setdefault(role, []).append(Tidy(name, module.tidy))
+            else:
+                goes.setdefault(role, []).append(Follower(name, module.goes, module.FOLLOWER))
+    touches: dict[str, list[Callable[[Message], bool]]] = {}
+    for role, rules in tidy.items():
+        touches[role] = [partial(_changes, rule.work) for rule in rules]
+    for role, followers in goes.items():
+        touches.setdefault(role, []).extend(rule.goes for rule in followers)
+    return Rules(tidy, goes, drops, tuple(over_messages), touches, _clear(chosen))
+
+
+def _clear(chosen: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    """Of each role of whose texts the beginning tells that no rule touches them, the characters of ASCII that do."""
+    found: dict[str, str | None] = {}
+    for module in map(_modules().__getitem__, names(chosen)):
+        for role in getattr(module, "ROLES", ()):
+            known, more = found.get(role, ""), getattr(module, "OPENS", None)
+            found[role] = None if known is None or more is None else known + more
+    return {role: _SEEN.difference(opens) for role, opens in found.items() if opens is not None}
+
+
+_SEEN = frozenset(map(chr, range(0x21, 0x7F)))
+"""The characters of ASCII that are no white space."""
+
+
+def _changes(work: Callable[[Message], Message | None], message: Message) -> bool:
+    return work(message) is not message
+
+
+def clean(items: Iterator[Entry | Skipped], chosen: tuple[str, ...] = ("goose",)) -> Iterator[Entry | Skipped]:
+    """Apply the cleaning rules of the chosen sets to every entry.
+
+    An entry that no rule touches goes on as it is.  The edits of the others follow from those of the requests, since
+    cleaning moves messages and drops entries that the next one's edits speak of.
+    """
+    rules = _rules(chosen)
+    request = CleanedRequest(rules)
+    since: Edits | None = None  # what leads from the last entry that went on to one that did not
+    for entry in items:
+        if isinstance(entry, Skipped):
+            yield entry
+            continue
+        edits = request.follow(entry.messages, entry.edits)
+        edits = edits if since is None else compose(since, edits)
+        if dropped := [name for name, drops in rules.drops if drops(request.messages, entry.reply)]:
+            replied = entry.reply.message is not None
+            yield Skipped(entry.line, "cleaned", entry.size, found=entry.found, rule=dropped[0], replied=replied)
+            since = edits
+            continue
+        if request.is_plain and since is None:
+            yield entry
+        else:
+            moved = request.moved(entry.origin) if entry.origin else None
+            yield replace(entry, messages=request.messages, edits=edits, cleaned=request.cleaned(), origin=moved)
+        since = None
+
+
+class CleanedRequest:
+    """The messages of the last request, cleaned."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.messages: list[Message] = []
+        self._rules = rules
+        self._tidied: Tidied | None = None
+        self._followed: Followed | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no rule could touch a message so far."""
+        return self._tidied is None
+
+    def follow(self, messages: list[Message], edits: Edits) -> Edits:
+        """Clean what a request adds, and give the edits of what is left."""
+        if self._tidied is None or self._followed is None:
+            if all(self._are_plain(run.messages) for run in edits if type(run) is Added):
+                self.messages = messages
+                return edits
+            self._tidied = Tidied(self.messages, self._rules.tidy)
+            self._followed = Followed(self.messages, self._rules.goes)
+        before = self._tidied.messages
+        edits = self._followed.follow(before, self._tidied.follow(edits))
+        self.messages = self._followed.messages
+        return edits
+
+    def cleaned(self) -> dict[str, int]:
+        """How many messages each rule changed or took out."""
+        if self._tidied is None or self._followed is None:
+            return {}
+        return {name: self._tidied.count(name) + self._followed.count(name) for name in self._rules.names}
+
+    def moved(self, origin: Origin) -> Origin:
+        """What a file says of a conversation, with the places that its messages have now."""
+        replies = (each._replace(at=None if each.at is None else self.place(each.at)) for each in origin.replies)
+        lines = (line for at, line in enumerate(origin.lines) if self.place(at) is not None)
+        return replace(origin, replies=tuple(replies), lines=tuple(lines))
+
+    def place(self, at: int) -> int | None:
+        """Where a message of the request is now; ``None`` for one that went."""
+        if self._tidied is None or self._followed is None:
+            return at
+        place = self._tidied.place(at)
+        return None if place is None else self._followed.place(place)
+
+    def _are_plain(self, messages: Sequence[Message]) -> bool:
+        """Whether no rule could touch any of some messages, whatever their neighbours."""
+        touches, clear = self._rules.touches, self._rules.clear
+        for message in messages:
+            role = message["role"]
+            if role not in touches:
+                continue
+            if role in clear:
+                content = message.get("content")
+                if type(content) is str and content[:1] in clear[role]:
+                    continue
+            for touch in touches[role]:
+                if touch(message):
+                    return False
+        return True

@@ -1,0 +1,296 @@
+"""The conversations of a session as records, and what became of every logged reply."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from chatsquash.checks import coverage as checks
+from chatsquash.checks.reading import short_tail
+from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.marks import by_ordinal
+from chatsquash.core.model import Entry, Found, Mark, Message
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record, Refused
+from chatsquash.reading.origins import line_of
+from chatsquash.session import prompt_prefix
+from chatsquash.session.client_requests import ways, with_asides
+from chatsquash.session.coverage import Covered, lost_of
+from chatsquash.session.record_filters import RecordFilter, of_records
+from chatsquash.session.select import ToolUnion
+from chatsquash.session.session import Noted, Session, Snapshot
+from chatsquash.trees.account import Kept, account
+from chatsquash.trees.coverage import coverage
+from chatsquash.trees.kinds import Path, conversations
+from chatsquash.trees.positions import Held, held, shared_calls
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.requests import numbered
+from chatsquash.trees.restore import Wanted, restored
+from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
+from chatsquash.trees.trees import Trees
+
+if TYPE_CHECKING:
+    from chatsquash.session.samples import Make, Reread
+    from chatsquash.trees.loss import Judge
+
+Made = tuple[Record | Refused, list[Found]]
+"""The record of a snapshot, or why there is none, and what was found."""
+MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Refused]
+"""Makes the specified record, whose assistant messages may have marks."""
+
+
+def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Found]]:
+    """The snapshot of the specified record with what the client took out, and what is said of that."""
+    trees = session.followed.branch()
+    end = end_of(trees, snapshot, session.followed.unanswered)
+    if end is None:
+        return snapshot, []
+    entry, found = _restored(trees, end.path(), snapshot.entry, Wanted(*_PARTS[restore]))
+    return replace(snapshot, entry=entry), found
+
+
+_PARTS = {"none": (False, False), "reasoning": (True, False), "results": (False, True), "all": (True, True)}
+
+
+_GIVES_CONTEXT = ("results", "all")
+"""What of ``--restore`` shows replies a context that the model had not."""
+
+
+def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> tuple[Entry, list[Found]]:
+    """An entry with what its path has and it lacks."""
+    held = numbered(entry.messages, trees.requests.canon)
+    made = restored(held, path, wanted, trees.copied_reasoning)
+    found = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []
+    lacking = sum(reply.lacks for reply in path)
+    if made.results or made.inserted:
+        found.append(checks.context_restored(made.results, made.inserted, lacking))
+    return (replace(entry, messages=made.messages) if found else entry), found
+
+
+def of_last(
+    session: Session, snapshot: Snapshot | None, name: str, options: Options, make: MakeLast
+) -> tuple[Record | Refused, Covered]:
+    """The specified record, and what it holds, or would hold, of a session of this name."""
+    trees = session.followed.branch()
+    found = conversations(trees)
+    end = end_of(trees, snapshot, session.followed.unanswered)
+    path = next((each for each in found if end in each.own), None)
+    shown: list[Held] = []
+    if snapshot and end and path:
+        shown.append(held(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
+    made = make(snapshot, _marks_of_last(trees, found, shown, snapshot, options))
+    kept = [_kept(each, made, 0, {}) for each in shown]
+    ids = names(found, name)
+    rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
+    covered = summed(rows, (each for each in found if each is not path), len(found), len(session.asides))
+    noted: list[Noted] = []
+    if isinstance(made, Record):
+        line = snapshot.entry.line if snapshot else None
+        if path and path.kind in ("side", "subagent"):
+            noted.append((line, checks.side_request_selected(path.kind)))
+        noted += lost_of(covered, line, ways=ways(covered, len(session.asides), options))
+        made = counted(made, options)
+    return made, Covered(covered, rows if options.trace_replies else [], noted)
+
+
+def _marks_of_last(
+    trees: Trees, found: list[Path], shown: list[Held], snapshot: Snapshot | None, options: Options
+) -> list[Mark] | None:
+    """The marks of the specified record's assistant messages, where they are asked for."""
+    if snapshot is None or not asks_marks(options):
+        return None
+    judge = _judge(options)
+    if shown:
+        return judge.of_trees(trees, found, shown, [shown[0].whole])[0]
+    return judge.of_origin(_messages(snapshot.entry), snapshot.entry.origin)
+
+
+def asks_marks(options: Options) -> bool:
+    """Whether anybody asks which messages are to be trained on, or where replies stand."""
+    asks = options.loss != "none" or options.trace_replies or options.cuts or options.keep != "none"
+    return asks or options.samples != "session" or options.pairs != "none"
+
+
+def _judge(options: Options) -> Judge:
+    from chatsquash.trees.loss import Judge  # which few runs need
+
+    restores = options.conversations != "last" or options.restore in _GIVES_CONTEXT
+    return Judge(restores and not options.restored_loss, options.loss_skip_failed)
+
+
+def _kept(shown: Held, made: Record | Refused, index: int, unwanted: dict[str, RecordFilter]) -> Kept:
+    """A conversation with its record, or why it has none, as far as it tells by itself."""
+    if isinstance(made, Refused):
+        return Kept(shown, None, "refused")
+    if any(why(made) for why in unwanted.values()):
+        return Kept(shown, None, "filtered")
+    return Kept(shown, index, marks=by_ordinal(made.marks) if made.marks else None)
+
+
+def counted(record: Record, options: Options) -> Record:
+    """A record with its flags counted in place of its marks, once it is known which replies these are."""
+    flags = Counter(mark.why for mark in record.marks) if options.flag != "none" else {}
+    return replace(record, marks=[], flags=dict(sorted(flags.items())))
+
+
+def of_each(
+    session: Session, name: str, options: Options, make: Make, reread: Reread
+) -> tuple[list[Record], list[Noted], Covered, Found | None]:
+    """The records of the conversations that are wanted, what was found, and why there is none of the first one."""
+    trees = session.followed.branch()
+    found = conversations(trees)
+    ids = names(found, name)
+    wanted = chosen(found, options)
+    parts = Wanted(*_PARTS[options.restore], messages=True)
+    chosen_ones = [_chosen(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
+    records: list[Record] = []
+    kept: list[Kept] = []
+    noted: list[Noted] = []
+    why: Found | None = None
+    begun, unwanted = first_conversation(trees, found), of_records(options)
+    for each, (made, told) in zip(chosen_ones, _made(trees, found, chosen_ones, options, make), strict=True):
+        path = each.held.path
+        noted += [
+            (line_of(each.entry, fact), fact._replace(conversation=ids[id(path)])) for fact in (*told, *each.restoring)
+        ]
+        kept.append(_kept(each.held, made, len(records), unwanted))
+        if isinstance(made, Refused):
+            why = why or made.why
+            continue
+        parent = ids.get(id(path.parent)) if path.parent else None
+        records.append(replace(counted(made, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
+    rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
+    chosen_ids = set(map(id, wanted))
+    covered = summed(rows, (each for each in found if id(each) not in chosen_ids), len(found), len(session.asides))
+    last = session.snapshot.entry.line if session.snapshot else None
+    alone = unexplained(trees, found, session.followed.unanswered)
+    noted += _tail(session, alone, chosen_ones, rows)
+    wanted_ones = coverage(row for row in rows if row.why != "filtered")
+    lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
+    return begun_with(records, begun, session, options), noted, Covered(covered, rows, lost, alone), why
+
+
+def _tail(session: Session, alone: set[int], wanted: list[_Chosen], rows: list[LoggedReply]) -> list[Noted]:
+    """What is said where the log ends with a request that begins anew, and no record holds what it got."""
+    last = session.followed.last
+    if last is None or last.line not in alone or not wanted:
+        return []
+    if any(row.line == last.line and row.status != "lost" for row in rows):
+        return []
+    entry = wanted[-1].entry
+    return [(entry.line, short_tail(last.line, len(last.messages), entry.line, len(entry.messages)))]
+
+
+def begun_with(records: list[Record], begun: Reply | None, session: Session, options: Options) -> list[Record]:
+    """Records that are kept together by what their session begins with, whatever they begin with themselves."""
+    if not records or begun is None or options.split is None:
+        return records
+    system: list[Message] = [{"role": "system", "content": begun.system}] if begun.system else []
+    prefix = prompt_prefix.of_messages([*system, *begun.behind], options, loaded=session.loaded)
+    told = [(record, record.facts) for record in records]
+    return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in told]
+
+
+class _Chosen(NamedTuple):
+    """A conversation that was chosen, as far as it is made of the log."""
+
+    held: Held
+    entry: Entry
+    restoring: list[Found]
+    """What is said of what was restored in it."""
+
+
+def _chosen(trees: Trees, path: Path, logged: Entry, parts: Wanted) -> _Chosen:
+    replies = path.last.path()
+    entry, restoring = _restored(trees, replies, logged, parts)
+    return _Chosen(held(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
+
+
+def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Options, make: Make) -> list[Made]:
+    """The records of conversations.
+
+    A reply that several hold is trained on in one that is written, so where some are refused or filtered, others are
+    made anew.
+    """
+    last_tools, shared = options.tools == "last", shared_calls([each.held for each in wanted], trees)
+    snapshots = [
+        replace(_snapshot(each.held.path, each.entry, last_tools=last_tools), shared=calls)
+        for each, calls in zip(wanted, shared, strict=True)
+    ]
+    if not asks_marks(options):
+        return [make(snapshot, None) for snapshot in snapshots]
+    judge, shown = _judge(options), [each.held for each in wanted]
+    marks = judge.of_trees(trees, found, shown, [each.whole for each in shown])
+    made = [make(*each) for each in zip(snapshots, marks, strict=True)]
+    unwanted = of_records(options)
+    kept = [_kept(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]
+    if all(each.has_all for each in kept):
+        return made
+    others = judge.of_trees(trees, found, shown, [each.written for each in kept])
+    return [
+        each if before == after else make(snapshot, after)
+        for each, snapshot, before, after in zip(made, snapshots, marks, others, strict=True)
+    ]
+
+
+def summed(rows: list[LoggedReply], others: Iterable[Path], seen: int, asides: int) -> Coverage:
+    """The sums over replies and conversations, of which others were not chosen."""
+    kinds = Counter(each.kind for each in others)
+    kinds["side"] += asides
+    return replace(coverage(rows), conversations=seen + asides, not_chosen=dict(sorted((+kinds).items())))
+
+
+def end_of(trees: Trees, snapshot: Snapshot | None, unanswered: dict[int, Reply | None]) -> Reply | None:
+    """The last logged reply that a snapshot holds."""
+    if snapshot is None:
+        return None
+    line = snapshot.entry.line
+    if line in unanswered:
+        return unanswered[line]
+    again = {each.line: each.by for each in trees.again}
+    return again.get(line) or next((reply for reply in trees.replies if reply.line == line), None)
+
+
+def _messages(entry: Entry) -> list[Message]:
+    reply = entry.reply.message
+    return [*entry.messages, reply] if reply is not None else entry.messages
+
+
+def _entries(wanted: list[Path], session: Session, reread: Reread) -> Iterator[tuple[Path, Entry]]:
+    """The last entry of each conversation, in the order of the lines."""
+    ends = {path.last.number: path for path in wanted}
+    for reply, entry in entries_of((path.last for path in wanted), session, reread):
+        yield ends[reply.number], entry
+
+
+def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> Iterator[tuple[Reply, Entry]]:
+    """The entry of each of some replies, in the order of the lines; those that are not held are read again."""
+    wanted, held = sorted(replies, key=lambda reply: reply.line), session.followed.entries
+    missing = {reply.line for reply in wanted if reply.number not in held}
+    again = reread(missing) if missing else iter(())
+    met: dict[int, Entry] = {}  # where lines are put in order, they come otherwise than they are numbered
+    for reply in wanted:
+        entry = held.get(reply.number) or met.pop(reply.line, None)
+        while entry is None and (each := next(again, None)):
+            if each.line == reply.line:
+                entry = each
+            else:
+                met[each.line] = each
+        if entry is not None:
+            yield reply, entry
+
+
+def _snapshot(path: Path, entry: Entry, *, last_tools: bool) -> Snapshot:
+    """The snapshot of a conversation: its last entry, and the union of the tools on its path."""
+    replies = path.last.path()
+    tools = ToolUnion(last_tools)
+    for reply in replies:
+        for _ in tools.offer(reply.tools, reply.line):
+            pass
+    tools.settle()
+    times = [reply.at for reply in replies if reply.at is not None]
+    started, ended = (times[0], times[-1]) if times else (None, None)
+    return Snapshot(entry, tools.settled(), started, ended, len(replies) - 1, 0)

@@ -1,0 +1,480 @@
+"""One session log to one outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from errno import ESTALE
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from msgspec import structs
+
+from chatsquash.checks import reading
+from chatsquash.core.log import Log
+from chatsquash.core.model import Entry, Found, Mark, Seen, Skipped, Tokens
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Refused
+from chatsquash.core.text import printable
+from chatsquash.core.times import day, stamp
+from chatsquash.formats import PLAIN
+from chatsquash.reading.origins import line_of
+from chatsquash.reading.reader import Reader
+from chatsquash.reading.session_log import Reading
+from chatsquash.reading.sessions import MixedSessionsError
+from chatsquash.redact.pseudonyms import anonymizer, with_passwords
+from chatsquash.session import prompt_prefix, truncation
+from chatsquash.session.coverage import Covered, accounts, lost_of
+from chatsquash.session.plan import Plan, asks_for_kinds, plan
+from chatsquash.session.privacy import Privacy
+from chatsquash.session.session import Noted, Session, Snapshot, finding
+from chatsquash.session.summary import (
+    cleaned,
+    digest_of,
+    hash_of,
+    in_files,
+    is_whole,
+    meeting,
+    taken_apart,
+    trace,
+    unfit,
+)
+from chatsquash.sources.changes import as_found, change
+from chatsquash.sources.compression import stem
+from chatsquash.sources.days import path_day
+from chatsquash.sources.identity import Hashed
+from chatsquash.sources.joined_files import opened_log
+from chatsquash.trees.coverage import of_grown
+
+if TYPE_CHECKING:
+    from chatsquash.session.lengths import Lengths
+    from chatsquash.session.samples import Make, Reread
+    from chatsquash.templates.confined import Template
+    from chatsquash.templates.inference import Inference
+
+EntryStream = Iterator[Entry | Skipped]
+_Told = tuple[list[Record], Found | None, list[Noted], Covered]
+"""The records of a session, why there is none, what was found on the way, and what they hold of it."""
+
+
+class EntryObserver(Protocol):
+    """Sees the entries of a session while it is converted."""
+
+    def logged(self, items: EntryStream) -> EntryStream:
+        """The entries as they were read."""
+
+    def left(self, items: EntryStream) -> EntryStream:
+        """Those that cleaning left."""
+
+    def settle(self, seen: Seen | None, session: Session) -> None:
+        """What is known of the log, and what its lines came to."""
+
+
+Also = Callable[[Log, BinaryIO, Hashed], None]
+"""What looks at a log, too, while it is open, and at what was read of it."""
+
+
+class Converter:
+    """Converts sessions by one plan; the memory of pseudonyms lasts from one to the next."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._anonymizer = anonymizer(options)
+        # Where more is replaced than addresses, these come last, since they may be parts of it.
+        self._first = None if options.replaces else self._anonymizer
+        self._plan = plan(options, self._first)
+        self._tells_facts = options.folder or bool(options.only_model)
+        self._divides = options.sessions_by is None
+        self._puts_in_order = options.divides
+        self._is_asked_more = asks_for_kinds(options)
+        self._reader = Reader(options)
+        self._template: Template | None = None
+        self._lengths = _lengths(options)
+        self._privacy = Privacy(options, self._lengths)
+        self.hashed = Hashed()
+        """What was read last."""
+
+    @cached_property
+    def _unflagged(self) -> Plan:
+        """The plan of records that say nothing of what is trained on."""
+        return plan(replace(self._options, loss="none"), self._first)
+
+    def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
+        """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
+
+        ``also`` looks at the open log once it was read.
+        """
+        try:
+            outcome = self._converted(log, observer, also)
+        except OSError as problem:
+            if problem.errno != ESTALE or observer:
+                raise
+            outcome = self._converted(log, None, also)  # as it is now
+        return self._compared(outcome)
+
+    def _compared(self, outcome: Outcome) -> Outcome:
+        """An outcome whose records have what they are compared by, where somebody asks."""
+        if not self._options.compares:
+            return outcome
+        from chatsquash.session import fingerprints  # which few runs need
+
+        return fingerprints.of_outcome(outcome, self._options)
+
+    def _converted(self, log: Log, observer: EntryObserver | None, also: Also | None) -> Outcome:
+        with opened_log(log, self._options) as file:
+            outcome = self.read(file, log, observer)
+            if also:
+                also(log, file, self.hashed)
+            how = change(log, file)
+            return self._changed(file, log, outcome, how) if how else outcome
+
+    def _changed(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome:
+        """The outcome of a log that changed since it was found, which is as it was then as far as that can be."""
+        if (before := as_found(file, log)) is not file:
+            outcome = self.read(before, log)
+        changed = finding(reading.changed_log(how), outcome.session, log.shown)
+        return outcome.also(changed)
+
+    def read(self, file: BinaryIO, log: Log, observer: EntryObserver | None = None) -> Outcome:
+        """Convert an open session log; raises as ``Reader.read``, and ``MixedSessionsError`` for unrelated requests.
+
+        It raises that for lines that are to be put in order, too.
+        """
+        return self._privacy.outcome(self._read(file, log, observer), log, file)
+
+    def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome:
+        self._reader.refuse_several(file, log)
+        self.hashed = Hashed()
+        read = self._reader.read(file, log, self.hashed.update)
+        session = self._session(read, observer)
+        if self._is_apart(session, log) or self._is_out_of_order(session, log):
+            raise MixedSessionsError
+        assert is_whole(session, file, log) or change(log, file), log
+        name = session.id or stem(log)
+        if log.join and log.join.gateway:
+            return self._joined(read, session, log)
+        if log.agents:
+            from chatsquash.session.join.views import joined  # which few runs need
+
+            session = joined(session, log, self._options, partial(self._again, file, log, session))
+        snapshot = session.snapshot
+        records, left_out, later, covered = self._records(read, session, file, log)
+        found = covered.explained(session).findings([*later, *covered.found], name, log.shown)
+        findings = in_files(found, log)
+        account, sizes = accounts(session, records)
+        return Outcome(
+            session=name,
+            records=records,
+            left_out=left_out.code if left_out and not records else None,
+            findings=findings,
+            rejected=session.rejected,
+            lines=session.lines.all,
+            account=account,
+            cleaned=snapshot.entry.cleaned if snapshot and records else {},
+            dropped=session.dropped,
+            addresses=sum([each.addresses for each in records]),
+            day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
+            trace=trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
+            digest=hash_of(file, log) if log.reordered and not log.pieces else digest_of(read, self.hashed),
+            size=session.sizes.all,
+            sizes=sizes,
+            chosen=(records[-1].chosen if records else None) or (self._chosen(snapshot) if snapshot else None),
+            coverage=covered.of_records(_conversations(records)),
+            meeting=meeting(session),
+            replies=covered.rows,
+            family=covered.family,
+            relatives=[*covered.relatives, *(session.told.relatives if session.told else ())],
+            format=_format(read, left_out),
+            tokens=_tokens(read, session, log),
+            sampled=_sampled(read, log),
+            pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
+        )
+
+    def _joined(self, read: Reading, session: Session, log: Log) -> Outcome:
+        """The outcome of an agent's conversation that stands in the session of a gateway."""
+        name = session.id or stem(log)
+        lines, sizes = session.accounts(written=False)
+        return Outcome(
+            session=name,
+            records=[],
+            left_out=None,
+            findings=session.findings([], name, log.shown),
+            rejected=session.rejected,
+            lines=session.lines.all,
+            account=lines._replace(left_out=0, joined=lines.left_out),
+            digest=digest_of(read, self.hashed),
+            size=session.sizes.all,
+            sizes=sizes._replace(left_out=0, joined=sizes.left_out),
+            relatives=read.document.relatives if read.document else [],
+            format=_format(read, None),
+            joined=True,
+        )
+
+    def _is_out_of_order(self, session: Session, log: Log) -> bool:
+        """Whether lines are to be taken in the order of their times that stand otherwise in the file."""
+        if not self._puts_in_order or log.reordered is not None:
+            return False
+        return any(found.code == "timestamp-order" for _, found in session.found)
+
+    def _is_apart(self, session: Session, log: Log) -> bool:
+        """Whether no line has an id and no request goes on from another, so that each is a session."""
+        trees = session.followed.trees
+        if trees is None or log.join or session.id is not None or not self._divides or log.is_part:
+            return False
+        from chatsquash.trees.selection import are_unrelated
+
+        return are_unrelated(trees)
+
+    def _session(self, read: Reading, observer: EntryObserver | None) -> Session:
+        """What the lines of a log come to."""
+        if observer is None:
+            return self._plan.select(self._plan.through(read.items))
+        session = self._plan.select(observer.left(self._plan.through(observer.logged(read.items))))
+        observer.settle(read.seen, session)
+        return session
+
+    def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Told:
+        noted, why = self._noted(read, session, log)
+
+        make = partial(self._finished, read.seen, session, log)
+
+        def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Refused:
+            if why:
+                return Refused(why)
+            assert snapshot
+            made, told = make(snapshot, marks)
+            noted.extend([(line_of(snapshot.entry, each), each) for each in told])
+            return made
+
+        def again(lines: set[int]) -> Iterator[Entry]:
+            return self._again(file, log, session, lines)
+
+        if self._options.samples != "session" and (sampled := self._sampled(read, session, log, (make, again), why)):
+            records, refused, found, covered = sampled
+            return records, refused, [*noted, *found], covered
+        if read.document and read.document.places:
+            from chatsquash.session import agents  # which logs do not need
+
+            records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
+            return records, refused, noted, covered
+        if not self._is_asked_more and not session.asides and not session.told and session.followed.only_grew():
+            return _grown(session, make_last(session.snapshot), noted)
+        from chatsquash.session import conversations  # which sessions that only grow do not need
+
+        if self._options.conversations == "last" or why or session.followed.last is None:
+            snapshot = session.snapshot
+            if not why and snapshot and self._options.restore != "none":
+                snapshot, told = conversations.restored_last(session, snapshot, self._options.restore)
+                noted += [(snapshot.entry.line, each) for each in told]
+            made, covered = conversations.of_last(session, snapshot, session.id or log.name, self._options, make_last)
+            if isinstance(made, Refused):
+                return [], made.why, noted, covered
+            return [made], None, noted, covered
+        name = session.id or log.name
+        records, found, covered, refused = conversations.of_each(session, name, self._options, make, again)
+        return records, refused, [*noted, *found], covered
+
+    def _sampled(
+        self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Found | None
+    ) -> _Told | None:
+        """The records of a session that is divided into samples; ``None`` where nothing can be made of it."""
+        from chatsquash.session.samples import Asked  # which few runs need
+
+        asked = Asked(self._options, *by, self._inference())
+        if read.document and read.document.places:
+            from chatsquash.session.agents import Part
+            from chatsquash.session.sampled_documents import of_document
+
+            return of_document(Part(read.document, log, self._options), session.snapshot, asked, why)
+        if why or session.followed.last is None:
+            return None
+        from chatsquash.session.sampled import of_log
+
+        return of_log(session, session.id or log.name, asked)
+
+    def _pairs(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> list[PreferencePair]:
+        """The pairs of preferred and other replies of a session that has a record."""
+        from chatsquash.session import pairs  # which few runs need
+
+        counterfactuals = self._options.pairs == "counterfactual"
+        if read.document and read.document.places:
+            from chatsquash.session.agents import Part
+            from chatsquash.session.pairs.of_documents import candidates as of_document
+
+            part = Part(read.document, log, self._options)
+            assert session.snapshot
+            found = of_document(part, session.snapshot, counterfactuals=counterfactuals)
+        else:
+            from chatsquash.session.pairs.of_logs import candidates as of_log
+
+            form = read.seen.format if read.seen and read.seen.format else PLAIN
+            found = of_log(session, form, partial(self._again, file, log, session), counterfactuals=counterfactuals)
+        source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
+
+        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
+            return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
+
+        return pairs.made(found, make, partial(self._place, log))
+
+    def _place(self, log: Log, line: int | None) -> str:
+        """Where something was logged, without addresses where these are replaced."""
+        file, at = log.at(line) if log.pieces or log.agents else (log.name, line)
+        named, dot, suffix = file.rpartition(".")
+        name = self._anonymizer.counted([named or suffix])[0][0] if self._anonymizer else named or suffix
+        whole = printable(f"{name}{dot}{suffix}" if named else name)
+        return whole if at is None else f"{whole}:{at}"
+
+    def _inference(self) -> Inference | None:
+        """What the samples of a session are rendered with."""
+        if self._options.samples != "auto":
+            return None
+        from chatsquash.templates.inference import Inference, opened
+
+        assert self._options.template
+        self._template = self._template or opened(self._options.template)
+        return Inference(self._template, self._lengths.tokenizer if self._lengths else None)
+
+    def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
+        """What is found of a log as a whole, and why nothing can be made of it."""
+        noted = [*cleaned(session, self._options.cleanups), *taken_apart(log)]
+        noted += truncation.marked(session)
+        why = unfit(read.seen, session)
+        if why:
+            noted.append((None, why))
+        return noted, why or session.invalid or truncation.refused(session, noted, self._options)
+
+    def _finished(
+        self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
+    ) -> tuple[Record | Refused, list[Found]]:
+        source, version = (seen.format, seen.version) if seen else (None, None)
+        before = self._anonymizer.count if self._anonymizer else 0
+        if self._anonymizer:
+            self._anonymizer.passwords.clear()  # those of what became no record
+        loaded = session.loaded
+        snapshot = session.told.marked(snapshot) if session.told else snapshot
+        made, found = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
+        if isinstance(made, Refused):
+            return made, found
+        addresses = self._anonymizer.count - before if self._anonymizer else 0
+        facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
+        made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
+        made = with_passwords(made, self._anonymizer)
+        if self._options.keep != "none" and self._options.samples == "session":
+            from chatsquash.session.logprobs import with_logprobs  # which few runs ask for
+
+            made = with_logprobs(session, snapshot, made)
+        if self._lengths:
+            fitted, told = self._lengths.measured(made)
+            found = [*found, *told]
+            if isinstance(fitted, Found):
+                return Refused(fitted), found
+            made = fitted
+        made = session.told.finished(made, snapshot) if session.told else made
+        if session.entries:
+            made = structs.replace(made, chosen=self._chosen(snapshot), size=snapshot.entry.size)
+        return made, found
+
+    def _again(self, file: BinaryIO, log: Log, session: Session, lines: set[int]) -> Iterator[Entry]:
+        """The entries of some lines, read once more."""
+        file.seek(0)
+        for item in self._plan.through(self._reader.read(file, log).items):
+            if isinstance(item, Entry) and item.line in lines:
+                yield item
+        if session.told:
+            yield from session.told.entries(lines)
+
+    def _chosen(self, snapshot: Snapshot) -> Chosen:
+        """What the log says about the entry that becomes the record."""
+        entry = snapshot.entry
+        model = entry.reply.model
+        if model is None:
+            from chatsquash.reading import usage  # which few logs need
+
+            model = usage.of_entry(entry).model
+        ended = entry.origin.ended if entry.origin else snapshot.ended
+        return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
+
+    def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
+        """What the log says beside the conversation, without addresses where these are replaced."""
+        from chatsquash.reading import usage  # which the specified record does not need
+
+        entry = snapshot.entry
+        found = usage.of_entry(entry)
+        named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
+        told = (session.id or stem(log), named or suffix, found.model)
+        name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
+        return Facts(
+            prefix=prompt_prefix.of_line(line) if self._options.split else "",
+            session=printable(name),
+            source=printable(f"{source}{dot}{suffix}" if named else source),
+            model=printable(model) if model else None,
+            started_at=_stamped(snapshot.started),
+            entries=snapshot.superseded + 1,
+            prompt_tokens=found.prompt_tokens,
+            completion_tokens=found.completion_tokens,
+        )
+
+
+def _lengths(options: Options) -> Lengths | None:
+    """What counts the tokens of records, where somebody asks."""
+    if options.tokenizer is None:
+        return None
+    from chatsquash.session.lengths import Lengths
+
+    return Lengths(options)
+
+
+def _format(read: Reading, left_out: Found | None) -> str | None:
+    """The format of a log, whose lines are read as chat where they tell of none."""
+    is_known = read.seen is None or read.seen.format is not None or (left_out and left_out.code == "unknown-format")
+    return (read.seen.format if read.seen else None) if is_known else PLAIN
+
+
+def _sampled(read: Reading, log: Log) -> list[tuple[int, int | None, int | None]]:
+    """The responses that an agent's file tells of."""
+    if not (read.document and read.document.places):
+        return []
+    from chatsquash.session.agents import sampled  # which logs do not need
+
+    return sampled(read.document, log)
+
+
+def _tokens(read: Reading, session: Session, log: Log) -> Tokens:
+    """How many tokens the exchanges of a session took, as they are logged."""
+    if read.document and read.document.places:
+        from chatsquash.session.agents import tokens  # which logs do not need
+
+        return tokens(read.document, log)
+    return session.followed.tokens
+
+
+def _conversations(records: list[Record]) -> int:
+    """How many conversations records are of."""
+    if records and records[0].samples:
+        return len({record.conversation for record in records})
+    return len(records)
+
+
+def nothing(log: Log, why: Found) -> Outcome:
+    """The outcome of a log of which nothing is known but why."""
+    return Outcome(stem(log), [], why.code, [finding(why, stem(log), log.shown)])
+
+
+def unreadable(log: Log, problem: OSError) -> Outcome:
+    """The outcome of a log that cannot be opened or read."""
+    return nothing(log, reading.unreadable_log(problem.strerror or type(problem).__name__))
+
+
+def _grown(
+    session: Session, made: Record | Refused, noted: list[Noted]
+) -> tuple[list[Record], Found | None, list[Noted], Covered]:
+    """What comes of a session whose every request goes on from the reply before it."""
+    covered = of_grown(session.followed)
+    if isinstance(made, Refused):
+        return [], made.why, noted, Covered(covered.gone("refused"), [], [])
+    line = session.snapshot.entry.line if session.snapshot else None
+    return [made], None, noted, Covered(covered, [], lost_of(covered, line))
+
+
+def _stamped(at: int | None) -> str | None:
+    return None if at is None else stamp(at)

@@ -1,0 +1,190 @@
+"""What agents' files tell of a session beyond a gateway's log: replies, kinds of conversations, how calls ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from chatsquash.checks import joins as checks
+from chatsquash.core.log import Log, line_elsewhere
+from chatsquash.core.model import Entry, Found, Repeated
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record, Relative
+from chatsquash.session.conversations import entries_of
+from chatsquash.session.join.ends import Ends
+from chatsquash.session.join.files import View, looked_at, views
+from chatsquash.session.join.keys import call_ids
+from chatsquash.session.join.matching import Matching, matched
+from chatsquash.session.join.steps import Places, Step, entries
+from chatsquash.session.session import Session, Snapshot
+from chatsquash.trees import replies as tree
+from chatsquash.trees.kinds import Path
+
+Again = Callable[[set[int]], Iterator[Entry]]
+"""Reads the entries of some lines of the gateway's log once more."""
+
+
+def joined(session: Session, log: Log, options: Options, again: Again) -> Session:
+    """A gateway's session with what the agents' files tell of it."""
+    found = views(log.agents, options)
+    trees = session.followed.branch()
+    matching = matched(trees.replies, found, log.join.elsewhere if log.join else ())
+    both = len({reply.number for reply in matching.replies.values()})
+    if matching.differing:
+        session.note(matching.differing[0].line, [checks.joined_texts(len(matching.differing), both)])
+    told = Told(found, matching, looked_at(log.agents), Ends.of(found), options)
+    told.add(session, again)
+    trees.told = told.kinds
+    session.note(None, [checks.joined(len(told.relatives), both, len(told.steps))])
+    for line, each in told.found:
+        session.note(line, [each])
+    return replace(session, loaded=True, told=told)
+
+
+class Told(Struct, eq=False, dict=True):
+    """What agents' files tell of a session."""
+
+    views: list[View]
+    matching: Matching
+    relatives: list[Relative]
+    ends: Ends
+    options: Options
+    steps: dict[int, Step] = field(default_factory=dict)
+    """The replies that these files alone have, by their lines."""
+    found: list[tuple[int | None, Found | Repeated]] = field(default_factory=list)
+    """What was found in reading them, where they have such replies."""
+
+    def add(self, session: Session, again: Again) -> None:
+        """Add the replies that the agents' files alone have to the trees of a session."""
+        last = [self._last(view) for view in self.views]
+        ends = [
+            None if number is None else self.matching.replies[view.key(number)]
+            for view, number in zip(self.views, last, strict=True)
+        ]
+        wanted = {reply.number: reply for reply in ends if reply}
+        entries = {reply.number: entry for reply, entry in entries_of(wanted.values(), session, again)}
+        for view, number, reply in zip(self.views, last, ends, strict=True):
+            self._add(session, view, number, entries.get(reply.number) if reply else None)
+
+    def _last(self, view: View) -> int | None:
+        """The last reply of a conversation that the gateway logged, too."""
+        numbers = reversed(range(view.place.length))
+        return next((number for number in numbers if view.key(number) in self.matching.replies), None)
+
+    def _add(self, session: Session, view: View, end: int | None, base: Entry | None) -> None:
+        steps = self._steps(view, end, base)
+        told = False
+        for step, entry in entries(steps, self.options.cleanups):
+            self.matching.replies[view.key(step.number)] = session.followed.tell(entry)
+            self.steps[step.line] = step
+            told = True
+        if told:
+            found = view.place.origin.found
+            self.found += [(line and line_elsewhere(view.number, line, 0), each) for line, each in found]
+
+    def _steps(self, view: View, end: int | None, base: Entry | None) -> Iterator[Step]:
+        """The replies of a conversation that nobody else logged: those that stand in no request, then the others.
+
+        Of each kind the later ones hold the earlier ones, so that no more is compared than what they add.
+        """
+        found = [*self._found(view, end, base)]
+        for number, place, begin in sorted(found, key=lambda each: each[1] is not None or each[2] > 0):
+            line = line_elsewhere(view.number, view.reply(number).line or 0, len(self.steps))
+            yield Step(line, view, number, base if begin or place is not None else None, place, begin)
+
+    def _found(self, view: View, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
+        """The numbers of these replies, where they stand in a request, and where what goes on from that begins."""
+        places = Places(base.messages) if base else None
+        for number in range(view.place.length):
+            at = view.reply(number).at
+            if at is None or not self.matching.is_open(view.key(number)):
+                continue
+            if places and end is not None and number > end:
+                yield number, None, (view.reply(end).at or 0) + 1
+            else:
+                yield number, places.find(view.messages[at]) if places else None, 0
+
+    def entries(self, lines: set[int]) -> Iterator[Entry]:
+        """The entries of replies that the agents' files alone have, by their lines."""
+        for line in sorted(lines & self.steps.keys()):
+            yield from (entry for _, entry in entries(iter([self.steps[line]]), self.options.cleanups))
+
+    def finished(self, record: Record, snapshot: Snapshot) -> Record:
+        """A record with the exit code of its last command, where an agent's file alone says it."""
+        return self.ends.finished(record, snapshot)
+
+    def marked(self, snapshot: Snapshot) -> Snapshot:
+        """A snapshot whose results say which calls failed, where an agent's file says so."""
+        return self.ends.marked(snapshot)
+
+    def kinds(self, found: list[Path]) -> None:
+        """Give conversations the kinds and the parents that the agents' files tell."""
+        owners = {reply.number: path for path in found for reply in path.own}
+        for view, held in self._held(owners):
+            path, *others = held
+            path.kind = view.place.kind
+            parent = self._parent(view, owners)
+            path.parent = parent if parent and parent is not path else None if path.kind == "main" else path.parent
+            for later in others:  # a client that sent less of it, of which its own file says nothing
+                if later.last.tree != path.last.tree:
+                    later.kind, later.parent = "compacted", path
+                path = later
+        _end_loops(found)
+
+    def _held(self, owners: dict[int, Path]) -> Iterator[tuple[View, list[Path]]]:
+        """Each conversation with the paths that hold its own replies, in order."""
+        views: dict[int, View] = {}
+        paths: dict[int, Path] = {}
+        for view in self.views:
+            for number in view.place.own:
+                reply = self.matching.replies.get(view.key(number))
+                if path := owners.get(reply.number) if reply else None:
+                    paths.pop(id(path), None)
+                    views[id(path)], paths[id(path)] = view, path
+        held: dict[int, list[Path]] = {}
+        for each, path in paths.items():
+            held.setdefault(id(views[each]), []).append(path)
+        return ((view, held[id(view)]) for view in self.views if id(view) in held)
+
+    def _parent(self, view: View, owners: dict[int, Path]) -> Path | None:
+        """The conversation that one comes from: that of the call which began it, else the one that its file names."""
+        begun, parent = view.place.begun, view.place.parent
+        called = begun.call or self._began.get(begun.id) or self._began.get(begun.session_id or "")
+        if caller := self._callers.get(called or ""):
+            return owners.get(caller.number)
+        keys = ((view.file, parent.keys[number]) for number in reversed(parent.own)) if parent else ()
+        found = (self.matching.replies[key] for key in keys if key in self.matching.replies)
+        return next((owners[reply.number] for reply in found if reply.number in owners), None)
+
+    @cached_property
+    def _began(self) -> dict[str, str]:
+        """The calls by the ids of the conversations that they began."""
+        return {name: call for view in self.views for name, call in view.place.origin.began.items()}
+
+    @cached_property
+    def _callers(self) -> dict[str, tree.Reply]:
+        """The replies by the ids of their calls."""
+        found: dict[str, tree.Reply] = {}
+        for reply in self.matching.replies.values():
+            for call_id in call_ids(reply.message):
+                found.setdefault(call_id, reply)
+        return found
+
+
+def _end_loops(found: list[Path]) -> None:
+    """Have no conversation come from itself, since what a log shows and what a file tells may contradict each other."""
+    known: set[int] = set()
+    for each in found:
+        way: dict[int, Path] = {}
+        path: Path | None = each
+        while path and id(path) not in known and id(path) not in way:
+            way[id(path)] = path
+            path = path.parent
+        if path and id(path) in way:
+            members = [*way.values()]
+            loop = members[[*way].index(id(path)) :]
+            next((one for one in loop if one.kind != "branch"), loop[0]).parent = None
+        known.update(way)

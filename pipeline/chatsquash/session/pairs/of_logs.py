@@ -1,0 +1,152 @@
+"""The pairs of a session's log: what was sampled again, left behind, chosen of several, or corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Entry, Message
+from chatsquash.formats import named
+from chatsquash.reading import replies as responses
+from chatsquash.session.conversations import entries_of
+from chatsquash.session.pairs import Answered, Candidate, PairKind, Step, counterfactual, results_in
+from chatsquash.session.sampled import snapshot_of
+from chatsquash.session.samples import Reread
+from chatsquash.session.session import Session
+from chatsquash.trees.kinds import conversations
+from chatsquash.trees.loss import Judge
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.trees import Trees
+
+_OF_PERSONS = ("main", "branch", "compacted")
+"""Conversations that a person may have gone back in; agents ask several sub-agents the same at once."""
+_CHOICES = ("choices", "candidates")
+"""The members of responses that hold several replies."""
+
+
+class _Wanted(Struct, frozen=True):
+    """A pair of replies of which the requests are not at hand yet."""
+
+    kind: PairKind
+    chosen: Reply
+    rejected: Reply
+
+
+def candidates(session: Session, form: str, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
+    """Those of a session whose bodies are of a format."""
+    trees = session.followed.branch()
+    found = conversations(trees)
+    kinds = {reply.number: path.kind for path in found for reply in path.own}
+    whys = Judge().whys(trees)
+    whole = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]
+    sampled_again = [*_sampled_again([each for each in whole if kinds.get(each.number) in _OF_PERSONS], trees.replies)]
+    wanted = {reply.number: reply for each in sampled_again for reply in (each.chosen, each.rejected)}
+    steps = [*_steps(whole)] if counterfactuals else []
+    wanted |= {each.chosen.parent.number: each.chosen.parent for each in steps if each.chosen.parent}
+    entries = {reply.number: entry for reply, entry in entries_of(wanted.values(), session, reread)}
+    for each in sampled_again:
+        if both := _one_request(each, entries):
+            yield both
+    several = {reply.line: reply for reply in whole if reply.line in session.followed.several}
+    if several:
+        for reply, entry in entries_of(several.values(), session, reread):
+            yield from _choices(reply, entry, form, trees)
+    for each in steps:
+        if (asked := entries.get(each.rejected.number)) is not None:
+            snapshot = snapshot_of(each.rejected.path(), asked)
+            yield Candidate(each.kind, snapshot, _told(each.chosen), _told(each.rejected))
+
+
+def _told(reply: Reply) -> Answered:
+    return Answered(reply.message, reply.line)
+
+
+def _sampled_again(replies: list[Reply], every: list[Reply]) -> Iterator[_Wanted]:
+    """Replies to one request of which one was gone on from last."""
+    ends = {reply.number: reply.number for reply in every}
+    """The last reply that goes on from each."""
+    for reply in reversed(every):
+        if reply.parent:
+            ends[reply.parent.number] = max(ends[reply.parent.number], ends[reply.number])
+    groups: dict[tuple[int, int], list[Reply]] = {}
+    for reply in replies:
+        groups.setdefault((reply.asked, reply.parent.number if reply.parent else -1), []).append(reply)
+    for group in groups.values():
+        continued = [reply for reply in group if reply.children]
+        if len(group) < 2 or not continued:
+            continue
+        kept = max(continued, key=lambda reply: ends[reply.number])
+        for other in group:
+            if other is kept or other.said == kept.said:
+                continue
+            if not other.children:
+                yield _Wanted("regenerated", kept, other)
+            elif ends[other.number] < kept.number:  # which was gone back from
+                yield _Wanted("rewound", kept, other)
+
+
+def _one_request(each: _Wanted, entries: dict[int, Entry]) -> Candidate | None:
+    """Two replies whose requests are equal, not only the same."""
+    kept, other = entries.get(each.chosen.number), entries.get(each.rejected.number)
+    if kept is None or other is None or kept.messages != other.messages or kept.tools != other.tools:
+        return None
+    return Candidate(each.kind, snapshot_of(each.chosen.path(), kept), _told(each.chosen), _told(each.rejected))
+
+
+def _steps(replies: list[Reply]) -> Iterator[_Wanted]:
+    """Replies that correct a call of the one before them, or go on where it was denied."""
+    later: dict[int, list[Reply]] = {}
+    for reply in replies:
+        if reply.parent:
+            later.setdefault(reply.parent.number, []).append(reply)
+    whole = {reply.number for reply in replies}
+    for reply in replies:
+        before = reply.parent
+        if before is None or before.number not in whole or not before.message.get("tool_calls"):
+            continue
+        answers = [*results_in(message for each in later.get(reply.number, ()) for message in each.behind)]
+        kind = counterfactual(Step(before.message, [*results_in(reply.behind)], reply.message, answers))
+        if kind:
+            yield _Wanted(kind, reply, before)
+
+
+def _choices(reply: Reply, entry: Entry, form: str, trees: Trees) -> Iterator[Candidate]:
+    """The choices of a response, of which a later request holds one."""
+    choices = _said(entry, form)
+    canon = trees.requests.canon
+    numbers = [canon.number(message) if message else None for message in choices]
+    held = 0 if reply.children else _held(reply, numbers, trees.replies)
+    if held is None or choices[held] is None:
+        return
+    snapshot = snapshot_of(reply.path(), entry)
+    for at, message in enumerate(choices):
+        if message is not None and numbers[at] != numbers[held]:
+            chosen = Answered(choices[held] or reply.message, reply.line, held + 1)
+            yield Candidate("choice", snapshot, chosen, Answered(message, reply.line, at + 1))
+
+
+def _said(entry: Entry, form: str) -> list[Message | None]:
+    """The message of each choice of a response; nothing where that is none with several."""
+    try:
+        body: Any = responses.unwrapped(jsonio.loads(entry.reply.raw))
+    except (ValueError, RecursionError):
+        return []
+    member = next((name for name in _CHOICES if isinstance(body, dict) and isinstance(body.get(name), list)), None)
+    if member is None:
+        return []
+    return [named(form).reply({**body, member: [choice]}).message for choice in body[member]]
+
+
+def _held(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> int | None:
+    """Which of the choices a later request goes on from, that has no logged reply in its place."""
+    known = {number: at for at, number in reversed([*enumerate(numbers)]) if number is not None}
+    place = len(reply.added)
+    for later in replies[reply.number + 1 :]:
+        if later.parent is reply.parent and later.added[:place] == reply.added and len(later.added) > place:
+            found = known.get(later.added[place])
+            if found is not None:
+                return found
+    return None

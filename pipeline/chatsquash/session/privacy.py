@@ -1,0 +1,309 @@
+"""What is private in the outcome of a session: said, or replaced in all that is written of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from msgspec.structs import replace
+from xxhash import xxh3_128_digest
+
+from chatsquash.checks import private as checks
+from chatsquash.core import jsonio, marks
+from chatsquash.core.log import Log
+from chatsquash.core.logged import LoggedReply
+from chatsquash.core.model import Found, Json
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
+from chatsquash.records.line import digest
+from chatsquash.redact import requests
+from chatsquash.redact.addresses import may_hold_address
+from chatsquash.redact.hits import Value
+from chatsquash.redact.pieces import Pieces
+from chatsquash.redact.placeholders import Placeholders, is_secret, redaction
+from chatsquash.redact.pseudonyms import anonymizer, with_passwords
+from chatsquash.redact.redactor import Redactor, UnsearchedError
+from chatsquash.redact.side_texts import Told, without_addresses
+from chatsquash.session import private_texts as hidden
+from chatsquash.session import prompt_prefix
+from chatsquash.session.rejected_lines import kept_line, may_be_kept
+from chatsquash.session.session import finding
+
+if TYPE_CHECKING:
+    from chatsquash.session.lengths import Lengths
+
+_CUT, _TELLING, _LONG = "…", 6, 16
+"""Stands behind what was cut, and the characters of a value from which on its beginning tells something."""
+REDACTED = "redacted"
+"""Why a message is not trained on in which a placeholder stands for a secret."""
+_Counts = Counter[tuple[int, Value]]
+
+
+class _Replaced(NamedTuple):
+    """What stands in the place of records and pairs."""
+
+    records: list[Record]
+    pairs: list[PreferencePair]
+    hidden: dict[str, str]
+    """What stands in the place of texts beside them."""
+    values: list[Value]
+    """What was found."""
+
+
+class Privacy:
+    """Looks for what is private by the options of a run."""
+
+    def __init__(self, options: Options, lengths: Lengths | None = None) -> None:
+        self._options, self._lengths = options, lengths
+        key = options.anonymize_key or b""
+        self._placeholders = Placeholders(key) if key else None
+        self._anonymizer = anonymizer(options)
+        self._redactor = requests.redactor(options, key)
+        self._names = Told(options)
+        looks = options.integrity_analysis and "secrets" not in options.redacts
+        self._looker = requests.looker(options) if looks else None
+
+    def outcome(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
+        """An outcome that says what is private in its records, or holds placeholders in the place of it.
+
+        ``file`` is the open log.
+        """
+        try:
+            told = self._replaced(outcome, log, file) if self._redactor else self.told(self._masked(outcome, log), log)
+            return self._looked(told, hidden.renamed(log, told.named), self._looker) if self._looker else told
+        except UnsearchedError as problem:
+            return self.told(_left_out(outcome, log, checks.redaction_failed(str(problem))), log)
+
+    def told(self, outcome: Outcome, log: Log) -> Outcome:
+        """An outcome without records, or whose records are replaced already, that tells nothing private beside."""
+        texts = hidden.texts(outcome, log)
+        before = dict(zip(texts, texts, strict=True))
+        try:
+            if self._redactor:
+                self._redactor.replace([texts])
+        except UnsearchedError:
+            texts = ["" for _ in texts]
+        return self._hidden(outcome, log, dict(zip(before, texts, strict=True)))
+
+    def _hidden(self, outcome: Outcome, log: Log, names: dict[str, str]) -> Outcome:
+        if self._anonymizer:
+            names = {before: without_addresses(after, self._anonymizer) for before, after in names.items()}
+        if all(before == after for before, after in names.items()):
+            return outcome
+        return hidden.hidden(outcome, log, lambda text: names.get(text, text), self._names.digest)
+
+    # Looking
+
+    def _looked(self, outcome: Outcome, log: Log, looker: Redactor) -> Outcome:
+        records, findings, passed_over = list(outcome.records), [], outcome.passed_over
+        for at, record in enumerate(outcome.records):
+            pieces = Pieces(jsonio.loads(record.line))
+            counts = looker.look(pieces.values)
+            passed_over += 0 if self._redactor else looker.passed_over
+            if counts:
+                records[at] = self._counted(record, counts, are_replaced=False)
+                line = _line(outcome, record)
+                facts = [each._replace(conversation=record.conversation) for each in _found(counts, pieces)]
+                findings += [finding(each, outcome.session, log.shown, line) for each in facts]
+        return replace(outcome, records=records, findings=[*outcome.findings, *findings], passed_over=passed_over)
+
+    def _counted(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
+        """A record that says what was found in it."""
+        values: Counter[Value] = Counter()
+        for (_, value), count in counts.items():
+            values[value] += count
+        secrets = sum(count for value, count in values.items() if is_secret(value.kind))
+        replaced = record.replaced + (secrets if are_replaced else 0)
+        hashes = self._options.write_known is not None
+        found = [redaction(value, count, self._placeholders, hashes=hashes) for value, count in values.items()]
+        told = [*record.redactions, *found]
+        return replace(record, secrets=record.secrets + secrets, replaced=replaced, redactions=told)
+
+    # Replacing
+
+    def _replaced(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
+        assert self._redactor
+        names = hidden.texts(outcome, log)
+        made = self._spelled(outcome, names, self._redactor)
+        if outcome.rejected and self._options.keep_rejected and may_be_kept(log, self._options):
+            known = self._redactor.remembered(made.values)
+            kept = [b"".join(kept_line(file, each, self._names, known)) for each in outcome.rejected]
+            outcome = replace(outcome, kept=kept)
+        outcome = replace(
+            outcome,
+            records=made.records,
+            pairs=made.pairs,
+            addresses=sum(record.addresses for record in made.records),
+            passed_over=self._redactor.passed_over,
+        )
+        told = {before: without_beginnings(after, made.values) for before, after in made.hidden.items()}
+        return self._hidden(self._masked(outcome, log), log, told)
+
+    def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replaced:
+        """All that is told of a session, searched in one go, so that what is found once is replaced everywhere."""
+        records = [Pieces(jsonio.loads(record.line)) for record in outcome.records]
+        pairs = [Pieces(jsonio.loads(pair.line)) for pair in outcome.pairs]
+        after = list(names)
+        counts = redactor.replace([*(value for each in (*records, *pairs) for value in each.values), after])
+        found = zip(outcome.records, records, _divided(counts, records), strict=True)
+        made = [self._record(record, pieces, own) for record, pieces, own in found]
+        lines = [jsonio.dumps(self._without_addresses(pieces.whole())) for pieces in pairs]
+        written = [pair._replace(line=line) for pair, line in zip(outcome.pairs, lines, strict=True)]
+        values = sorted({value for _, value in counts})
+        return _Replaced(made, written, dict(zip(names, after, strict=True)), values)
+
+    def _record(self, record: Record, pieces: Pieces, counts: _Counts) -> Record:
+        """A record with placeholders and pseudonyms."""
+        if not counts and not (self._anonymizer and may_hold_address(record.line)):
+            return record
+        for at in {at for at, _ in counts}:
+            pieces.values[at].pop("logprobs", None)  # which spell out what was replaced, token by token
+        before = self._anonymizer.count if self._anonymizer else 0
+        value = self._without_addresses(pieces.whole())
+        addresses = self._anonymizer.count - before if self._anonymizer else 0
+        made = self._counted(record, counts, are_replaced=True) if counts else record
+        made = with_passwords(made, self._anonymizer)
+        return self._written(replace(made, addresses=record.addresses + addresses), value)
+
+    def _without_addresses(self, value: dict[str, Any]) -> dict[str, Any]:
+        if self._anonymizer is None:
+            return value
+        self._anonymizer.passwords.clear()
+        without: dict[str, Any] = self._anonymizer.value(value)
+        return without
+
+    def _written(self, record: Record, value: dict[str, Any]) -> Record:
+        """A record with another value."""
+        line = jsonio.dumps(value)
+        return replace(
+            record,
+            line=line,
+            digest=xxh3_128_digest(line),
+            unflagged=digest(jsonio.dumps(_without_flags(value, self._options.flag))) if record.unflagged else b"",
+            facts=_facts(record.facts, line),
+            tokens=self._lengths.counted(line) if self._lengths else record.tokens,
+        )
+
+    # What is trained on
+
+    def _masked(self, outcome: Outcome, log: Log) -> Outcome:
+        """An outcome whose replies with placeholders for secrets are not trained on, or of which a finding says so."""
+        records, findings, places = [*outcome.records], [*outcome.findings], set[tuple[int, int]]()
+        for number, record in enumerate(outcome.records):
+            if not record.replaced:
+                continue
+            value = jsonio.loads(record.line)
+            masked = Pieces(value).masked()
+            if masked and self._options.flag != "none":
+                flags, trained = self._unflag(value, masked, record)
+                records[number] = self._written(replace(record, flags=flags, trained=trained), value)
+                places |= {(number, place) for place in masked}
+            elif masked:
+                fact = checks.placeholder_in_reply(len(masked), masked[0])._replace(conversation=record.conversation)
+                findings.append(finding(fact, outcome.session, log.shown, _line(outcome, record)))
+        replies = [_reply(each, places) for each in outcome.replies] if places else outcome.replies
+        return replace(outcome, records=records, findings=findings, replies=replies)
+
+    def _unflag(self, value: dict[str, Any], masked: list[int], record: Record) -> tuple[dict[str, int], int]:
+        """Have replies say that they are not trained on: how many are and why not the others, and those of a sample."""
+        flag = self._options.flag
+        said = value.get("messages", value.get("conversations"))
+        if flag == "none" or not isinstance(said, list):
+            return record.flags, record.trained
+        unwanted, wanted = marks.FLAGS[flag]
+        trained = [said[at] for at in masked if said[at].get(flag) == wanted]
+        for turn in trained:
+            turn[flag] = unwanted
+        counts = Counter(record.flags) + Counter({REDACTED: len(trained)})
+        counts[""] -= len(trained)
+        flags = {why: count for why, count in sorted(counts.items()) if count}
+        return flags, record.trained - len(trained) if record.sample else record.trained
+
+
+def without_beginnings(text: str, values: list[Value]) -> str:
+    """A text without the beginnings of values in it that were quoted and cut."""
+    text = text[: len(text) - _beginning(text, values, _LONG)]  # of a text that is cut where it is too long
+    at = text.find(_CUT)
+    while at >= 0:
+        start = at - _beginning(text[:at], values)
+        text = text[:start] + text[at:]
+        at = text.find(_CUT, start + 1)
+    return text
+
+
+def _beginning(text: str, values: list[Value], least: int = _TELLING) -> int:
+    """How many characters of a value a text ends with, if they tell something of it."""
+    for each in values:
+        if each.value[:least] in text:
+            for length in range(min(len(each.value), len(text)), least - 1, -1):
+                if text.endswith(each.value[:length]):
+                    return length
+    return 0
+
+
+def _divided(counts: _Counts, records: list[Pieces]) -> list[_Counts]:
+    """What was found in each of several records, whose pieces were searched one behind the other."""
+    starts = [*accumulate((len(each.values) for each in records), initial=0)]
+    divided: list[_Counts] = [Counter() for _ in records]
+    for (at, value), count in counts.items():
+        number = bisect_right(starts, at) - 1
+        if number < len(records):  # else it is beside all records
+            divided[number][at - starts[number], value] = count
+    return divided
+
+
+def _line(outcome: Outcome, record: Record) -> int | None:
+    """The line of the entry that a record is made from."""
+    chosen = record.chosen or outcome.chosen
+    return chosen.line if chosen else None
+
+
+def _found(counts: _Counts, pieces: Pieces) -> Iterable[Found]:
+    """A fact for each kind of secret in a record."""
+    kinds: Counter[str] = Counter()
+    places: dict[str, int | None] = {}
+    for (at, value), count in counts.items():
+        kinds[value.kind] += count
+        places.setdefault(value.kind, pieces.place(at))
+    return [checks.secret_found(kind, count, places[kind]) for kind, count in sorted(kinds.items())]
+
+
+def _facts(facts: Facts | None, line: bytes) -> Facts | None:
+    if facts is None or not facts.prefix:
+        return facts
+    return facts._replace(prefix=prompt_prefix.of_line(line))
+
+
+def _without_flags(value: dict[str, Any], flag: str) -> dict[str, Json]:
+    name = "messages" if "messages" in value else "conversations"
+    said = [{key: each for key, each in turn.items() if key != flag} for turn in value.get(name, [])]
+    return {**value, name: said}
+
+
+def _reply(reply: LoggedReply, masked: set[tuple[int, int]]) -> LoggedReply:
+    """A reply that is not trained on where a placeholder stands in it for a secret."""
+    others = tuple(each._replace(loss=0) if (each.record, each.message) in masked else each for each in reply.others)
+    is_masked = (reply.record, reply.message) in masked
+    if not is_masked and others == reply.others:
+        return reply
+    return replace(reply, loss=0 if is_masked else reply.loss, redacted=is_masked, others=others)
+
+
+def _left_out(outcome: Outcome, log: Log, why: Found) -> Outcome:
+    """The outcome of a session of which nothing may be written."""
+    return replace(
+        outcome,
+        records=[],
+        left_out=why.code,
+        findings=[*outcome.findings, finding(why, outcome.session, log.shown)],
+        account=outcome.account.unwritten(),
+        sizes=outcome.sizes.unwritten(),
+        coverage=outcome.coverage.gone("refused"),
+        replies=[reply.gone("refused") for reply in outcome.replies],
+        pairs=[],
+        cleaned={},
+        addresses=0,
+    )

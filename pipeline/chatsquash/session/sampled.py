@@ -1,0 +1,186 @@
+"""A session's records where each logged reply becomes a sample, and what became of every reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chatsquash.checks import sampling as checks
+from chatsquash.core.logged import LoggedReply
+from chatsquash.core.marks import by_ordinal
+from chatsquash.core.model import Entry, Found, Message
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record
+from chatsquash.session.client_requests import ways, with_asides
+from chatsquash.session.conversations import begun_with, counted, end_of, entries_of, summed
+from chatsquash.session.coverage import Covered, lost_of
+from chatsquash.session.record_filters import of_records
+from chatsquash.session.samples import Asked, Reread, Sample, Sampling, said
+from chatsquash.session.select import ToolUnion
+from chatsquash.session.session import Noted, Session, Snapshot
+from chatsquash.trees.account import Kept, account
+from chatsquash.trees.kinds import Path, conversations
+from chatsquash.trees.loss import FAILED, Judge
+from chatsquash.trees.positions import Held, Standing, held
+from chatsquash.trees.replies import Reply
+from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
+from chatsquash.trees.trees import Trees
+
+Told = tuple[list[Record], Found | None, list[Noted], Covered]
+"""As ``run.session`` has it."""
+
+
+class _Line(Struct, frozen=True):
+    """A conversation that was chosen, and its replies in order."""
+
+    path: Path
+    replies: list[Reply]
+
+
+class _Chosen(Struct, frozen=True):
+    """The replies of the conversations that were chosen."""
+
+    trees: Trees
+    found: list[Path]
+    lines: list[_Line]
+    ids: dict[int, str]
+    """The names of all conversations by their ``id()``."""
+    whys: list[str]
+    """Why each reply of the session is not to be trained on, by number; empty for those that are."""
+
+    def wanted(self) -> dict[int, tuple[Reply, Path]]:
+        """The replies by their numbers, each with its conversation: its own where that was chosen, else the first."""
+        owners = {reply.number: path for path in self.found for reply in path.own}
+        are_chosen = {id(line.path) for line in self.lines}
+        found: dict[int, tuple[Reply, Path]] = {}
+        for line in self.lines:
+            for reply in line.replies:
+                owner = owners.get(reply.number)
+                path = owner if owner and id(owner) in are_chosen else line.path
+                found.setdefault(reply.number, (reply, path))
+        return found
+
+
+def of_log(session: Session, name: str, asked: Asked) -> Told:
+    """The samples of a session's log of this name, why there are none, what was found, and what they hold."""
+    each = _chosen(session, name, asked.options, asked.reread)
+    wanted = each.wanted()
+    sampling = Sampling(asked, lambda longer, shorter: _goes_on(each.trees.replies, longer, shorter))
+    sampling.canon = each.trees.requests.canon
+    sampled = (reply for reply, _ in wanted.values() if not each.whys[reply.number])
+    for reply, entry in entries_of(sampled, session, asked.reread):
+        sampling.add(reply.number, each.ids[id(wanted[reply.number][1])], snapshot_of(reply.path(), entry))
+    samples = sampling.finish()
+    if logged := session.followed.logprobs:
+        from chatsquash.session.logprobs import in_sample  # which few runs ask for
+
+        for sample in samples:
+            sample.draft = in_sample(sample, each.trees.replies, logged)
+    begins = first_conversation(each.trees, each.found)
+    records = [
+        _of_conversation(counted(record, asked.options), wanted[sample.key][1], each.ids)
+        for sample, record in zip(samples, sampling.records(samples), strict=True)
+    ]
+    records = begun_with(records, begins, session, asked.options)
+    rows = _rows(each, wanted, sampling, [*zip(samples, records, strict=True)])
+    rows = with_asides(rows, session.asides, name, each.found, each.ids)
+    seen = {id(line.path) for line in each.lines}
+    others = (path for path in each.found if id(path) not in seen)
+    covered = summed(rows, others, len(each.found), len(session.asides))
+    last = session.snapshot.entry.line if session.snapshot else None
+    noted = sampling.noted(samples)
+    why = sampling.refused[0][0] if sampling.refused else None
+    if not records and why is None:
+        why = checks.no_sample(len(wanted))
+        noted.append((last, why))
+    noted += lost_of(covered, last, None, ways(covered, len(session.asides), asked.options))
+    alone = unexplained(each.trees, each.found, session.followed.unanswered)
+    return records, why, noted, Covered(covered, rows, [], alone)
+
+
+def _chosen(session: Session, name: str, options: Options, reread: Reread) -> _Chosen:
+    trees = session.followed.branch()
+    found = conversations(trees)
+    if options.conversations == "last":
+        end = end_of(trees, session.snapshot, session.followed.unanswered)
+        lines = [_Line(path, end.path()) for path in found if end in path.own] if end else []
+    else:
+        lines = [_Line(path, path.last.path()) for path in chosen(found, options)]
+    judge = Judge(skips_failed=options.loss_skip_failed)
+    each = _Chosen(trees, found, lines, names(found, name), judge.whys(trees))
+    for number in _failed(each, judge, session, reread) if options.loss_skip_failed else ():
+        each.whys[number] = each.whys[number] or FAILED
+    return each
+
+
+def _failed(each: _Chosen, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
+    """The replies with a call that failed and was then corrected."""
+    ends = {line.replies[-1].number: line for line in each.lines}
+    for last, entry in entries_of((line.replies[-1] for line in each.lines), session, reread):
+        line = ends[last.number]
+        shown = held(line.path, line.replies, said(entry), each.trees.requests.canon)
+        (marks,) = judge.of_trees(each.trees, each.found, [shown], [shown.whole])
+        yield from (number for number, stands in shown.standing.items() if marks[stands.ordinal].why == FAILED)
+
+
+def _goes_on(replies: list[Reply], longer: int, shorter: int) -> bool:
+    """Whether a reply goes on from another one."""
+    return any(reply.number == shorter for reply in replies[longer].back())
+
+
+def snapshot_of(path: list[Reply], entry: Entry) -> Snapshot:
+    """The snapshot of a reply: its own request, with the tools that this had."""
+    tools = ToolUnion()
+    for _ in tools.offer(entry.tools, entry.line):
+        pass
+    tools.settle()
+    times = [reply.at for reply in path if reply.at is not None]
+    return Snapshot(entry, tools.settled(), times[0] if times else None, entry.at, len(path) - 1, 0)
+
+
+def _of_conversation(record: Record, path: Path, ids: dict[int, str]) -> Record:
+    parent = ids.get(id(path.parent)) if path.parent else None
+    return replace(record, kind=path.kind, parent=parent)
+
+
+def _rows(
+    each: _Chosen,
+    wanted: dict[int, tuple[Reply, Path]],
+    sampling: Sampling,
+    made: list[tuple[Sample, Record]],
+) -> list[LoggedReply]:
+    """What became of every reply: the sample in which it has loss, else the first one that holds it as context."""
+    unwanted = of_records(sampling.asked.options)
+    kept: list[Kept] = []
+    aside = {number for number in wanted if each.whys[number]}
+    for index, (sample, record) in enumerate(made):
+        path = wanted[sample.key][1]
+        standing = {trained.key: Standing(trained.ordinal, False) for trained in sample.trained}
+        if aside:
+            before = [reply for reply in each.trees.replies[sample.key].back() if reply.number in aside]
+            context = _context(path, before, sample.messages, each.trees)
+            standing |= context
+            aside -= context.keys()
+        shown = _shown(path, sample.messages, standing)
+        is_filtered = any(why(record) for why in unwanted.values())
+        marks = by_ordinal(sampling.marks(sample))
+        kept.append(Kept(shown, None, "filtered") if is_filtered else Kept(shown, index, marks=marks))
+    for _, key, _ in sampling.refused:
+        reply, path = wanted[key]
+        kept.append(Kept(_shown(path, [reply.message], {key: Standing(0, False)}), None, "refused"))
+    rows = account(each.trees, each.found, kept, each.ids)
+    whys = {each.trees.replies[number].line: each.whys[number] for number in aside}
+    return [replace(row, why=whys[row.line]) if row.line in whys and row.status == "lost" else row for row in rows]
+
+
+def _context(path: Path, replies: Iterable[Reply], messages: list[Message], trees: Trees) -> dict[int, Standing]:
+    """Where replies stand that are context in a sample."""
+    before = sorted(replies, key=lambda reply: reply.number)
+    return held(path, before, messages, trees.requests.canon).standing if before else {}
+
+
+def _shown(path: Path, messages: list[Message], standing: dict[int, Standing]) -> Held:
+    assistants = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+    return Held(path, messages, assistants, standing)

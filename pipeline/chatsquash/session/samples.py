@@ -1,0 +1,201 @@
+"""The replies of a session as samples, each behind the context that its own logged request had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from chatsquash.checks import sampling as checks
+from chatsquash.core.model import Entry, Found, Mark, Message
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record, Refused
+from chatsquash.reading.origins import line_of
+from chatsquash.records.samples import CONTEXT, Draft, Span, draft, marked, sampled
+from chatsquash.session.session import Noted, Snapshot
+from chatsquash.trees.canonical import Canon
+
+if TYPE_CHECKING:
+    from chatsquash.templates.inference import Inference
+
+Reread = Callable[[set[int]], Iterator[Entry]]
+"""Gives the entries of some lines of the log once more."""
+Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Refused, list[Found]]]
+"""Makes the record of a snapshot, whose assistant messages may have marks, and says what was found."""
+
+
+class Asked(Struct, frozen=True):
+    """What samples are made by."""
+
+    options: Options
+    make: Make
+    reread: Reread
+    inference: Inference | None
+    """``None``: each reply is a sample."""
+
+
+class Trained(Struct, frozen=True):
+    """A reply that is trained on in a sample."""
+
+    key: int
+    """What tells it from the other replies of the session."""
+    ordinal: int
+    """Which of the assistant's messages it is, in the sample's context."""
+    span: Span
+    """Where it stands in the record."""
+
+
+class Sample(Struct):
+    """A logged reply behind its context, and the replies that are trained on in it, itself among them."""
+
+    key: int
+    conversation: str
+    """The id of its conversation."""
+    line: int
+    messages: list[Message]
+    """Those of its request, and itself."""
+    draft: Draft
+    trained: list[Trained]
+    is_true: bool | None = None
+    """Whether it stands behind what the template gives at inference; ``None``: nobody asked."""
+
+    @property
+    def ordinals(self) -> set[int]:
+        """Which of the assistant's messages are trained on."""
+        return {each.ordinal for each in self.trained}
+
+
+class Sampling(Struct):
+    """Makes the samples of a session, one reply after the other."""
+
+    asked: Asked
+    goes_on: Callable[[int, int], bool]
+    """Whether a reply, by its key, goes on from another one."""
+    canon: Canon = field(default_factory=Canon)
+    refused: list[tuple[Found, int, str]] = field(default_factory=list)
+    """Why replies have no sample, with their keys and their conversations."""
+    _found: dict[tuple[str, str, int | None], Noted] = field(default_factory=dict)
+    """What was found of each message of a conversation, said last, since that tells of most."""
+    _alone: list[Sample] = field(default_factory=list)
+    _numbers: dict[int, tuple[Message, int]] = field(default_factory=dict)
+    """What messages with calls are the same by, by their ``id()``."""
+    _shared: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def add(self, key: int, conversation: str, snapshot: Snapshot) -> None:
+        """The next reply, which is the last message of a snapshot."""
+        entry = snapshot.entry
+        messages = said(entry)
+        ordinal = sum(message["role"] == "assistant" for message in messages) - 1
+        marks = [*(Mark((at,), CONTEXT) for at in range(ordinal)), Mark((ordinal,))]
+        made, told = self.asked.make(replace(snapshot, shared=self._shared_calls(messages)), marks)
+        self._note(conversation, entry, told)
+        if isinstance(made, Refused):
+            self.refused.append((made.why, key, conversation))
+            return
+        drafted = draft(made)
+        span = drafted.span(ordinal)
+        if span is None or span.stop != drafted.messages:
+            self._refuse(checks.joined_reply(), key, conversation, entry)
+            return
+        sample = Sample(key, conversation, entry.line, messages, drafted, [Trained(key, ordinal, span)])
+        self._take(sample, span, entry)
+
+    def _take(self, sample: Sample, span: Span, entry: Entry) -> None:
+        if self.asked.inference is None:
+            self._alone.append(sample)
+            return
+        told = self.asked.inference.renderings(sample.draft.record.line, sample.draft.messages - span.start)
+        if told.problem:
+            self._refuse(checks.not_rendered(told.problem), sample.key, sample.conversation, entry)
+            return
+        sample.is_true = told.is_true
+        aside = self.asked.inference.longest.add(told.text, sample, self._takes) if told.is_true else sample
+        if aside is not None:
+            self._alone.append(aside)
+
+    def _takes(self, longer: Sample, shorter: Sample) -> bool:
+        """Have a sample train on the replies of another one, whose rendering begins its own, if it can say so."""
+        options = self.asked.options
+        if options.shape == "messages" and options.flag == "none":
+            return False
+        if not self.goes_on(longer.key, shorter.key):
+            return False
+        if any(longer.draft.span(each.ordinal) != each.span for each in shorter.trained):
+            return False
+        both = [*shorter.trained, *longer.trained]
+        if options.shape == "prompt-completion":
+            first = min((each.span for each in both), key=lambda span: span.start)
+            if not longer.draft.is_whole(first, {each.ordinal for each in both}):
+                return False
+        longer.trained = both
+        return True
+
+    def _refuse(self, found: Found, key: int, conversation: str, entry: Entry) -> None:
+        self.refused.append((found, key, conversation))
+        self._note(conversation, entry, [found])
+
+    def _note(self, conversation: str, entry: Entry, told: Iterable[Found]) -> None:
+        for fact in told:
+            if fact.code == "unanswered-call" and fact.at is not None and fact.at >= len(said(entry)) - 1:
+                continue  # a sample ends with its reply
+            about = fact._replace(conversation=conversation)
+            self._found[conversation, fact.code, fact.at] = (line_of(entry, fact), about)
+
+    def _shared_calls(self, messages: list[Message]) -> dict[int, int]:
+        """The messages with calls, by index, each with a number that it has in the other samples, too."""
+        times: dict[int, int] = {}
+        found: dict[int, int] = {}
+        for at, message in enumerate(messages):
+            if message["role"] != "assistant" or not message.get("tool_calls"):
+                continue
+            if id(message) not in self._numbers:
+                self._numbers[id(message)] = message, self.canon.number(message)
+            number = self._numbers[id(message)][1]
+            times[number] = times.get(number, 0) + 1
+            found[at] = self._shared.setdefault((number, times[number]), len(self._shared))
+        return found
+
+    def finish(self) -> list[Sample]:
+        """The samples, in the order of the lines."""
+        longest = self.asked.inference.longest.items() if self.asked.inference else iter(())
+        return sorted([*self._alone, *longest], key=lambda sample: (sample.line, sample.key))
+
+    def marks(self, sample: Sample) -> list[Mark]:
+        """The marks of a sample's assistant messages."""
+        return marked(sample.draft, sample.ordinals)
+
+    def records(self, samples: list[Sample]) -> Iterator[Record]:
+        """The record of each sample."""
+        for number, sample in enumerate(samples, start=1):
+            made = sampled(sample.draft, self.marks(sample), self.asked.options)
+            true = len(sample.trained) if sample.is_true else 0
+            yield replace(
+                made,
+                conversation=sample.conversation,
+                sample=number,
+                samples=len(samples),
+                trained=len(sample.trained),
+                true=true if sample.is_true is not None else None,
+            )
+
+    def noted(self, samples: list[Sample]) -> list[Noted]:
+        """What was found of all."""
+        found = [*self._found.values()]
+        if untrue := [sample for sample in samples if sample.is_true is False]:
+            found.append((untrue[0].line, checks.context_not_held(len(untrue))))
+        if self.asked.options.restore != "none" and samples:
+            found.append((samples[0].line, checks.sent_context()))
+        return found
+
+
+def said(entry: Entry) -> list[Message]:
+    """The messages of a request, and its reply."""
+    reply = entry.reply.message
+    return [*entry.messages, reply] if reply is not None and not entry.reply.included else entry.messages
+
+
+def alone(snapshot: Snapshot, messages: list[Message]) -> Snapshot:
+    """A snapshot of a document with its first messages only."""
+    return replace(snapshot, entry=replace(snapshot.entry, messages=messages))

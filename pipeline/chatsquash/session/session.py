@@ -1,0 +1,216 @@
+"""What the lines of a session's log come to: its snapshot, what was found, and what became of each line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from msgspec import Struct, field
+
+from chatsquash.checks import files, reading
+from chatsquash.core.model import Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
+from chatsquash.core.outcome import Account, Record, Relative
+from chatsquash.session.redefinitions import Redefined
+from chatsquash.trees.growth_tracking import Followed
+
+Noted = tuple[int | None, Found]
+"""A line, and what was found there; ``None``: it is about the whole log."""
+INVALID = ("session-id-mismatch", "timestamp-order")
+"""Codes for which a session is left out, unless the user keeps it: then they are warnings."""
+_RULES: dict[str, Callable[..., Found]] = {
+    "missing-session-id": reading.missing_session_id,
+    "missing-timestamp": reading.missing_timestamp,
+    "equal-timestamps": reading.equal_timestamps,
+    "naive-timestamp": reading.naive_timestamp,
+    "missing-history": reading.missing_history,
+    "hosted-tools": reading.hosted_tools,
+    "mixed-formats": reading.mixed_formats,
+    "wrong-type": reading.wrong_type,
+    "missing-parent": files.missing_parent,
+    "client-text": files.client_text,
+    "cut-by-logger": reading.cut_by_logger,
+    "no-exchange": reading.no_exchange,
+}
+
+
+class Snapshot(Struct, frozen=True):
+    """The entry that becomes the record, and what stood around it."""
+
+    entry: Entry
+    tools: list[Tool]
+    """The union over the entries up to it, flattened."""
+    started: int | None
+    """The first readable time of the entries up to it, as in ``Entry.at``."""
+    ended: int | None
+    """The last one."""
+    superseded: int
+    """Entries before it."""
+    cut: int
+    """Entries behind it."""
+    superseded_size: int = 0
+    """Bytes of the lines before it."""
+    cut_size: int = 0
+    """Bytes of those behind it."""
+    redefined: Redefined | None = None
+    """The tools that were defined otherwise on the way, where the options ask for them."""
+    shared: dict[int, int] = {}
+    """The messages with calls that stand in other records of the session, too, by index, with their numbers."""
+
+
+class Counts(Struct):
+    """The lines of a log, or their bytes with the line feeds."""
+
+    all: int = 0
+    blank: int = 0
+    unreadable: int = 0
+    cleaned: int = 0
+    """Of entries that cleaning dropped whole."""
+
+    def account(self, entries: tuple[int, int, int] | None) -> Account:
+        """What became of them, given those of the selected entry, of the superseded and of the cut ones."""
+        aside = self.cleaned + self.unreadable + self.blank
+        selected, superseded, cut = entries or (0, 0, 0)
+        left_out = 0 if entries else self.all - aside
+        account = Account(selected, superseded, cut, self.cleaned, left_out, self.unreadable, self.blank)
+        assert sum(account) == self.all, (account, self.all)
+        return account
+
+
+class _Sums(Struct):
+    """What the lines of a log add up to."""
+
+    id: str | None = None
+    """The first id that an entry names."""
+    loaded: bool = False
+    """Whether any entry was loaded from a format that needs it."""
+    lines: Counts = field(default_factory=Counts)
+    sizes: Counts = field(default_factory=Counts)
+    entries: list[tuple[int, int]] = field(default_factory=list)
+    """The lines of all entries with their bytes, where somebody asks for them."""
+    dropped: dict[str, int] = field(default_factory=dict)
+    """How many entries each cleaning rule dropped whole."""
+    rejected: list[Rejected] = field(default_factory=list)
+    found: list[Noted] = field(default_factory=list)
+    repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
+    """What is reported once: its first line, and how often it was found."""
+    asides: list[int] = field(default_factory=list)
+    """The lines of replies to requests that cleaning dropped."""
+    followed: Followed = field(default_factory=Followed)
+    """What each reply continues."""
+
+    def note(self, line: int | None, found: Iterable[Found | Repeated]) -> None:
+        """Take note of what is found at a line."""
+        for each in found:
+            if isinstance(each, Found):
+                self.found.append((line, each))
+            else:
+                first, times = self.repeated.get(each, (line or 0, 0))
+                self.repeated[each] = (first, times + 1)
+
+
+class Elsewhere(Protocol):
+    """What other files tell of a session."""
+
+    @property
+    def relatives(self) -> list[Relative]:
+        """These files."""
+
+    def entries(self, lines: set[int]) -> Iterator[Entry]:
+        """The entries of those of some lines that stand in them."""
+
+    def marked(self, snapshot: Snapshot) -> Snapshot:
+        """A snapshot whose results say which calls failed."""
+
+    def finished(self, record: Record, snapshot: Snapshot) -> Record:
+        """A record with what they tell of how its conversation ended."""
+
+
+class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may be
+    """What the lines of a log came to."""
+
+    snapshot: Snapshot | None = None
+    """``None``: no entry was left."""
+    told: Elsewhere | None = None
+    """What other files tell of it, where it is joined with some."""
+
+    @property
+    def invalid(self) -> Found | None:
+        """Why the session is left out as invalid."""
+        return next((found for _, found in self.found if found.severity == "error" and found.code in INVALID), None)
+
+    def accounts(self, *, written: bool) -> tuple[Account, Account]:
+        """What became of the lines, and of their bytes."""
+        if not self.snapshot or not written:
+            return self.lines.account(None), self.sizes.account(None)
+        snapshot = self.snapshot
+        lines = 1, snapshot.superseded, snapshot.cut
+        sizes = snapshot.entry.size, snapshot.superseded_size, snapshot.cut_size
+        return self.lines.account(lines), self.sizes.account(sizes)
+
+    def accounts_of(self, selected: set[int]) -> tuple[Account, Account]:
+        """The same where the entries of these lines became a record each."""
+        last = max(selected)
+        lines, sizes = [0, 0, 0], [0, 0, 0]
+        for line, size in self.entries:
+            what = 0 if line in selected else 1 if line < last else 2
+            lines[what] += 1
+            sizes[what] += size
+        return self.lines.account((lines[0], lines[1], lines[2])), self.sizes.account((sizes[0], sizes[1], sizes[2]))
+
+    def findings(self, later: Iterable[Noted], name: str, file: str) -> list[Finding]:
+        """What was found of it, here and later, in the order of the lines as far as they are known."""
+        repeated = [(first, _RULES[each.code](*each.values, times)) for each, (first, times) in self.repeated.items()]
+        noted = sorted([*self.found, *later, *repeated], key=lambda each: each[0] or 0)
+        return [finding(found, name, file, line) for line, found in noted]
+
+
+def finding(found: Found, session: str, file: str, line: int | None = None) -> Finding:
+    """A fact as it stands in the reports."""
+    return Finding(found.code, found.severity, session, file, line, found.at, found.text, found.conversation)
+
+
+class Tally(_Sums):
+    """Adds up a log line by line."""
+
+    lists_entries: bool = False
+    """Whether somebody asks which lines are entries."""
+
+    def entry(self, entry: Entry) -> None:
+        """Count an entry."""
+        self.lines.all += 1
+        self.sizes.all += entry.size
+        if self.lists_entries:
+            self.entries.append((entry.line, entry.size))
+        if self.id is None:
+            self.id = entry.session_id
+        if entry.loaded:
+            self.loaded = True
+        if entry.found:
+            self.note(entry.line, entry.found)
+        if not entry.reply.included:
+            self.followed.add(entry)
+
+    def skipped(self, line: Skipped) -> None:
+        """Count a line without an entry, or note what is found of the whole log."""
+        for counts, more in ((self.lines, line.lines), (self.sizes, line.size)):
+            counts.all += more
+            counts.blank += more if line.why == "blank" else 0
+            counts.unreadable += more if line.why == "unreadable" else 0
+            counts.cleaned += more if line.why == "cleaned" else 0
+        if line.rule:
+            self.dropped[line.rule] = self.dropped.get(line.rule, 0) + 1
+        if line.replied and line.line:
+            self.asides.append(line.line)
+        if line.rejected:
+            self.rejected.append(line.rejected)
+        self.note(line.line, line.found)
+
+    def session(self, snapshot: Snapshot | None) -> Session:
+        """What all lines came to."""
+        sums = {name: getattr(self, name) for name in _Sums.__struct_fields__}
+        return Session(**sums, snapshot=snapshot)
+
+
+def tally(*, looks_closely: bool, lazily: bool, lists_entries: bool, keeps_logprobs: bool) -> Tally:
+    """What a session is counted with; ``lists_entries`` is as in ``Tally``, the others are as in ``Followed``."""
+    return Tally(lists_entries=lists_entries, followed=Followed(looks_closely, lazily, keeps_logprobs))

@@ -1,0 +1,159 @@
+"""Take off what messages carry privately: what their format has and OpenAI chat has no place for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from chatsquash.checks import reading
+from chatsquash.core import chat
+from chatsquash.core.blocks import (
+    Approval,
+    Block,
+    Call,
+    HostedCall,
+    HostedResult,
+    Media,
+    Other,
+    Reasoning,
+    Result,
+    Text,
+    Turn,
+)
+from chatsquash.core.chat import PRIVATE, Private
+from chatsquash.core.marks import without
+from chatsquash.core.model import Conversation, Found, Json, Message, Staged
+from chatsquash.formats.view import part_of
+from chatsquash.session.stages.join_texts import Wanted
+
+_UNHELD = (HostedCall, HostedResult, Approval, Other)
+"""Blocks that chat messages have no place for, and that a reader of the record misses."""
+_TOLD = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
+"""Members of Gemini's turns of which that is true, too."""
+_USUAL = frozenset((Text, Reasoning, Call))
+"""Blocks that chat messages have places for."""
+
+
+def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged: bool = False) -> Staged:
+    """The conversation without messages that hold nothing a record has a place for; what is lost so is reported.
+
+    Text behind calls has a place in messages that ``joins`` names.  ``judged``: media are judged later, so messages of
+    nothing else stay.
+    """
+    if not conversation.loaded:
+        return conversation, ()
+    messages: list[Message] = []
+    found: list[Found] = []
+    gone: list[int] = []
+    for at, message in enumerate(conversation.messages):
+        kinds = Counter(_lost(message, joins)) if PRIVATE in message and not _is_usual(message) else None
+        left = not kinds or _says_something(message) or (judged and bool(_media(message)))
+        if kinds:
+            found.append(reading.not_held(kinds, len(messages) if left else None))
+        if left:
+            messages.append(message)
+        else:
+            gone.append(at)
+    return replace(conversation, messages=messages, marks=without(conversation, gone)), found
+
+
+def with_media(conversation: Conversation) -> Staged:
+    """The conversation with media that chat messages have no place for, behind what the message says: to be judged."""
+    if not conversation.loaded:
+        return conversation, ()
+    messages = [_with_media(message) for message in conversation.messages]
+    return Conversation(messages, conversation.tools, loaded=True, marks=conversation.marks), ()
+
+
+def _with_media(message: Message) -> Message:
+    lost = _media(message)
+    if not lost:
+        return message
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content] if content else []
+    made: dict[str, Any] = {**message, "content": [*parts, *lost]}
+    return made  # type: ignore[return-value]
+
+
+def _media(message: Message) -> list[Json]:
+    """The media that a message has beside its content."""
+    made = chat.turn(message)
+    found, called = list[Json](), False
+    for block in made.blocks if made else ():
+        called = called or type(block) is Call
+        inner = block.content if type(block) is Result else (block,) if called or type(block) is Other else ()
+        for each in inner:
+            if type(each) is Media and called and (part := part_of(each)):
+                found.append(part)
+            elif type(each) is Other and _is_medium(logged := _logged(each)):
+                found.append(logged)
+    return found
+
+
+def _logged(other: Other) -> Json:
+    """What was logged, which may be an item of a turn and no part of one."""
+    value = other.value
+    return value["item"] if isinstance(value, dict) and value.keys() == {"item"} else value
+
+
+def _is_medium(block: Json) -> bool:
+    """Whether a block is a whole medium; what has no type may be what was left of one that has a place."""
+    return isinstance(block, dict) and ("images" in block or ("type" in block and chat.medium(block) is not None))
+
+
+def public(conversation: Conversation) -> Staged:
+    """The conversation without private members."""
+    if not conversation.loaded:
+        return conversation, ()
+    messages = [_bare(message) for message in conversation.messages]
+    tools = conversation.tools
+    if any(map(chat.private, tools)):
+        tools = [_bare(tool) for tool in tools]
+    return Conversation(messages, tools, marks=conversation.marks), ()
+
+
+def _bare(holder: Any) -> Any:
+    if not isinstance(holder, dict) or not isinstance(holder.get(PRIVATE), Turn | Private):
+        return holder
+    return {key: value for key, value in holder.items() if key != PRIVATE}
+
+
+def _lost(message: Message, joins: Wanted | None) -> Iterator[str]:
+    """What a message holds beside its text, its parts, its reasoning and its calls, in words."""
+    made = chat.turn(message)
+    if made is None:
+        return
+    called = False
+    yield from (name for name in _TOLD if name in made.native.get("google", ()))
+    for block in made.blocks:
+        called = called or type(block) is Call
+        for each in block.content if type(block) is Result else (block,):
+            if (type(each) is Media and (called or not part_of(each))) or isinstance(each, _UNHELD):
+                yield _kind(each)
+    if not (joins and joins(message)):
+        yield from ("text behind calls" for _ in chat.after(message))
+
+
+def _is_usual(message: Message) -> bool:
+    """Whether a message has a place for its turn, told by one look: thoughts and texts stand before the calls."""
+    made = chat.turn(message)
+    if made is None or made.native:
+        return False
+    kinds = list(map(type, made.blocks))
+    return _USUAL.issuperset(kinds) and Text not in kinds[kinds.index(Call) if Call in kinds else len(kinds) :]
+
+
+def _says_something(message: Message) -> bool:
+    return message["role"] == "tool" or any(message[key] for key in message.keys() - {"role", PRIVATE})  # type: ignore[literal-required]
+
+
+def _kind(block: Block) -> str:
+    """What a block calls itself, or the first of its members."""
+    value = _logged(block) if type(block) is Other else {"type": block.__struct_config__.tag}
+    if not isinstance(value, dict):
+        return "block"
+    named = value.get("type")
+    return named if isinstance(named, str) else next(iter(value), "block")
