@@ -12,9 +12,9 @@ from contextlib import closing
 from pathlib import Path
 
 from chatsquash.core.outcome import Place
+from chatsquash.dataset.jsonl import PACKERS
 from chatsquash.records.places import read
 from chatsquash.storage.folder import Folder
-from chatsquash.write.jsonl import PACKERS
 
 _AIM = 100_000_000
 """Bytes of the lines in each file."""

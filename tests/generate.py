@@ -9,9 +9,9 @@ import click
 
 from chatsquash import click_help
 from chatsquash.cli import cli
+from chatsquash.dataset.option_rules import PAIRS
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks
-from chatsquash.option_rules import PAIRS
 from chatsquash.reading.envelopes import envelopes
 from chatsquash.run.formats import exchanges, held
 from tests import picture

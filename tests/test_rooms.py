@@ -114,7 +114,7 @@ def tidy(message):
 REPORT = '''\
 """How many sessions were seen."""
 
-from chatsquash.report.files import Report
+from chatsquash.dataset.reports import Report
 
 FILES = ("reports/seen.txt",)
 WHOLE, PLACES = True, False
@@ -141,7 +141,7 @@ ADDED = [
     ("chatsquash.checks", "shouting", CHECK),
     ("chatsquash.records.presets", "cat", PRESET),
     ("chatsquash.session.cleaning", "pings", RULE),
-    ("chatsquash.report.files", "seen", REPORT),
+    ("chatsquash.dataset.reports", "seen", REPORT),
 ]
 START = """\
 import importlib, sys

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from chatsquash.core.model import Conversation
     from chatsquash.core.options import Options
     from chatsquash.core.outcome import Outcome
+    from chatsquash.dataset.selection import Session
+    from chatsquash.dataset.summary import Summary
     from chatsquash.report.frame import frame
-    from chatsquash.report.summary import Summary
-    from chatsquash.run.chosen import Session
     from chatsquash.run.convert import convert
     from chatsquash.run.in_memory import convert_session
     from chatsquash.run.reading import read
@@ -38,8 +38,8 @@ _HOMES = {
     "Conversation": "chatsquash.core.model",
     "Options": "chatsquash.core.options",
     "Outcome": "chatsquash.core.outcome",
-    "Session": "chatsquash.run.chosen",
-    "Summary": "chatsquash.report.summary",
+    "Session": "chatsquash.dataset.selection",
+    "Summary": "chatsquash.dataset.summary",
     "convert": "chatsquash.run.convert",
     "convert_session": "chatsquash.run.in_memory",
     "dump": "chatsquash.translate.conversations",

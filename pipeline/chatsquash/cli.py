@@ -300,9 +300,9 @@ def explain(codes: tuple[str, ...]) -> None:
 
 
 def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:
+    from chatsquash.dataset.outputs import place_of
     from chatsquash.run.shards import place
     from chatsquash.run.shards.convert import convert_shard
-    from chatsquash.write.outputs import place_of
 
     wanted = place.parsed(shard)
     refuse_beside("--shard", SHARD_OPTIONS, logs)
@@ -371,9 +371,9 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
     Exits as convert does.
     """
     from chatsquash.core.platform import collect_less
+    from chatsquash.dataset.outputs import place_of
     from chatsquash.redact.keys import load_key
     from chatsquash.run.shards.merge import merge as run
-    from chatsquash.write.outputs import place_of
 
     collect_less()
     exits.refuse_unknown(given["fail_on"])
@@ -415,9 +415,9 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
 
     from chatsquash.checks.phrases import Phrases
     from chatsquash.core.text import printable
+    from chatsquash.dataset import findings_text as report
+    from chatsquash.dataset.summary import by_code
     from chatsquash.redact.requests import redactor
-    from chatsquash.report import findings as report
-    from chatsquash.report.summary import by_code
     from chatsquash.run import template as trying
     from chatsquash.run.check import Looks
     from chatsquash.run.check import check as run
@@ -492,7 +492,7 @@ def stats(
     Exits with 3 when a line is no record.
     """
     from chatsquash.core.text import shown
-    from chatsquash.report import stats as report
+    from chatsquash.dataset import stats as report
     from chatsquash.run import stats as counting
     from chatsquash.run import template as trying
     from chatsquash.templates.counting import Counter, Tokenizer, of_template, packed
@@ -525,7 +525,7 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
     Long texts, results and reasoning are folded. With rich (the extra view) a terminal shows colours.
     """
     from chatsquash.core.text import shown
-    from chatsquash.report import conversation
+    from chatsquash.dataset import conversation
     from chatsquash.run.show import show as run
 
     found = run(dataset, which)
@@ -572,7 +572,7 @@ def view(given: tuple[str, ...], *, port: int, opens: bool, template: str | None
     private folder, which goes at the end. It needs the extra view.
     """
     from chatsquash.core.options import Options
-    from chatsquash.option_rules import refuse_typed
+    from chatsquash.dataset.option_rules import refuse_typed
     from chatsquash.report.progress import Watch
     from chatsquash.view import serve
 
@@ -601,10 +601,10 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     and exits with 3 when there is one.
     """
     from chatsquash.core.text import counted, escaped, shown
+    from chatsquash.dataset.outputs import place_of
     from chatsquash.redact.keys import load_key
     from chatsquash.run.verify import verify as run
     from chatsquash.run.verify_logs import Known
-    from chatsquash.write.outputs import place_of
 
     if given and not logs:
         raise click.UsageError("LOGS are compared with --logs only: add that, or leave them out.")
@@ -678,7 +678,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     from chatsquash import click_colours as colours
     from chatsquash.core.options import Options
     from chatsquash.core.text import shown
-    from chatsquash.option_rules import refuse_typed
+    from chatsquash.dataset.option_rules import refuse_typed
     from chatsquash.run import inspect as run
 
     asked = Options(anonymize=False, **given)
@@ -796,7 +796,7 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
     IN are files, folders or globs. Records keep their shape, their order and their files. Leaves out a record that it
     cannot search, says so, and exits with 3.
     """
-    from chatsquash.report import findings as report
+    from chatsquash.dataset import findings_text as report
     from chatsquash.report.progress import Bar
     from chatsquash.run.redact.redact import Watch
     from chatsquash.run.redact.redact import redact as run

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from chatsquash.core.options import Declared, GroupBy, Options
-    from chatsquash.option_rules import Pair
+    from chatsquash.dataset.option_rules import Pair
     from chatsquash.run.engines import Where
     from chatsquash.settings import Settings
 
@@ -371,7 +371,7 @@ def without_idle(given: Options) -> Options:
     from dataclasses import replace
 
     from chatsquash.core.options import Options
-    from chatsquash.option_rules import met
+    from chatsquash.dataset.option_rules import met
 
     usual, left = Options(), given
     for pair in met(given):
@@ -384,7 +384,7 @@ def without_idle(given: Options) -> Options:
 
 def _told(pair: Pair) -> str:
     """A pair as an error that names both as the user wrote them."""
-    from chatsquash.option_rules import problem
+    from chatsquash.dataset.option_rules import problem
 
     source = click.get_current_context().get_parameter_source(pair.other)
     is_given = source is not ParameterSource.DEFAULT
@@ -420,7 +420,7 @@ def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
 
     from chatsquash.core.options import Options, declared
     from chatsquash.core.platform import cores
-    from chatsquash.option_rules import refuse_typed
+    from chatsquash.dataset.option_rules import refuse_typed
     from chatsquash.redact.keys import load_key
 
     for each in declared():

@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
-from chatsquash.report import explained
+from chatsquash.dataset import explained
 
 PARTS = ["What it means", "Why it matters", "Example", "What to do"]
 CODES = sorted(rules())

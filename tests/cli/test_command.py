@@ -12,8 +12,8 @@ import chatsquash
 from chatsquash import Options
 from chatsquash.cli import cli
 from chatsquash.core.options import Declared, declared
-from chatsquash.report.replies import Replies
-from chatsquash.report.summary import Summary
+from chatsquash.dataset.replies import Replies
+from chatsquash.dataset.summary import Summary
 from chatsquash.run.kept import known_agents
 from chatsquash.sources.no_logs import what_is_read
 from chatsquash.translate import conversations
@@ -251,8 +251,8 @@ def options(command, monkeypatch):
     """The options that ``chatsquash convert`` makes of arguments, whether or not they can be meant."""
     seen = []
     monkeypatch.setattr("chatsquash.run.convert.convert", lambda *given: seen.append(given[2]) or WRITTEN)
-    monkeypatch.setattr("chatsquash.option_rules.PAIRS", ())
-    monkeypatch.setattr("chatsquash.option_rules.refuse_typed", lambda _: None)
+    monkeypatch.setattr("chatsquash.dataset.option_rules.PAIRS", ())
+    monkeypatch.setattr("chatsquash.dataset.option_rules.refuse_typed", lambda _: None)
 
     def made(*arguments: str) -> Options:
         ended = command("convert", "logs", "-q", *arguments)

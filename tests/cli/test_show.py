@@ -37,7 +37,7 @@ def test_what_is_not_there_is_an_error(out, command):
 
 def test_colours_stand_on_a_terminal_unless_nobody_wants_them(monkeypatch, capsys):
     pytest.importorskip("rich")
-    from chatsquash.report import conversation
+    from chatsquash.dataset import conversation
 
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -76,7 +76,7 @@ def test_a_session_of_the_same_id_in_another_log_is_named_with_its_log(here, com
 
 def test_a_long_line_keeps_its_indent_on_a_narrow_terminal(monkeypatch, capsys):
     pytest.importorskip("rich")
-    from chatsquash.report import conversation
+    from chatsquash.dataset import conversation
 
     monkeypatch.setenv("COLUMNS", "24")
     monkeypatch.setenv("NO_COLOR", "1")

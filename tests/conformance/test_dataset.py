@@ -14,9 +14,9 @@ from datasets import load_dataset
 from huggingface_hub.utils import filter_repo_objects
 
 from chatsquash import Options, convert
+from chatsquash.dataset import arrow
+from chatsquash.dataset.arrow import Field
 from chatsquash.records.presets import names
-from chatsquash.write import arrow
-from chatsquash.write.arrow import Field
 from tests.conftest import log_line, tree, write_log
 
 PACKINGS = ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
@@ -222,8 +222,8 @@ def test_polars_reads_it_as_json_texts(folder):
 
 
 def test_row_groups_are_of_the_size_that_was_meant(folder, monkeypatch, logs, tmp_path):
-    monkeypatch.setattr("chatsquash.write.parquet._AIM", 1 << 20)
-    monkeypatch.setattr("chatsquash.write.parquet._MOST", 2 << 20)
+    monkeypatch.setattr("chatsquash.dataset.parquet._AIM", 1 << 20)
+    monkeypatch.setattr("chatsquash.dataset.parquet._MOST", 2 << 20)
     convert(logs, tmp_path / "out", Options(format="parquet", anonymize=False, integrity_analysis=False))
     path = next((tmp_path / "out/data").iterdir())
     groups = duckdb.sql(

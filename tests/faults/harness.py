@@ -21,9 +21,9 @@ from threading import Lock
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
+from chatsquash.dataset import store as output
 from chatsquash.run import workers
 from chatsquash.run.verify import verify
-from chatsquash.write import store as output
 from tests.conftest import log_line, tree, write_log
 
 KEY = b"a key for tests of faults"

@@ -14,7 +14,7 @@ from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.core.model import Conversation
 from chatsquash.core.options import BridgeResults, Enums, Media, Reasoning, System, ToolIds, Unpaired
-from chatsquash.option_rules import met
+from chatsquash.dataset.option_rules import met
 from chatsquash.records import presets
 from chatsquash.records.presets import Choices
 from chatsquash.records.shaping import line

@@ -7,8 +7,8 @@ import pytest
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Rejected
 from chatsquash.core.outcome import Outcome
-from chatsquash.report import findings as report
-from chatsquash.report.files import TakenSession, rejected
+from chatsquash.dataset import findings_text as report
+from chatsquash.dataset.reports import TakenSession, rejected
 
 TEXTS = [
     (

@@ -9,7 +9,7 @@ from chatsquash.core.logged import Coverage
 from chatsquash.core.model import Finding
 from chatsquash.core.outcome import Account, Outcome, Record, Usage
 from chatsquash.core.text import listed
-from chatsquash.report.summary import Summary
+from chatsquash.dataset.summary import Summary
 
 NO_USE = Usage(0, (), 0, 0, 0, ())
 JOB = Log("a.jsonl", "a.jsonl", "a.jsonl", 1_500_000)

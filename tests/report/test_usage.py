@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash.checks.registry import View
 from chatsquash.core.outcome import ToolUse, Usage
-from chatsquash.report.files.tool_usage import COLUMNS, FILES, ToolUsage, table
+from chatsquash.dataset.reports.tool_usage import COLUMNS, FILES, ToolUsage, table
 from chatsquash.session.tool_usage import measure
 from tests.checks.rows import assistant, call, result, talk, tool, user
 

@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
-from chatsquash.run.described import as_described, described
+from chatsquash.dataset.options_json import as_described, described
 
 GROUPS = ("cleaning", "sessions", "reading", "bounds")
 

@@ -14,9 +14,9 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import TooLargeError, dumps
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record, Usage
+from chatsquash.dataset.filters import Filters
+from chatsquash.dataset.pre_pass import foreseen
 from chatsquash.run import workers
-from chatsquash.run.filters import Filters
-from chatsquash.run.foresight import foreseen
 from chatsquash.run.shards.convert import convert_shard
 from chatsquash.run.shards.divide import divide
 from chatsquash.run.shards.merge import merge

@@ -6,7 +6,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Account, Facts, Outcome, Record, Usage
-from chatsquash.run.filters import Filters
+from chatsquash.dataset.filters import Filters
 
 NOTHING = Usage(0, (), 1, 2, 0, ())
 ACCOUNT = Account(selected=1, superseded=3, cut=1, cleaned=2, unreadable=1, blank=1)

@@ -10,9 +10,9 @@ asyncio concurrent.futures email http lzma multiprocessing polars pyarrow socket
 xml zstandard
 chatsquash.storage.confine.process chatsquash.reading.loading chatsquash.session.agents chatsquash.session.chains
 chatsquash.session.conversations chatsquash.session.days chatsquash.run.old_result chatsquash.session.order chatsquash.session.parts
-chatsquash.run.stops chatsquash.run.verify chatsquash.trees.selection chatsquash.trees.kinds chatsquash.trees.links
-chatsquash.trees.restore chatsquash.trees.rewrites chatsquash.trees.trees chatsquash.write.card chatsquash.write.dataset
-chatsquash.write.parquet chatsquash.write.splits
+chatsquash.dataset.stops chatsquash.run.verify chatsquash.trees.selection chatsquash.trees.kinds chatsquash.trees.links
+chatsquash.trees.restore chatsquash.trees.rewrites chatsquash.trees.trees chatsquash.dataset.card chatsquash.dataset.dataset
+chatsquash.dataset.parquet chatsquash.dataset.splits
 """.split()
 """Modules that take time, and others that only some logs and options ask for."""
 

@@ -13,7 +13,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import StoppedError, UsageError
-from chatsquash.run.filters import Filters
+from chatsquash.dataset.filters import Filters
 from chatsquash.run.verify import verify
 from chatsquash.session import converter
 from chatsquash.storage.folder import Folder

@@ -13,8 +13,8 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import declared
 from chatsquash.core.outcome import Outcome
+from chatsquash.dataset.options_json import described
 from chatsquash.run import journal
-from chatsquash.run.described import described
 from chatsquash.run.journal import Journals, JournalWriter, identity
 from chatsquash.session.converter import Converter
 from chatsquash.storage.folder import Folder

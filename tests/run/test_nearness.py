@@ -7,9 +7,9 @@ import pytest
 
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Likeness, Record, Usage
+from chatsquash.dataset import near_duplicates
+from chatsquash.dataset.near_duplicates import Near, Nearness
 from chatsquash.records.sketch import LEAST, SIZE, common, share, sketch
-from chatsquash.run import nearness
-from chatsquash.run.nearness import Near, Nearness
 
 
 def words(start: int, stop: int) -> str:
@@ -61,7 +61,7 @@ def test_what_is_near_is_found_among_thousands():
 def test_many_that_are_nearly_near_are_not_all_looked_at(monkeypatch):
     """In bands that a thousand have in common, the last ones alone are compared."""
     compared: list[int] = []
-    monkeypatch.setattr(nearness, "common", lambda *both: compared.append(common(*both)) or compared[-1])
+    monkeypatch.setattr(near_duplicates, "common", lambda *both: compared.append(common(*both)) or compared[-1])
     random, found = Random(2), Nearness()
     first = random.randbytes(SIZE)
     for _ in range(1000):

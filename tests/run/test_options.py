@@ -14,8 +14,8 @@ from chatsquash.cli import cli
 from chatsquash.click_options import from_declarations
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Decides, declared, option
-from chatsquash.option_rules import in_python
-from chatsquash.run.described import asked, described
+from chatsquash.dataset.option_rules import in_python
+from chatsquash.dataset.options_json import asked, described
 from chatsquash.run.journal import identity
 from chatsquash.templates.remedies import spelled
 from tests.conftest import log_line, write_log

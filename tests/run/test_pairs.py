@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.option_rules import PAIRS
+from chatsquash.dataset.option_rules import PAIRS
 from tests.conftest import log_line, write_log
 
 SHARES = "train=0.98,validation=0.02"

@@ -8,8 +8,8 @@ import pytest
 
 from chatsquash import Options, convert, frame
 from chatsquash.core.errors import UsageError
-from chatsquash.report.session_table import COLUMNS
-from chatsquash.report.where import SCHEMA
+from chatsquash.dataset.session_table import COLUMNS
+from chatsquash.dataset.where import SCHEMA
 from chatsquash.run.stats import stats
 from tests.conftest import assistant, log_line, user, write_log
 from tests.run.outputs import report

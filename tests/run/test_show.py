@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.report import conversation
+from chatsquash.dataset import conversation
 from chatsquash.run.show import show
 from tests.checks.rows import tool
 from tests.conftest import log_line, write_log

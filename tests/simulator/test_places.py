@@ -11,7 +11,7 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.core import chat
-from chatsquash.option_rules import met
+from chatsquash.dataset.option_rules import met
 from chatsquash.records import presets
 from tests.modifiers import combinations
 from tests.simulator.canonical import squeezed

@@ -19,7 +19,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from chatsquash.checks import rules
-from chatsquash.report import explained
+from chatsquash.dataset import explained
 
 ROOT = Path(__file__).parents[2]
 FINDINGS = "pipeline/chatsquash/checks/pages"

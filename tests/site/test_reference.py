@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.report.session_table import COLUMNS
-from chatsquash.write import columns
+from chatsquash.dataset import columns
+from chatsquash.dataset.session_table import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 

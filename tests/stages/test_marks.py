@@ -13,7 +13,7 @@ from chatsquash import Options
 from chatsquash.core.marks import FLAGS
 from chatsquash.core.model import Mark
 from chatsquash.core.outcome import Record
-from chatsquash.option_rules import met
+from chatsquash.dataset.option_rules import met
 from chatsquash.records import presets
 from chatsquash.session.plan import plan
 from chatsquash.session.select import select

@@ -6,9 +6,9 @@ from struct import unpack_from
 import pytest
 
 from chatsquash.core.options import Options
+from chatsquash.dataset.arrow import Field, schema
+from chatsquash.dataset.columns import ENDING, METADATA, features, fields
 from chatsquash.records.presets import names
-from chatsquash.write.arrow import Field, schema
-from chatsquash.write.columns import ENDING, METADATA, features, fields
 
 JSON = Field("item", "json")
 RESERVED = {

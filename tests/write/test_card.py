@@ -4,7 +4,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.outcome import ToolUse, Usage
-from chatsquash.write.card import CardFacts, Statistics, card
+from chatsquash.dataset.card import CardFacts, Statistics, card
 from tests.conftest import log_line, write_log
 
 EVIL = "x`|<script>\n\u202e" + "y" * 100

@@ -14,8 +14,8 @@ import zstandard
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
+from chatsquash.dataset import jsonl as text
 from chatsquash.records.presets import names
-from chatsquash.write import jsonl as text
 from tests.conftest import log_line, tree, write_log
 
 TOOLS = [{"type": "function", "function": {"name": "ls", "description": "Lists.", "parameters": {"type": "object"}}}]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.write.groups import LABELS, Groups, sanitised, scenario
+from chatsquash.dataset.groups import LABELS, Groups, sanitised, scenario
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 STAMP = "1736762400000000000"

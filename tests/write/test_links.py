@@ -11,11 +11,11 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import ShortageError, StoppedError, UsageError
+from chatsquash.dataset import store as output
+from chatsquash.dataset.store import Output
 from chatsquash.run.verify import verify
 from chatsquash.storage import folder as folders
 from chatsquash.storage import lock
-from chatsquash.write import store as output
-from chatsquash.write.store import Output
 from tests.conftest import log_line, tree, write_log
 
 OURS = ".chatsquash"

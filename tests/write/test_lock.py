@@ -12,9 +12,9 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
+from chatsquash.dataset.store import Output
 from chatsquash.storage import lock
 from chatsquash.storage.folder import Folder
-from chatsquash.write.store import Output
 from tests.conftest import log_line, tree, write_log
 
 
@@ -52,7 +52,7 @@ def test_a_run_that_was_refused_takes_no_lock_from_another(tmp_path):
     for _ in range(3):
         refused(out)
     again = subprocess.run(
-        [sys.executable, "-c", f"from pathlib import Path; from chatsquash.write.store import Output; Output(Path({str(out)!r}))"],
+        [sys.executable, "-c", f"from pathlib import Path; from chatsquash.dataset.store import Output; Output(Path({str(out)!r}))"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "another run is writing there" in again.stderr

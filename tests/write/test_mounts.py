@@ -11,9 +11,9 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
+from chatsquash.dataset.store import Output
 from chatsquash.run.verify import verify
 from chatsquash.storage.folder import Folder
-from chatsquash.write.store import Output
 from tests.conftest import log_line, tree, write_log
 
 MOUNT = platform.mount

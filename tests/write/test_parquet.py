@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from chatsquash.write import arrow, parquet
-from chatsquash.write.arrow import Field
-from chatsquash.write.parquet import ParquetFile, rows_per_group
-from chatsquash.write.store import Output
+from chatsquash.dataset import arrow, parquet
+from chatsquash.dataset.arrow import Field
+from chatsquash.dataset.parquet import ParquetFile, rows_per_group
+from chatsquash.dataset.store import Output
 
 COLUMNS = [Field(name, "list", (Field("item", "json"),)) for name in ("messages", "tools")]
 TURNS = Field("item", "struct", (Field("role", "text"), Field("content", "text")))

@@ -6,7 +6,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Account, Facts, Outcome, Record, Usage
-from chatsquash.write.splits import Splits, parse
+from chatsquash.dataset.splits import Splits, parse
 
 HALVES = "train=0.5,test=0.5"
 

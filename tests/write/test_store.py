@@ -12,10 +12,10 @@ import pytest
 
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
+from chatsquash.dataset import store as output
+from chatsquash.dataset.store import Output
 from chatsquash.storage import lock
 from chatsquash.storage.folder import Folder
-from chatsquash.write import store as output
-from chatsquash.write.store import Output
 from tests.conftest import tree
 
 
@@ -236,7 +236,7 @@ def test_what_a_killed_run_left_is_swept_away(tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from chatsquash.write.store import Output
+from chatsquash.dataset.store import Output
 from tests.conftest import tree
 folder = Output(Path(sys.argv[1]))
 folder.write("a", b"other")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert
-from chatsquash.write.groups import sanitised
+from chatsquash.dataset.groups import sanitised
 from tests.conftest import log_line, write_log
 
 DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$"}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.dataset.session_table import SESSIONS, row_of
 from chatsquash.report.reading import LONGEST
-from chatsquash.report.session_table import SESSIONS, row_of
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def frame_of(folder: Folder) -> pl.DataFrame:
     """The session table of an output folder that is open; raises as ``frame``."""
     import polars as pl  # which takes time, and conversions do not need
 
-    from chatsquash.report.where import SCHEMA
+    from chatsquash.dataset.where import SCHEMA
 
     path = folder.path / SESSIONS
     frames = [pl.DataFrame(schema=SCHEMA)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chatsquash.core.options import Options
-from chatsquash.option_rules import refuse_wrong
+from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.redact.keys import load_key
 from chatsquash.redact.requests import with_kinds
 

@@ -21,32 +21,32 @@ from chatsquash.core.model import Finding, Found
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, counted_once
 from chatsquash.core.text import printable
+from chatsquash.dataset.choice import Choice, Chosen, stop_for
+from chatsquash.dataset.filters import unwanted
+from chatsquash.dataset.groups import LABELS, Groups
+from chatsquash.dataset.manifest import Manifest
+from chatsquash.dataset.options_json import asked, described
+from chatsquash.dataset.outputs import output_in, place_of
+from chatsquash.dataset.reports import TakenSession
+from chatsquash.dataset.run_reports import Reports
+from chatsquash.dataset.store import RUN, Output
+from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.records import presets
 from chatsquash.redact.side_texts import Told
-from chatsquash.report.files import TakenSession
 from chatsquash.report.progress import Observer
-from chatsquash.report.summary import Summary, summary_of
-from chatsquash.run.choice import Choice, Chosen, stop_for
 from chatsquash.run.complete_options import with_key
-from chatsquash.run.described import asked, described
-from chatsquash.run.filters import unwanted
 from chatsquash.run.given import Converting, Given
 from chatsquash.run.incremental import Incremental
-from chatsquash.run.manifest import Manifest
-from chatsquash.run.reports import Reports
 from chatsquash.session.session import finding
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover
 from chatsquash.sources.no_logs import nothing_to_read
 from chatsquash.storage.folder import Folder
-from chatsquash.write.groups import LABELS, Groups
-from chatsquash.write.outputs import output_in, place_of
-from chatsquash.write.store import RUN, Output
 
 if TYPE_CHECKING:
-    from chatsquash.run.chosen import Session
+    from chatsquash.dataset.dataset import Dataset
+    from chatsquash.dataset.selection import Session
     from chatsquash.run.old_result import OldResult
-    from chatsquash.write.dataset import Dataset
 
 Keeps = Callable[["Session"], bool]
 """Whether the records of a session are wanted."""
@@ -214,7 +214,7 @@ class Conversion:
         self._given: Given | None = None
         self._dataset: Dataset | None = None
         if options.folder:
-            from chatsquash.write.dataset import Dataset  # which takes time to import
+            from chatsquash.dataset.dataset import Dataset  # which takes time to import
 
             self._dataset = Dataset(options, out)
         self._names = self._choice.names
@@ -294,7 +294,7 @@ class Conversion:
     def write_known(self) -> None:
         """Write the hashes of the values that were found, where a file for them is named."""
         if self._options.write_known is not None:
-            from chatsquash.run import known  # which few runs need
+            from chatsquash.dataset import known_values as known  # which few runs need
 
             known.write(self._options.write_known, self._known)
 
@@ -319,7 +319,7 @@ class Conversion:
         self._reports.add(TakenSession(log, outcome, places, chosen.turns, chosen.why, group))
 
     def _is_kept(self, log: Log, chosen: Chosen, given: Given) -> bool:
-        from chatsquash.run.chosen import session_of  # which only programs need
+        from chatsquash.dataset.selection import session_of  # which only programs need
 
         filled = chosen._replace(outcome=given.filled(chosen.outcome))
         return bool(self.keeps and self.keeps(session_of(log, filled)))

@@ -13,8 +13,8 @@ from chatsquash.core.model import Seen
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import escaped
+from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.formats import documents
-from chatsquash.option_rules import refuse_wrong
 from chatsquash.session.converter import Converter, EntryStream
 from chatsquash.session.each import each_session
 from chatsquash.session.session import Session

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Held, Outcome
+from chatsquash.dataset.store import Output
 from chatsquash.reading.sessions import cleared
 from chatsquash.redact.side_texts import Told
 from chatsquash.run.incremental import Incremental
@@ -18,7 +19,6 @@ from chatsquash.session.chains import chained
 from chatsquash.session.rejected_lines import rejected_lines
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
-from chatsquash.write.store import Output
 
 if TYPE_CHECKING:
     from chatsquash.session.join.sessions import Joins

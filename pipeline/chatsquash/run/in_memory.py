@@ -15,9 +15,9 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
+from chatsquash.dataset.filters import Filters
 from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.run.complete_options import with_key
-from chatsquash.run.filters import Filters
 from chatsquash.run.workers import outcomes
 from chatsquash.session.converter import Converter
 
@@ -46,7 +46,7 @@ def convert_session(
     found = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
     found = islice(found, options.limit)
     if options.foresees:
-        from chatsquash.run.foresight import foreseen  # which few runs need
+        from chatsquash.dataset.pre_pass import foreseen  # which few runs need
 
         found = list(found)
         foreseen(found, filters, options, io.BytesIO)

@@ -18,12 +18,12 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Relative
 from chatsquash.core.text import counted
 from chatsquash.core.version import code_version
-from chatsquash.report.summary import Summary
+from chatsquash.dataset.store import Output
+from chatsquash.dataset.summary import Summary
 from chatsquash.run.journal import Journals, JournalWriter, identity, is_passing
 from chatsquash.sources.find import Discovered
 from chatsquash.sources.identity import identify
 from chatsquash.sources.relatives import is_same
-from chatsquash.write.store import Output
 
 
 class Memory(Struct):

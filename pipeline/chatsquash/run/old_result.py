@@ -15,7 +15,7 @@ from xxhash import xxh3_128
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.text import counted, printable
-from chatsquash.report.summary import Summary
+from chatsquash.dataset.summary import Summary
 from chatsquash.sources.open import raw
 
 _NAMED = 3  # folders of an old result, in an error

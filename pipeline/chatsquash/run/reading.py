@@ -13,8 +13,8 @@ from typing import BinaryIO
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.run.choice import Choice, stop_for
-from chatsquash.run.chosen import Session, session_of
+from chatsquash.dataset.choice import Choice, stop_for
+from chatsquash.dataset.selection import Session, session_of
 from chatsquash.run.complete_options import with_key
 from chatsquash.run.convert import find
 from chatsquash.run.given import Sessions

@@ -11,14 +11,14 @@ import msgspec
 from xxhash import xxh3_64
 
 from chatsquash.core.errors import UsageError
+from chatsquash.dataset import reading
+from chatsquash.dataset.claim import inside
+from chatsquash.dataset.commit import RUN
+from chatsquash.dataset.session_table import SESSIONS
+from chatsquash.dataset.shards import PAIRS
 from chatsquash.records.datasets import is_dataset
-from chatsquash.report import reading
-from chatsquash.report.session_table import SESSIONS
 from chatsquash.run.verify import Place, run_text
 from chatsquash.storage.folder import Folder
-from chatsquash.write.claim import inside
-from chatsquash.write.commit import RUN
-from chatsquash.write.shards import PAIRS
 
 T = TypeVar("T")
 _OTHERS = ("reports/", f"{PAIRS}/")

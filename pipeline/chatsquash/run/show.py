@@ -12,11 +12,11 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.core.text import escaped, printable, quoted
+from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import Row, rows
 from chatsquash.records.places import read
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.report.reading import damaged, lines
-from chatsquash.report.session_table import SESSIONS
 from chatsquash.storage.folder import Folder
 
 _NAMED = 5

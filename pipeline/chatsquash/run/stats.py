@@ -13,10 +13,10 @@ import polars as pl
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.core import chat
+from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import Row, files, rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.report.frame import frame
-from chatsquash.report.session_table import SESSIONS
 from chatsquash.report.stats import Long, SessionStats, Spread, Stats, ToolCount
 from chatsquash.session.select import flatten
 from chatsquash.templates.counting import RefusedError, definitions, texts

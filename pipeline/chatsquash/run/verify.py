@@ -14,15 +14,15 @@ import orjson
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS, Json
-from chatsquash.report.files.findings import FINDINGS
-from chatsquash.report.files.rejected import REJECTED
-from chatsquash.report.files.replies import REPLIES
-from chatsquash.report.session_table import SESSIONS
+from chatsquash.dataset.claim import inside
+from chatsquash.dataset.commit import PLAN, RUN
+from chatsquash.dataset.reports.findings import FINDINGS
+from chatsquash.dataset.reports.rejected import REJECTED
+from chatsquash.dataset.reports.replies import REPLIES
+from chatsquash.dataset.session_table import SESSIONS
+from chatsquash.dataset.store import StagedFile
 from chatsquash.run.verify_logs import Known, compare
 from chatsquash.storage.folder import Folder
-from chatsquash.write.claim import inside
-from chatsquash.write.commit import PLAN, RUN
-from chatsquash.write.store import StagedFile
 
 _PIECE = 1 << 20
 _PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
@@ -85,7 +85,7 @@ def place_at(out: Path | str) -> Place:
     """The output folder of a path, or of the URL of one in a store."""
     if isinstance(out, Path):
         return Place(Folder(out), out)
-    from chatsquash.write.bucket import Bucket  # which a folder does not need
+    from chatsquash.dataset.bucket import Bucket  # which a folder does not need
 
     bucket = Bucket(out)
     return Place(bucket, bucket.shown)

@@ -12,7 +12,7 @@ from chatsquash.checks import rules
 from chatsquash.core.model import Conversation
 from chatsquash.core.options import Options
 from chatsquash.core.text import counted
-from chatsquash.option_rules import met
+from chatsquash.dataset.option_rules import met
 from chatsquash.templates.remedies import RAISES, Codes, Look, changes, converted, stays
 
 SINGLE: tuple[tuple[str, Any], ...] = (

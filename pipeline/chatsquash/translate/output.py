@@ -12,11 +12,11 @@ from typing import IO, BinaryIO, Protocol
 
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
+from chatsquash.dataset.groups import sanitised
+from chatsquash.dataset.jsonl import Packer, packer_of
 from chatsquash.sources.compression import uncompressed
 from chatsquash.storage.staging import StagedFiles, refuse_existing
 from chatsquash.translate.sources import STREAM
-from chatsquash.write.groups import sanitised
-from chatsquash.write.jsonl import Packer, packer_of
 
 _IN_MEMORY = 16 << 20
 """Bytes for a pipe that wait in memory; more wait in a file without a name."""

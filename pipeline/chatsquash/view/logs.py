@@ -18,8 +18,8 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import printable
 from chatsquash.core.urls import is_remote
+from chatsquash.dataset.options_json import as_described
 from chatsquash.reading.lines import lines
-from chatsquash.run.described import as_described
 from chatsquash.run.result import Input
 from chatsquash.run.verify_logs import spelled
 from chatsquash.sources.compression import uncompressed
@@ -150,7 +150,7 @@ class Logs:
         raise NoLogError(f"the log has no line {line:,}")
 
     def _look(self, at: int) -> Looked:
-        from chatsquash.option_rules import refuse_wrong
+        from chatsquash.dataset.option_rules import refuse_wrong
         from chatsquash.session.converter import Converter
         from chatsquash.session.each import each_session  # which takes time to import
 

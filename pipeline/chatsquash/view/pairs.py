@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.dataset.shards import PAIRS
 from chatsquash.records.datasets import is_dataset
 from chatsquash.records.places import rows
 from chatsquash.view.result import Result
-from chatsquash.write.shards import PAIRS
 
 
 class Pair(NamedTuple):

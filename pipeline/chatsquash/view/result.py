@@ -13,13 +13,13 @@ import msgspec
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.outcome import Place
 from chatsquash.core.text import escaped
+from chatsquash.dataset.commit import RUN
+from chatsquash.dataset.reports.findings import FINDINGS
+from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.places import Records
-from chatsquash.report.files.findings import FINDINGS
 from chatsquash.report.reading import Lines, damaged
-from chatsquash.report.session_table import SESSIONS
 from chatsquash.run.result import ResultFolder
 from chatsquash.storage.folder import Folder
-from chatsquash.write.commit import RUN
 
 if TYPE_CHECKING:
     import polars as pl

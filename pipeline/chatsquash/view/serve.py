@@ -87,8 +87,8 @@ def result_of(given: tuple[str, ...]) -> Path | None:
 
     Raises ``UsageError`` for one whose session table is missing, and for one that is given beside something else.
     """
+    from chatsquash.dataset.session_table import SESSIONS
     from chatsquash.report.reading import Lines
-    from chatsquash.report.session_table import SESSIONS
     from chatsquash.run.result import is_output, is_result
     from chatsquash.storage.folder import Folder
 
@@ -116,7 +116,7 @@ def _result(given: tuple[str, ...], asked: Options, say: Say, watch: Watch | Non
     if path := result_of(given):
         yield path
         return
-    from chatsquash.report.left_out import last_line
+    from chatsquash.dataset.omissions import last_line
     from chatsquash.run.result import ResultFolder
     from chatsquash.storage.folder import Folder
 

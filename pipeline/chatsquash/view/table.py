@@ -8,8 +8,8 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from chatsquash.core.errors import UsageError
-from chatsquash.report.files.findings import FINDINGS
-from chatsquash.report.session_table import SESSIONS
+from chatsquash.dataset.reports.findings import FINDINGS
+from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.storage.folder import Folder
 
 WRITTEN = "written"

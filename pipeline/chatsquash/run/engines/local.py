@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chatsquash.core.options import Options
+from chatsquash.dataset.summary import Summary
 from chatsquash.report.progress import Watch
-from chatsquash.report.summary import Summary
 from chatsquash.run import convert as run
 from chatsquash.run.engines import Where
 

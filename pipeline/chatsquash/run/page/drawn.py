@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from chatsquash.core.logged import ELSEWHERE, WHY
 from chatsquash.core.model import Severity
 from chatsquash.core.text import counted
-from chatsquash.report.files.redactions import REDACTIONS
-from chatsquash.report.files.tool_usage import TOOLS
+from chatsquash.dataset.reports.redactions import REDACTIONS
+from chatsquash.dataset.reports.tool_usage import TOOLS
 from chatsquash.report.page.charts import Bar, Chart
 from chatsquash.report.reading import damaged
 from chatsquash.run.page import bins

@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.urls import is_remote
-from chatsquash.option_rules import refuse_wrong
-from chatsquash.report.files.rejected import REJECTED
-from chatsquash.report.files.replies import REPLIES
+from chatsquash.dataset.commit import RUN
+from chatsquash.dataset.option_rules import refuse_wrong
+from chatsquash.dataset.options_json import as_described
+from chatsquash.dataset.reports.rejected import REJECTED
+from chatsquash.dataset.reports.replies import REPLIES
 from chatsquash.report.page.data import Entries
 from chatsquash.report.reading import damaged
-from chatsquash.run.described import as_described
 from chatsquash.run.inspect import inspect_as_json
 from chatsquash.run.page.choose import Key, Picked
 from chatsquash.run.page.told import Rejected, Reply
 from chatsquash.run.result import Input, ResultFolder
 from chatsquash.run.verify_logs import differences, spelled
-from chatsquash.write.commit import RUN
 
 _LARGEST = 64 << 20
 """Bytes of a log that is read."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from chatsquash.core.logged import ELSEWHERE
 from chatsquash.core.options import Options, declared
 from chatsquash.core.text import counted
+from chatsquash.dataset.options_json import described
 from chatsquash.report.page.bounded import bounded
 from chatsquash.report.page.data import Figure
-from chatsquash.run.described import described
 from chatsquash.run.page import bins
 from chatsquash.run.page.told import Counts
 from chatsquash.run.result import ResultFolder

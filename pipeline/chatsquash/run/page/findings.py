@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from chatsquash.report.files.findings import FINDINGS
+from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.run.page.choose import Key
 from chatsquash.run.page.told import Finding
 from chatsquash.run.result import ResultFolder

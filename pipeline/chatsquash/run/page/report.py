@@ -8,6 +8,7 @@ from pathlib import Path
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.urls import refuse_remote
+from chatsquash.dataset.sidecar import beside, refuse_foreign
 from chatsquash.report.page.data import Content
 from chatsquash.report.page.page import page
 from chatsquash.run.page import figures
@@ -19,7 +20,6 @@ from chatsquash.run.page.sessions import sessions
 from chatsquash.run.page.table import table
 from chatsquash.run.page.told import counts
 from chatsquash.run.result import ResultFolder
-from chatsquash.write.beside import beside, refuse_foreign
 
 PAGE = "report.html"
 _NEEDED = ("altair", "vl_convert")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatsquash.core.logged import ELSEWHERE
+from chatsquash.dataset.commit import RUN
+from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.report.frame import frame_of
 from chatsquash.report.reading import damaged
-from chatsquash.report.session_table import SESSIONS
 from chatsquash.run.page.lengths import Observer, lengths
 from chatsquash.run.page.told import Session
 from chatsquash.run.result import ResultFolder
-from chatsquash.write.commit import RUN
 
 if TYPE_CHECKING:
     import polars as pl

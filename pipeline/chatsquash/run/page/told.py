@@ -7,9 +7,9 @@ from typing import Annotated, Literal, TypedDict
 import msgspec
 
 from chatsquash.core.model import Severity
+from chatsquash.dataset.commit import RUN
 from chatsquash.report.reading import damaged
 from chatsquash.run.result import ResultFolder
-from chatsquash.write.commit import RUN
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 """How many there are of something."""

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
+from chatsquash.dataset.card import CARD
+from chatsquash.dataset.claim import inside
+from chatsquash.dataset.commit import RUN
+from chatsquash.dataset.dataset import is_public
+from chatsquash.dataset.shards import FOLDER
 from chatsquash.run.verify import Place, differences, manifest, place_at
-from chatsquash.write.card import CARD
-from chatsquash.write.claim import inside
-from chatsquash.write.commit import RUN
-from chatsquash.write.dataset import is_public
-from chatsquash.write.shards import FOLDER
 
 _OURS = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 """Parts of names as we write them."""

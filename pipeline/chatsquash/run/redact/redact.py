@@ -16,13 +16,14 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Finding, Found
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable
+from chatsquash.dataset import known_values
+from chatsquash.dataset.jsonl import packer_of
+from chatsquash.dataset.reports.redactions import REDACTIONS
 from chatsquash.records.datasets import PARQUET, rows_whole, session
 from chatsquash.records.reading import NotARecordError, parsed
 from chatsquash.redact.placeholders import Placeholders
 from chatsquash.redact.redactor import UnsearchedError
 from chatsquash.redact.side_texts import Told
-from chatsquash.report.files.redactions import REDACTIONS
-from chatsquash.run import known
 from chatsquash.run.redact.known import Known
 from chatsquash.run.redact.places import Placed, Places, places, refuse_taken, renamed
 from chatsquash.run.redact.record import Records, Replaced, hides
@@ -30,7 +31,6 @@ from chatsquash.run.redact.tables import Cells, Row, Table
 from chatsquash.run.redact.told import Redacted
 from chatsquash.session.session import finding
 from chatsquash.storage.staging import StagedFiles
-from chatsquash.write.jsonl import packer_of
 
 
 class Watch(NamedTuple):
@@ -63,7 +63,7 @@ def redact(inputs: Iterable[str], output: str, options: Options, watch: Watch, *
             refuse_taken(where.folder, put)
         staged.put(put)
     if options.write_known:
-        known.write(options.write_known, run.done.hashes)
+        known_values.write(options.write_known, run.done.hashes)
     return run.done
 
 

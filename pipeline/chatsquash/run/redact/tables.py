@@ -10,10 +10,10 @@ from typing import Any, BinaryIO, NamedTuple
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
+from chatsquash.dataset import arrow
+from chatsquash.dataset.parquet import rows_per_group
 from chatsquash.run.redact.places import Hide
 from chatsquash.run.redact.record import hides
-from chatsquash.write import arrow
-from chatsquash.write.parquet import rows_per_group
 
 _FIRST, _MOST = 64, 8192
 """Rows that are held at once: at first, and at most."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from chatsquash.core.text import counted, escaped, listed
+from chatsquash.dataset.reports.redactions import Table
 from chatsquash.redact.hits import Finder, Value
 from chatsquash.redact.placeholders import Placeholders, redaction, words
 from chatsquash.redact.redactor import Redactor
-from chatsquash.report.files.redactions import Table
 from chatsquash.run.redact.places import Hide
 from chatsquash.run.redact.record import Replaced
 

@@ -16,15 +16,15 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import counted
+from chatsquash.dataset.choice import stop_for
+from chatsquash.dataset.manifest import RecordsMade
+from chatsquash.dataset.omissions import last_line
+from chatsquash.dataset.summary import summary_of
 from chatsquash.reading.sessions import cleared, expanded_copy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.side_texts import Told
-from chatsquash.report.left_out import last_line
 from chatsquash.report.progress import Observer
-from chatsquash.report.summary import summary_of
-from chatsquash.run.choice import stop_for
 from chatsquash.run.convert import forget_documents, vanished
-from chatsquash.run.manifest import RecordsMade
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards import marker as markers
 from chatsquash.run.shards.listing import Job, Listing

@@ -16,7 +16,8 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.text import counted, escaped
 from chatsquash.core.urls import is_remote
-from chatsquash.option_rules import refuse_wrong
+from chatsquash.dataset.option_rules import refuse_wrong
+from chatsquash.dataset.outputs import output_in, place_of
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.side_texts import Told
 from chatsquash.run.convert import find, old_result
@@ -26,7 +27,6 @@ from chatsquash.run.shards.place import INPUTS, MOST, ORDER, Place, Shard, place
 from chatsquash.session.chains import chained
 from chatsquash.sources.find import Discovered
 from chatsquash.trees.index import Sets
-from chatsquash.write.outputs import output_in, place_of
 
 _SHARD_SIZES = 500_000_000, 2_000_000_000
 """Bytes of the logs of a shard, at least and at most, where their number follows from the bytes."""

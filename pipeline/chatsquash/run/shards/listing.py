@@ -21,7 +21,7 @@ from chatsquash.core.log import Log, Piece
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.version import __version__, code_digest
-from chatsquash.option_rules import refuse_wrong
+from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.run.shards.place import INPUTS, LISTING, MOST, ORDER, Place, Shard, typed
 from chatsquash.sources.find import Discovered
 

@@ -18,13 +18,15 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Held, Outcome
 from chatsquash.core.text import counted
+from chatsquash.dataset.manifest import RecordsMade
+from chatsquash.dataset.options_json import described
+from chatsquash.dataset.outputs import output_in
+from chatsquash.dataset.store import Output
+from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.report.progress import Observer
-from chatsquash.report.summary import Summary, summary_of
 from chatsquash.run import payload
 from chatsquash.run.convert import Conversion, old_result
-from chatsquash.run.described import described
-from chatsquash.run.manifest import RecordsMade
 from chatsquash.run.shards import listing as listings
 from chatsquash.run.shards import marker as markers
 from chatsquash.run.shards.listing import Listing
@@ -32,8 +34,6 @@ from chatsquash.run.shards.marker import Marker
 from chatsquash.run.shards.parts import DAMAGED, Kept, PartReader
 from chatsquash.run.shards.place import ORDER, Place, Shard, place_in, typed
 from chatsquash.sources.logs import Logs
-from chatsquash.write.outputs import output_in
-from chatsquash.write.store import Output
 
 _PIECE = 1 << 20
 _NO_KEY = "--anonymize-key-file has no effect here: nothing is replaced by these shards"

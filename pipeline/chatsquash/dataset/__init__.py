@@ -1,0 +1,1 @@
+"""Many outcomes to files: filters, duplicates, splits, the output folder, the card, reports."""

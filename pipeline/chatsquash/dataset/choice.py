@@ -1,0 +1,116 @@
+"""What becomes of each session before any is written: which of its records are wanted, and how reports call it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import starmap
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from chatsquash.core.errors import StoppedError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
+from chatsquash.dataset.copies import Copied
+from chatsquash.dataset.filters import Filters
+from chatsquash.dataset.split_sessions import Meetings
+from chatsquash.redact.side_texts import Told
+from chatsquash.session import private_texts
+from chatsquash.session.session import INVALID, finding
+
+if TYPE_CHECKING:
+    from chatsquash.dataset.pre_pass import Foresight
+
+Sessions = Iterator[tuple[Log, Outcome]]
+
+
+class Chosen(NamedTuple):
+    """A session whose records are those that are wanted."""
+
+    outcome: Outcome
+    made: int
+    """The records that it had before."""
+    turns: int | None
+    """The turns of the assistant in the first of these."""
+    filtered: tuple[str, ...] = ()
+    """For each record that a filter left out, the option that says so."""
+    duplicates: int = 0
+    """The records that others stand for."""
+
+    @property
+    def why(self) -> str | None:
+        """The option for which nothing is written of a session that has no fault."""
+        if self.outcome.joined:
+            return "--join"
+        return self.filtered[0] if self.filtered and not self.outcome.records else None
+
+
+class Choice:
+    """Filters, tells duplicates apart and finds parts of sessions in other files; sessions come in order."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._filters = Filters(options)
+        self._foresight: Foresight | None = None
+        self._meetings: Meetings | None = None
+        self._copied = Copied()
+        self.names = Told(options)
+        """How what is private is called in reports."""
+        self._paths: dict[str, str] = {}
+        """How logs are called in which something private was found, by their paths."""
+
+    def begin(self, logs: Sequence[Log]) -> None:
+        """Prepare for the sessions of these logs."""
+        if self._options.sessions_by != "chain":
+            self._meetings = Meetings(logs, self.path)
+
+    def foresee(self, sessions: Sessions, scratch: Callable[[], BinaryIO]) -> None:
+        """See all sessions before the first is chosen, where options compare each with all others."""
+        from chatsquash.dataset.pre_pass import foreseen  # which few runs need
+
+        named = starmap(self.named, sessions)
+        self._foresight = foreseen(named, self._filters, self._options, scratch)
+
+    def named(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
+        """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
+        if outcome.named is None and not outcome.lines and self.names.hides:
+            outcome = private_texts.hidden(outcome, log, self.names.text, self.names.digest)
+        named = private_texts.renamed(log, outcome.named)
+        if named is not log:
+            self._paths[log.shown] = named.shown
+            self._paths.update(zip(log.beside, named.beside, strict=True))
+        return named, outcome
+
+    def path(self, path: str) -> str:
+        """The path of a log, as reports have it."""
+        return self._paths.get(path) or self.names.text(path)
+
+    def choose(self, found: Log, log: Log, outcome: Outcome) -> Chosen:
+        """The records of a session that are wanted; ``log`` is the one that was ``found``, as reports call it."""
+        if self._meetings and (met := self._meetings.take(found, outcome)):
+            outcome = outcome.also(finding(met, outcome.session, log.shown))
+        outcome = self._copied.counted_once(outcome)
+        made, turns = len(outcome.records), turns_of(outcome)
+        outcome, filtered, duplicates = self._filters.apply(log, outcome)
+        if self._foresight:
+            outcome = self._foresight.placed(log, outcome)
+        if not made and outcome.left_out is None and not outcome.joined:  # none of its conversations was asked for
+            filtered = (f"--conversations {self._options.conversations}",)
+        return Chosen(outcome, made, turns, filtered, duplicates)
+
+
+def turns_of(outcome: Outcome) -> int | None:
+    """The turns of the assistant in the first record."""
+    return outcome.records[0].usage.assistant_turns if outcome.records else None
+
+
+def stop_for(outcome: Outcome, file: str, options: Options) -> None:
+    """Raise ``StoppedError`` for an outcome that the options stop for."""
+    aborts = options.on_invalid == "abort"
+    if not aborts and not options.strict:
+        return
+    from chatsquash.dataset.stops import cut_short, why  # which few runs need
+
+    if aborts and outcome.left_out in INVALID:
+        raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {why(outcome, file)}")
+    if options.strict and (outcome.left_out or outcome.rejected or cut_short(outcome)):
+        raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")

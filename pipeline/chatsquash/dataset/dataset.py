@@ -1,0 +1,124 @@
+"""The dataset folder: files by split, a card that says what they are and how they load, and what is not for upload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chatsquash.checks import dataset as checks
+from chatsquash.core.log import Log
+from chatsquash.core.model import Found
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome, Place, Record, Usage
+from chatsquash.dataset.card import CARD, CardFacts, Statistics, card
+from chatsquash.dataset.columns import fields, metadata, pair_fields
+from chatsquash.dataset.shards import FOLDER, PAIRS, Shards
+from chatsquash.dataset.splits import Splits
+from chatsquash.dataset.store import RUN, Output
+from chatsquash.records.media import FOLDER as IMAGES
+from chatsquash.records.presets import named
+from chatsquash.session.session import finding
+
+IGNORE = ".gitignore"
+INFO = "dataset_info.json"
+_FILES = (CARD, INFO)
+_FOLDERS = (f"{FOLDER}/", f"{PAIRS}/", f"{IMAGES}/")
+_PUBLIC = (f"/{CARD}", *(f"/{folder}" for folder in _FOLDERS), f"/{INFO}")
+_PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
+"""What we write beside; named one by one, too, for what does not know that ``!`` makes an exception."""
+
+
+def is_public(name: str) -> bool:
+    """Whether a file below the folder is meant for upload, by its name."""
+    return name in _FILES or name.startswith(_FOLDERS)
+
+
+class Dataset:
+    """Takes records in order and writes them to the files of their splits."""
+
+    def __init__(self, options: Options, out: Output) -> None:
+        self._options, self._out = options, out
+        self._splits = Splits(options)
+        self._shards = {split.name: Shards(out, options, split.name) for split in self._splits.splits}
+        self._pairs: dict[str, Shards] = {}
+        if options.pairs != "none":
+            self._pairs = {split.name: Shards(out, options, split.name, PAIRS) for split in self._splits.splits}
+        self._split = ""
+        """That of the record which was written last."""
+        self._statistics = Statistics()
+        self._images: set[str] = set()
+        self.findings: list[Found] = []
+        """What is wrong with the dataset as a whole; complete when it is finished."""
+        out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any")  # at once, not after the work is done
+
+    def add(self, log: Log, outcome: Outcome, record: Record, usage: Usage) -> tuple[Outcome, Place]:
+        """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
+
+        ``usage`` is what it has of the use of tools that no record before it of its session has.
+        ``final`` says which parts of places are known at the end only.
+        """
+        begun = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
+        split, found = self._splits.of(log, outcome, begun)
+        self._split = split
+        beside = metadata(record, record.facts) if self._options.metadata and record.facts else {}
+        place = self._shards[split].add(record.line, beside, record.images)
+        if self._options.format != "parquet":
+            self._write(record.images)
+        self._statistics.add(record, outcome.day, usage)
+        if found is None:
+            return outcome, place
+        return outcome.also(finding(found, outcome.session, log.shown)), place
+
+    def add_pairs(self, outcome: Outcome) -> None:
+        """Write the pairs of a session to the split of its records, which were written last."""
+        for pair in outcome.pairs if outcome.records else ():
+            self._pairs[self._split].add(pair.line, {}, {})
+
+    def final(self) -> dict[str, str]:
+        """What stands in places, and what takes its place once the dataset is finished."""
+        return dict(shards.final() for shards in self._shards.values())
+
+    def _write(self, images: Mapping[str, bytes]) -> None:
+        """Write the images that no record before had."""
+        for name in images.keys() - self._images:
+            self._out.write(name, images[name], lines=0)
+            self._images.add(name)
+
+    def finish(self) -> list[str]:
+        """Write what is left, and the files beside; the names of the files that hold records."""
+        files = {name: shards.close() for name, shards in self._shards.items()}
+        for pairs in self._pairs.values():
+            pairs.close()
+        records = sum(shards.records for shards in self._shards.values())
+        self.findings += [checks.empty_split(name, records) for name, held in files.items() if records and not held]
+        self.findings += self._splits.missed()
+        said = f"# Only {CARD}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO} are meant for upload."
+        self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode())
+        written = [name for held in files.values() for name in held]
+        if make := getattr(named(self._options.preset), "extra_files", None):  # which its trainers want
+            for name, data in make(written, {name: held for name, held in files.items() if held}).items():
+                self._out.write(name, data)
+        return written
+
+    def shares(self) -> dict[str, tuple[int, float]]:
+        """The records of each split, and the share of all that it was to have; nothing where none was asked for."""
+        if self._options.split is None:
+            return {}
+        return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}
+
+    def describe(self, counts: dict[str, Any], asked: dict[str, object]) -> None:
+        """Write the card."""
+        facts = CardFacts(
+            splits={name: shards for name, shards in self._shards.items() if shards.records},
+            columns=fields(self._options),
+            pairs={name: shards for name, shards in self._pairs.items() if shards.records},
+            pair_columns=pair_fields(self._options) if self._pairs else [],
+            typed=self._options.format == "parquet",
+            statistics=self._statistics,
+            counts=counts,
+            asked=asked,
+            anonymized=self._options.anonymize,
+            flag=self._options.flag,
+            are_samples=self._options.samples != "session",
+        )
+        self._out.write(CARD, card(facts).encode())

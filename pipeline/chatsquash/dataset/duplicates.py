@@ -1,0 +1,79 @@
+"""Which records another one stands for, told as they come in order."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import Protocol
+
+from chatsquash.checks import dataset
+from chatsquash.core.model import Found
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record
+from chatsquash.records.line import digest
+
+
+class Duplicates(Protocol):
+    """Looks at the records that no filter leaves out, in order."""
+
+    def look(self, record: Record, log: str) -> Found | None:
+        """That another record stands for this one of a log; ``None`` where it is written."""
+
+
+class Kept:
+    """Every record is written."""
+
+    def look(self, record: Record, log: str) -> None:
+        """As ``Duplicates`` has it."""
+
+
+class Equal:
+    """Of records that have something alike, by a rule, the first one is written."""
+
+    def __init__(self, rule: str, alike: Callable[[Record], bytes]) -> None:
+        self._rule, self._alike = rule, alike
+        self._seen: dict[bytes, str] = {}
+
+    def look(self, record: Record, log: str) -> Found | None:
+        """As ``Duplicates`` has it."""
+        key = self._alike(record)
+        if key in self._seen:
+            return dataset.duplicate_record(self._seen[key], self._rule)
+        self._seen[key] = log
+        return None
+
+
+class Names:
+    """Names by number, as bytes: texts would take twice the memory."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+        self._ends = array("Q")
+
+    def append(self, name: str) -> None:
+        """Add a name."""
+        self._bytes += name.encode("utf-8", "surrogatepass")
+        self._ends.append(len(self._bytes))
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, number: int) -> str:
+        start = self._ends[number - 1] if number else 0
+        return self._bytes[start : self._ends[number]].decode("utf-8", "surrogatepass")
+
+
+def streamed(options: Options) -> Duplicates:
+    """What tells records apart as they come, where nothing has to be known of those behind them."""
+    rule = options.told_apart
+    if rule == "exact":
+        return Equal(rule, lambda record: record.unflagged or digest(record.line))
+    if rule == "ids":
+        from chatsquash.session.fingerprints import of_record  # which few runs need
+
+        return Equal(rule, lambda record: of_record(record, options).same)
+    if rule == "near":
+        from chatsquash.dataset.near_duplicates import Near
+
+        return Near(options)
+    return Kept()

@@ -1,0 +1,91 @@
+"""The manifest of a run, ``run.json``: its options, its counts, and all its files with their hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, BinaryIO
+
+import orjson
+
+from chatsquash.core.log import Log
+from chatsquash.core.outcome import Record
+from chatsquash.core.text import printable, shown
+from chatsquash.core.version import __version__
+from chatsquash.dataset.store import RUN, Output
+from chatsquash.dataset.summary import Summary
+
+SCHEMA_VERSION = 1
+_HELD = 4 << 20
+"""Bytes of inputs in memory; more wait in a file."""
+
+
+class Manifest:
+    """Gathers the inputs of a run, and writes the manifest at its end."""
+
+    def __init__(self, out: Output, described: dict[str, object]) -> None:
+        self._out, self._described = out, described
+        self._inputs = bytearray()  # as they will be written, which takes a tenth of the memory of objects
+        self._before: BinaryIO | None = None  # those before them, where there are many
+        self.records_made = RecordsMade()
+
+    def add(self, log: Log, digest: str, path_digest: str = "") -> None:
+        """Add an input; ``path_digest`` tells its path where something private was replaced in that."""
+        logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": digest}
+        if path_digest:
+            logged["path_digest"] = path_digest
+        self._inputs += (b",\n    " if self._inputs or self._before else b"") + shown(logged)
+        if len(self._inputs) > _HELD:
+            self._before = self._before or self._out.scratch()
+            self._before.write(self._inputs)
+            self._inputs.clear()
+
+    def write(self, summary: Summary) -> None:
+        """Write the manifest of all files that are staged."""
+        written = [
+            {"path": file.name, "size": file.size, "lines": file.lines, "sha256": file.digest.hexdigest()}
+            for file in self._out.staged()
+        ]
+        manifest = {
+            "schema_version": SCHEMA_VERSION,
+            "chatsquash_version": __version__,
+            "compiled": None,
+            "options": self._described,
+            "counts": summary.counts(),
+            "records_made": self.records_made.as_json(),
+            "seconds": round(summary.seconds, 3),
+            "outputs": written,
+        }
+        # The inputs, a line each, go behind the rest as they are.
+        rest = orjson.dumps(manifest, option=orjson.OPT_INDENT_2).removesuffix(b"\n}")
+        self._out.write(RUN, rest + b',\n  "inputs": [\n    ')
+        for piece in self._spilled():
+            self._out.write(RUN, piece)
+        self._out.write(RUN, self._inputs + b"\n  ]\n}\n")
+
+    def _spilled(self) -> Iterator[bytes]:
+        if self._before:
+            self._before.seek(0)
+            yield from iter(partial(self._before.read, _HELD), b"")
+
+
+class RecordsMade:
+    """Records that sessions gave, before any of them is filtered: how many, and what tells them from others."""
+
+    def __init__(self) -> None:
+        self._count = self._sum = 0
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Count some of them."""
+        for record in records:
+            self._count += 1
+            self._sum += int.from_bytes(record.digest, "big")
+
+    def add_made(self, made: dict[str, Any]) -> None:
+        """Add those that a part of the sessions gave, as ``as_json`` has them."""
+        self._count += made["count"]
+        self._sum += int(made["xxh3_128_sum"], 16)
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``run.json`` has them; the sum of their hashes is one whatever their order."""
+        return {"count": self._count, "xxh3_128_sum": f"{self._sum % (1 << 128):032x}"}

@@ -1,0 +1,111 @@
+"""Finds sketches that are near to one among very many, in less than 600 bytes for each."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+
+from xxhash import xxh3_64_intdigest
+
+from chatsquash.checks import dataset
+from chatsquash.core.model import Found
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Record
+from chatsquash.dataset.duplicates import Names
+from chatsquash.records.sketch import LEAST, SIZE, common, share
+from chatsquash.session.fingerprints import of_record
+
+_BANDS = 20
+"""Places at which sketches are looked up; each is a band of some of their bytes."""
+_WIDTH = 5
+"""Bytes of a band: two sketches with 80 % in common share one with 1 - (1 - 0.8 ** 5) ** 20, which is 99.96 %."""
+_LOAD = 2
+"""Sketches for each slot of a band, at most."""
+_MOST = 256
+"""Sketches of a slot that are looked at, so that many that are nearly near do not take time without end."""
+_BLOCK = 1024
+"""Sketches that lie together in memory, which then never has to be moved."""
+
+
+class Nearness:
+    """Sketches by number, from 0, and which of them are near to another one.
+
+    Those of one slot are a chain: ``_heads`` holds the last one of each slot, and ``_before`` the one before each of
+    them, both counted from 1.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[bytearray] = []
+        self._count = 0
+        self._slots = _BLOCK
+        self._heads = array("I", bytes(4 * _BANDS * self._slots))
+        self._before = array("I")
+
+    def _sketch(self, number: int) -> bytes:
+        at = number % _BLOCK * SIZE
+        return bytes(self._blocks[number // _BLOCK][at : at + SIZE])
+
+    def add(self, sketch: bytes) -> None:
+        """Add a sketch."""
+        if self._count % _BLOCK == 0:
+            self._blocks.append(bytearray(SIZE * _BLOCK))
+        at = self._count % _BLOCK * SIZE
+        self._blocks[-1][at : at + SIZE] = sketch
+        self._before.extend([0] * _BANDS)
+        self._link(self._count, sketch)
+        self._count += 1
+        if self._count > _LOAD * self._slots:
+            self._slots *= 2
+            del self._heads  # before there are others
+            self._heads = array("I", bytes(4 * _BANDS * self._slots))
+            for number in range(self._count):
+                self._link(number, self._sketch(number))
+
+    def near(self, sketch: bytes) -> Iterator[tuple[int, int]]:
+        """The sketches that are near to one, each with how many bytes they have in common, in no order."""
+        looked_at: set[int] = set()
+        for band, slot in enumerate(self._places(sketch)):
+            start, stop = band * _WIDTH, (band + 1) * _WIDTH
+            part = sketch[start:stop]
+            number, left = self._heads[slot], _MOST
+            while number and left:
+                block, at = self._blocks[(number - 1) // _BLOCK], (number - 1) % _BLOCK * SIZE
+                left -= 1
+                if block[at + start : at + stop] == part and number not in looked_at:
+                    looked_at.add(number)
+                    equal = common(sketch, bytes(block[at : at + SIZE]))
+                    if equal >= LEAST:
+                        yield number - 1, equal
+                number = self._before[(number - 1) * _BANDS + band]
+
+    def _link(self, number: int, sketch: bytes) -> None:
+        for band, slot in enumerate(self._places(sketch)):
+            self._before[number * _BANDS + band] = self._heads[slot]
+            self._heads[slot] = number + 1
+
+    def _places(self, sketch: bytes) -> Iterator[int]:
+        """The slot of a sketch in each band."""
+        last = self._slots - 1
+        for band in range(_BANDS):
+            part = sketch[band * _WIDTH : (band + 1) * _WIDTH]
+            yield band * self._slots + (xxh3_64_intdigest(part) & last)
+
+
+class Near:
+    """Of records that are near to a written one, none is written."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._written = Nearness()
+        self._logs = Names()
+
+    def look(self, record: Record, log: str) -> Found | None:
+        """As ``Duplicates`` has it; the first of those that are near stands for it."""
+        sketch = of_record(record, self._options).sketch
+        first = min(self._written.near(sketch), default=None)
+        if first is not None:
+            number, equal = first
+            return dataset.duplicate_record(self._logs[number], "near", share(equal))
+        self._written.add(sketch)
+        self._logs.append(log)
+        return None

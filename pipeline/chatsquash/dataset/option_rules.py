@@ -1,0 +1,399 @@
+"""Whether options say something that can be done: their values one by one, together, and pairs of which one is idle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from chatsquash.checks import refuse_unknown, rules, schemas
+from chatsquash.core.errors import UsageError
+from chatsquash.core.nearest import hint
+from chatsquash.core.options import ERRORS, Declared, Options, declared
+from chatsquash.redact.keys import SHORTEST
+
+_DIVIDED, _PAIRED = ("chat", "hf", "text"), ("chat", "hf")
+"""The presets whose records may be divided into prompt and completion, and those that pairs are written in."""
+_CLOSED = ("openai", "mistral")
+"""Presets for services that refuse members which they do not know."""
+
+
+class Pair(NamedTuple):
+    """An option that has no effect with another, or without it."""
+
+    idle: str
+    """The option that has no effect, as a field of ``Options``."""
+    other: str
+    """The one with which, or without which, it has none."""
+    because: Callable[[Any], bool]
+    """Whether it is because of a value of the other one."""
+    told: str
+    """The pair in words, for ``docs/cli.md``."""
+    example: str = ""
+    """A value of the other one, where it is its absence that counts."""
+    only: str | None = None
+    """The value of the idle one that has no effect, where others have one."""
+    rest: Callable[[Options], object] | None = None
+    """What of the idle one has an effect all the same."""
+
+    def meets(self, given: Options) -> bool:
+        """Whether options hold the pair."""
+        value, other = getattr(given, self.idle), getattr(given, self.other)
+        if self.other == "format":  # which stands for all that ask for a dataset folder
+            other = given.folder
+        if self.other == "loss" and given.samples != "session":  # which say what is trained on, too
+            other = given.samples
+        if self.idle == "anonymize_key" and given.has_key:
+            return False  # placeholders are made with it, too
+        if self.idle == "template" and (given.max_tokens is not None or given.tokenizer is not None):
+            return False  # it says what tokens are counted of
+        if isinstance(value, list):
+            value = tuple(value)
+        usual = getattr(_USUAL, self.idle)
+        asks_nothing = (usual,) if isinstance(usual, bool) else (usual, 0)  # False may be asked for, and equals 0
+        is_given = value == self.only if self.only else value not in asks_nothing
+        return is_given and self.because(other) and not (self.rest and self.rest(given) == value)
+
+
+def _is(*values: object) -> Callable[[Any], bool]:
+    return lambda value: value in values
+
+
+def _is_not(*values: object) -> Callable[[Any], bool]:
+    return lambda value: value not in values
+
+
+def _looked_for(given: Options) -> tuple[str, ...]:
+    """The findings to drop sessions for, those aside that the checks on records would find."""
+    checked = {code for code, rule in rules().items() if rule.kind in _OF_CHECKS} | _CHECKED_WHILE_READ
+    return tuple(code for code in given.drop if code not in checked)
+
+
+_USUAL = Options()
+_TYPED = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\w.+-]+))?(?P<colon>:?)")
+"""An option in a message, with the word that follows it."""
+_OF_CHECKS = ("record", "tools", "native", "inlined")
+_CHECKED_WHILE_READ = {"role-sequence", "vendor-form"}
+_EXAMPLES = (("globs", "draft*"), ("texts", "rate limit"))
+"""What a tuple holds, and one of it: of other options, and of those that hold texts."""
+_RESTORED = "`--restore {}` with {}; `--restore results` puts back the rest"
+_SHARES = "train=0.98,validation=0.02"
+PAIRS = (
+    Pair(
+        "json_tool_calls",
+        "preset",
+        _is_not("chat"),
+        "`--json-tool-calls` with a `--preset` other than `chat`; `text` writes calls as text",
+    ),
+    Pair("unpaired", "preset", _is("chat"), "`--unpaired` without a `--preset`; `chat` keeps calls as they are", "hf"),
+    Pair("subagents", "conversations", _is_not("all"), "`--no-subagents` without `--conversations all`", "all"),
+    Pair("side", "conversations", _is_not("all"), "`--no-side` without `--conversations all`", "all"),
+    *(
+        Pair("restore", other, _is(*values), _RESTORED.format(each, told), only=each)
+        for other, values, told in (
+            ("reasoning", ("drop",), "`--reasoning drop`"),
+            ("preset", ("openai", "mistral"), "`--preset openai` or `mistral`, which have no place for reasoning"),
+        )
+        for each in ("reasoning", "all")
+    ),
+    Pair("sample_shape", "samples", _is("session"), "`--sample-shape` without `--samples reply` or `auto`", "reply"),
+    Pair(
+        "template",
+        "samples",
+        _is_not("auto"),
+        "`--template` without `--samples auto`, `--max-tokens` or `--tokenizer`",
+        "auto",
+    ),
+    Pair("too_long", "max_tokens", _is(None), "`--too-long` without `--max-tokens`", "8192"),
+    Pair(
+        "restored_loss",
+        "samples",
+        _is_not("session"),
+        "`--restored-loss` with `--samples`, which have the context that the client sent",
+    ),
+    Pair("restored_loss", "loss", _is("none"), "`--restored-loss` without `--loss`", "weight"),
+    Pair("loss_skip_failed", "loss", _is("none"), "`--loss-skip-failed` without `--loss`", "weight"),
+    Pair("unpaired_text", "unpaired", _is_not("close"), "`--unpaired-text` without `--unpaired close`", "close"),
+    Pair("media", "preset", _is("chat"), "`--media` without a `--preset`; `chat` keeps media as they are", "hf"),
+    Pair(
+        "media",
+        "preset",
+        _is_not("chat", "hf"),
+        "`--media keep` with a `--preset` other than `hf`; the others have texts only",
+        only="keep",
+    ),
+    Pair("flag_phrase", "integrity_analysis", _is(False), "`--flag-phrase` with `--no-integrity-analysis`"),
+    Pair("check_arguments", "integrity_analysis", _is(False), "`--check-arguments` with `--no-integrity-analysis`"),
+    Pair("system_file", "system", _is("drop"), "`--system-file` with `--system drop`"),
+    Pair(
+        "tool_ids",
+        "preset",
+        _is("mistral", "sharegpt", "text"),
+        "`--tool-ids short9` with `--preset mistral`, which has such ids, and `sharegpt` and `text`, which have none",
+    ),
+    Pair(
+        "split_text_and_calls",
+        "preset",
+        _is("sharegpt"),
+        "`--split-text-and-calls` with `--preset sharegpt`, which joins messages in a row",
+    ),
+    Pair(
+        "split_text_and_calls",
+        "preset",
+        _is("mistral"),
+        "`--split-text-and-calls` with `--preset mistral`, which has no place for text beside calls",
+    ),
+    Pair(
+        "drop_text_beside_calls",
+        "preset",
+        _is("mistral"),
+        "`--drop-text-beside-calls` with `--preset mistral`, which has no place for text beside calls",
+    ),
+    Pair(
+        "split_text_and_calls",
+        "drop_text_beside_calls",
+        _is(True),
+        "`--split-text-and-calls` with `--drop-text-beside-calls`, which leaves nothing to split",
+    ),
+    Pair("anonymize_key", "anonymize", _is(False), "`--anonymize-key-file` with `--no-anonymize`"),
+    Pair(
+        "drop",
+        "integrity_analysis",
+        _is(False),
+        "`--drop` with `--no-integrity-analysis`, of a code that only the checks of records find",
+        rest=_looked_for,
+    ),
+    Pair(
+        "phone_region",
+        "redact",
+        lambda kinds: "phones" not in (kinds or "").split(","),
+        "`--phone-region` without `--redact phones`",
+        "phones",
+    ),
+    Pair("on_invalid", "strict", _is(True), "`--on-invalid abort` with `--strict`, which stops for more", only="abort"),
+    Pair("keep_rejected", "strict", _is(True), "`--keep-rejected` with `--strict`, which stops at the first such line"),
+    Pair("seed", "split", _is(None, ""), "`--seed` without `--split`", _SHARES),
+    Pair("split_by", "split", _is(None, ""), "`--split-by` without `--split`", _SHARES),
+    Pair("metadata", "format", _is(False), "`--metadata` without `--format`, `--split` or a `--preset`", "parquet"),
+    Pair("shard_size", "format", _is(False), "`--shard-size` without `--format`, `--split` or a `--preset`", "parquet"),
+)
+"""Those of ``convert``."""
+
+
+def met(given: Options) -> Iterator[Pair]:
+    """The pairs that options hold."""
+    return (pair for pair in PAIRS if pair.meets(given))
+
+
+def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: str, *, is_given: bool) -> str:
+    """The error for a pair, whose options are ``spelled`` as the user wrote them.
+
+    The other one is ``missing``, or ``is_given`` with a value that does not help; ``example`` is one that does.
+    """
+    idle = spelled(pair.idle)
+    if not pair.example:
+        return f"{idle} has no effect with {spelled(pair.other)}: leave one of them out"
+    if is_given:
+        return f"{idle} has no effect with {spelled(pair.other)}: change the latter, as in {example}"
+    return f"{idle} has no effect without {missing}: add it, as in {example}"
+
+
+def refuse_wrong(options: Options) -> None:
+    """Raise ``UsageError`` for the first thing that options say wrongly; days are looked at with the logs.
+
+    It names parameters, for those who write Python; the command asks ``refuse_typed`` first.
+    """
+    try:
+        refuse_typed(options)
+    except UsageError as problem:
+        raise UsageError(in_python(str(problem))) from None
+    for pair in met(options):
+        raise UsageError(_as_in_python(pair, options))
+
+
+def refuse_typed(options: Options) -> None:
+    """Raise ``UsageError`` for what options say wrongly, with their names as they are typed; pairs aside."""
+    for each in declared(type(options)):
+        value = getattr(options, each.name)
+        if value is not None or each.default is not None:
+            _refuse_value(each, value)
+    _refuse_together(options)
+    _refuse_samples(options)
+
+
+def can_have(option: Declared, value: Any) -> bool:
+    """Whether a value is one that an option by itself may have, whoever says that it has."""
+    if value is None:
+        return option.default is None
+    if option.kind in (bool, int, str) and type(value) is not option.kind:
+        return False
+    try:
+        _refuse_value(option, value)
+    except UsageError:
+        return False
+    return True
+
+
+def in_python(told: str) -> str:
+    """A message that names options as they are typed, with parameters of ``Options`` instead."""
+    return _TYPED.sub(_parameter, told)
+
+
+def _parameter(typed: re.Match[str]) -> str:
+    """An option with the value that stands behind it, as Python has them."""
+    negated, name, value = typed["no"], typed["name"], typed["value"] or ""
+    known = {each.flag: each for each in declared()}
+    option = known.get(f"--{name}")
+    if option is None:
+        return typed[0]
+    if option.kind is bool:
+        return f"{option.name}={not negated} {value}".rstrip() + typed["colon"]
+    if option.content and value == option.metavar:
+        value = ""
+    is_its = value in option.choices or (option.kind is int and value.isdigit()) or (value and typed["colon"])
+    if not is_its or option.content or option.secret:
+        return f"{option.name} {value}".rstrip() + typed["colon"]
+    if option.kind is int:
+        return f"{option.name}={value}{typed['colon']}"
+    shown = (value,) if option.kind == tuple[str, ...] else value
+    return f"{option.name}={shown!r}{typed['colon']}"
+
+
+def _refuse_value(option: Declared, value: Any) -> None:
+    """Refuse what is wrong with the value of an option by itself."""
+    name = option.flag if option.metavar and option.choices else option.name  # click looks at the others
+    are_texts = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
+    if option.kind == tuple[str, ...] and not are_texts:
+        if isinstance(value, str):
+            told = f"is one text, not a tuple of several; write {option.name}=({value!r},)"
+            raise UsageError(f"{option.name}={value!r}: {told}")
+        what, example = ("names", option.choices[0]) if option.choices else _EXAMPLES[option.metavar == "TEXT"]
+        raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
+    for each in option.choices and (value if option.kind == tuple[str, ...] else [value]):
+        if each not in option.choices:
+            typed = each if isinstance(each, str) else ""
+            raise UsageError(f"{name} {each!r}: not known; {hint(typed, option.choices)}")
+    if option.kind is int:
+        _refuse_number(option, value)
+    if option.secret and not isinstance(value, bytes):
+        raise UsageError(f"{name}: is a {type(value).__name__}; a key is bytes")
+    if option.content and not isinstance(value, bytes):
+        raise UsageError(f"{name}: is a {type(value).__name__}; give what the file holds, as bytes")
+    if option.secret and len(value) < SHORTEST:
+        raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST}")
+
+
+def _refuse_number(option: Declared, value: Any) -> None:
+    least = "" if option.least is None else f" from {option.least} on"
+    if not isinstance(value, int) or (option.least is not None and value < option.least):
+        raise UsageError(f"{option.name} {value!r}: not a whole number{least}")
+    if option.most is not None and value > option.most:
+        raise UsageError(f"{option.name} {value!r}: at most {option.most}, {option.why_most}")
+
+
+def _refuse_together(options: Options) -> None:
+    """Refuse what a type does not tell of a value, and values that cannot be meant together."""
+    for code in options.drop:
+        refuse_unknown(code, option="--drop", any_error=ERRORS)
+    if "arguments-invalid" in options.drop and not options.check_arguments:
+        raise UsageError("--drop arguments-invalid: nothing finds it without --check-arguments; add that")
+    if options.check_arguments:
+        schemas.refuse_missing()
+    if options.tools_file is not None or options.system_file is not None:
+        from chatsquash.session.stages import supplied_definitions  # not where none is given, which would take time
+
+        supplied_definitions.tables(options)
+    if options.split is not None:
+        from chatsquash.dataset.splits import parse  # not where none is asked for, which would take time
+
+        parse(options.split)
+    if options.preset in _CLOSED:
+        _refuse_unknown(options)
+    _refuse_duplicates(options)
+    _refuse_filters(options)
+    if options.replaces or options.redact is not None or options.redact_rules is not None or options.allow is not None:
+        from chatsquash.redact import requests  # not where none is given, which would take time
+
+        requests.refuse_wrong(options)
+    if options.unpaired_text is not None and not _is_text(options.unpaired_text):
+        raise UsageError(f"--unpaired-text: {options.unpaired_text!r} is not a text; give one that UTF-8 can hold")
+
+
+def _refuse_filters(options: Options) -> None:
+    """Refuse filters that no record passes, or that cannot be read."""
+    if options.where is not None:
+        from chatsquash.dataset.where import Where  # not where none is given, which would take time
+
+        Where(options.where)
+    least, most = options.min_turns, options.max_turns
+    if least is not None and most is not None and least > most:
+        raise UsageError(f"--min-turns {least} is more than --max-turns {most}: no session has both")
+
+
+def _refuse_samples(options: Options) -> None:
+    """Refuse samples that cannot be told, or say twice what is trained on, and lengths that cannot be counted."""
+    if options.max_tokens is not None and options.tokenizer is None:
+        told = "counts tokens, so it needs --tokenizer (a tokenizer.json, or the folder of the model)"
+        raise UsageError(f"--max-tokens {options.max_tokens}: {told}, or --template with a folder that has both")
+    if options.keep != "none" and options.preset != "hf":
+        raise UsageError(f"--keep {options.keep}: only --preset hf has a place for it; add that")
+    if options.pairs != "none":
+        if options.preset not in _PAIRED:
+            known = ", ".join(_PAIRED)
+            told = f"--preset {options.preset} has none; those that have are {known}"
+            raise UsageError(f"--pairs {options.pairs}: {told}")
+        if not options.folder:
+            raise UsageError(f"--pairs {options.pairs}: pairs are a part of a dataset folder; add --format jsonl")
+    if options.samples == "auto" and options.template is None:
+        raise UsageError("--samples auto: needs the chat template of the model; add --template MODEL")
+    if options.samples == "session" or options.shape == "messages":
+        return
+    if options.preset not in _DIVIDED:
+        known = ", ".join(_DIVIDED)
+        raise UsageError(
+            f"--sample-shape prompt-completion: --preset {options.preset} has none; those that have are {known}"
+        )
+    if options.loss != "none":
+        told = "prompt and completion say what is trained on"
+        raise UsageError(f"--loss {options.loss}: {told}; leave it out, or add --sample-shape messages")
+
+
+def _refuse_duplicates(options: Options) -> None:
+    """Refuse two words on duplicates that differ, words for samples that would take most of them, and no package."""
+    alias = {None: None, True: "exact", False: "keep"}[options.drop_duplicates]
+    if alias and options.duplicates not in (None, alias):
+        flag = "--drop-duplicates" if options.drop_duplicates else "--no-drop-duplicates"
+        raise UsageError(f"{flag} means --duplicates {alias}: leave it or --duplicates {options.duplicates} out")
+    if options.samples != "session" and options.duplicates in ("prefix", "near"):
+        told = "each sample of a session is nearly the beginning of the next, and is trained on for itself"
+        raise UsageError(
+            f"--duplicates {options.duplicates} with --samples {options.samples}: {told}; take --duplicates ids"
+        )
+    if options.told_apart == "near" or options.clusters:
+        from chatsquash.records import sketch  # not where nothing is compared, which would take time
+
+        sketch.refuse_missing("--split-by cluster" if options.clusters else "--duplicates near")
+
+
+def _refuse_unknown(options: Options) -> None:
+    """Refuse what gives records members that a service does not know."""
+    services = f"the services of --preset {options.preset}"
+    if options.metadata:
+        raise UsageError(f"--metadata: {services} refuse members that they do not know")
+    if options.loss not in ("none", "weight"):
+        raise UsageError(f"--loss {options.loss}: {services} refuse this member; --loss weight gives the one they know")
+
+
+def _is_text(value: object) -> bool:
+    """Whether a value can be written as text."""
+    return isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
+
+
+def _as_in_python(pair: Pair, options: Options) -> str:
+    """The error for a pair of options that were written in Python."""
+
+    def spelled(name: str) -> str:
+        return name if isinstance(value := getattr(options, name), bytes) else f"{name}={value!r}"
+
+    is_given = getattr(options, pair.other) != getattr(_USUAL, pair.other)
+    return problem(pair, spelled, pair.other, f"{pair.other}={pair.example!r}", is_given=is_given)

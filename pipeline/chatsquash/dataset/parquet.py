@@ -1,0 +1,136 @@
+"""Records as Parquet: each message as its JSON text, in columns that say so.
+
+The text is cut out of the record's line and never parsed, so that it comes back as it was.  The rows of one file are
+held in memory, since its row groups can be of one size only when all of them are known.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from pathlib import PurePosixPath
+from types import ModuleType
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from chatsquash.core import jsonio
+from chatsquash.dataset import arrow
+from chatsquash.dataset.arrow import Field
+from chatsquash.dataset.columns import IMAGES
+from chatsquash.dataset.store import Output
+from chatsquash.records.media import NO_IMAGES
+
+_BATCH = 8 << 20
+"""Bytes of text that wait in memory."""
+_AIM, _MOST = 64 << 20, 128 << 20
+"""Bytes of text in a row group: so many on average, and never more, unless one record has more."""
+
+
+class ParquetFile:
+    """A file that is being written."""
+
+    def __init__(self, out: Output, name: str, fields: list[Field]) -> None:
+        self._out, self._name, self._fields = out, name, fields
+        self._cut = msgspec.json.Decoder(_row_type(fields))
+        self._columns: dict[str, list[Any]] = {field.name: [] for field in fields}
+        self._sizes = array("Q")
+        self._waiting = 0
+        self._frames: list[Any] = []
+
+    def add(self, record: bytes, beside: dict[str, Any], images: Mapping[str, bytes] = NO_IMAGES) -> None:
+        """One record more, and the images that it names."""
+        row = self._cut_up(record) | beside
+        if images:
+            row[IMAGES.name] = [{"bytes": images[name], "path": PurePosixPath(name).name} for name in row[IMAGES.name]]
+        for field in self._fields:
+            self._columns[field.name].append(row[field.name])
+        size = len(record) + sum(map(len, images.values()))
+        self._sizes.append(size)
+        self._waiting += size
+        if self._waiting >= _BATCH:
+            self._settle()
+
+    def _cut_up(self, record: bytes) -> dict[str, Any]:
+        """A record's members by name, messages as JSON text."""
+        spelled: Callable[[Any], bytes] = bytes
+        try:
+            row = msgspec.structs.asdict(self._cut.decode(record))
+        except (msgspec.MsgspecError, RecursionError):  # such as lone surrogates, which another parser takes
+            row, spelled = jsonio.loads(record), jsonio.dumps
+        members = {field.name: row.get(field.name) for field in self._fields}
+        for name in (field.name for field in self._fields if field.is_json_list):
+            if (items := members[name]) is not None:
+                members[name] = [spelled(each).decode() for each in items]
+        return members
+
+    def finish(self) -> None:
+        """Write the file."""
+        self._settle()
+        polars = _polars()
+        made = BytesIO()
+        polars.concat(self._frames, rechunk=False).write_parquet(
+            made,
+            compression="zstd",
+            statistics=False,
+            row_group_size=rows_per_group(self._sizes),
+            metadata={arrow.KEY: arrow.schema(self._fields, _features(self._fields))},
+        )
+        self._out.write(self._name, made.getvalue(), lines=len(self._sizes))
+
+    def _settle(self) -> None:
+        """Make columns of the rows that wait, which takes half the memory."""
+        schema = {field.name: _dtype(field) for field in self._fields}
+        self._frames.append(_polars().DataFrame(self._columns, schema=schema))
+        self._columns = {name: [] for name in self._columns}
+        self._waiting = 0
+
+
+def rows_per_group(sizes: array[int]) -> int:
+    """How many rows a group has, so that it is of about ``_AIM`` and never over ``_MOST`` bytes."""
+    rows = max(1, _AIM * len(sizes) // max(1, sum(sizes)))
+    while rows > 1 and any(sum(sizes[at : at + rows]) > _MOST for at in range(0, len(sizes), rows)):
+        rows //= 2
+    return rows
+
+
+def _features(fields: list[Field]) -> dict[str, str]:
+    """What tells ``datasets`` that a column is one of images, which have no type of their own in Arrow."""
+    if IMAGES not in fields:
+        return {}
+    known = {IMAGES.name: {"feature": {"_type": "Image"}, "_type": "List"}}
+    return {"huggingface": json.dumps({"info": {"features": known}})}
+
+
+def _polars() -> ModuleType:
+    """Polars, whose threads a worker process must not be forked beside, and which takes long to import."""
+    import polars as pl
+
+    return pl
+
+
+def _row_type(fields: list[Field]) -> type[msgspec.Struct]:
+    """What is cut out of a record: messages as raw JSON, unless their members are columns of their own."""
+    kinds: dict[str, Any] = {"text": str | None, "int": int | None, "float": float | None, "bool": bool | None}
+    members = [(field.name, kinds.get(field.kind) or _items(field) | None, None) for field in fields]
+    return msgspec.defstruct("Row", members, gc=False)
+
+
+def _items(field: Field) -> Any:
+    if field == IMAGES:
+        return list[str]
+    return list[Raw] if field.is_json_list else list[dict[str, str | bool | int]]
+
+
+def _dtype(field: Field) -> Any:
+    polars = _polars()
+    if field.kind == "list":
+        return polars.List(_dtype(field.children[0]))
+    if field.kind in ("image", "struct"):
+        return polars.Struct({each.name: _dtype(each) for each in field.children or arrow.IMAGE})
+    return {"int": polars.Int64, "float": polars.Float64, "bool": polars.Boolean, "binary": polars.Binary}.get(
+        field.kind, polars.String
+    )

@@ -1,0 +1,34 @@
+"""The session table: a line for each record, and for each session without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from chatsquash.core.options import Options
+from chatsquash.core.text import shown
+from chatsquash.dataset.reports import Report, ReportLine, TakenSession
+from chatsquash.dataset.session_table import SESSIONS, Written, line_of
+
+FILES = (SESSIONS,)
+WHOLE, PLACES = False, True
+
+
+class SessionTable(Report):
+    """Writes sessions as they come."""
+
+    def add(self, taken: TakenSession) -> Iterable[ReportLine]:
+        """What became of a session."""
+        log, outcome = taken.log, taken.outcome
+        if not taken.places:
+            told = line_of(log, outcome, None, taken.turns, Written(filtered=taken.filtered))
+            return [(SESSIONS, shown(told))]
+        return [
+            (SESSIONS, shown(line_of(log, outcome, record, taken.turns, Written(place, number))))
+            for number, (record, place) in enumerate(zip(outcome.records, taken.places, strict=True), 1)
+        ]
+
+
+def report(options: Options) -> SessionTable:
+    """Every run writes it."""
+    del options
+    return SessionTable()

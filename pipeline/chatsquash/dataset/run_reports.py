@@ -1,0 +1,79 @@
+"""The reports of a run, each by its module; lines that name places wait until the places are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import BinaryIO
+
+from chatsquash.core.model import Finding
+from chatsquash.core.options import Options
+from chatsquash.dataset.reports import Report, TakenSession, all_modules
+from chatsquash.dataset.store import Output
+
+_PIECE = 1 << 20
+_Write = Callable[[str, bytes], None]
+
+
+class Reports:
+    """Gives every report the sessions of a run in order."""
+
+    def __init__(self, out: Output, options: Options) -> None:
+        self._out = out
+        self._waiting = _Waiting(out) if options.folder else None
+        self._reports: list[tuple[Report, _Write, _Write]] = []
+        for module in all_modules():
+            out.refuse_foreign(*module.FILES)  # at once, not after the work is done
+            report = module.report(options)
+            if report is None:
+                continue
+            if not module.WHOLE:
+                for name in module.FILES:
+                    out.write(name, b"")
+            append = self._waiting.append if self._waiting and module.PLACES else out.append
+            self._reports.append((report, append, out.write if module.WHOLE else append))
+
+    def add(self, taken: TakenSession) -> None:
+        """Add what became of a session."""
+        for report, append, _ in self._reports:
+            for name, line in report.add(taken):
+                append(name, line)
+
+    def note(self, finding: Finding) -> None:
+        """Add a finding about no session."""
+        for report, append, _ in self._reports:
+            for name, line in report.note(finding):
+                append(name, line)
+
+    def render(self) -> None:
+        """Write what reports gathered of all sessions."""
+        for report, _, write in self._reports:
+            for name, data in report.render():
+                write(name, data)
+
+    def close(self, final: dict[str, str]) -> None:
+        """Write what waits; ``final`` says what takes the place of parts of places."""
+        if self._waiting:
+            self._waiting.close(final)
+
+
+class _Waiting:
+    """Lines that wait in files without names, since there may be more than memory should hold."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._files: dict[str, BinaryIO] = {}
+
+    def append(self, name: str, line: bytes) -> None:
+        if name not in self._files:
+            self._files[name] = self._out.scratch()
+        self._files[name].write(line + b"\n")
+
+    def close(self, final: dict[str, str]) -> None:
+        for name, file in self._files.items():
+            with file:
+                file.seek(0)
+                while piece := file.read(_PIECE):
+                    piece += b"" if piece.endswith(b"\n") else file.readline()  # places are not cut in two
+                    for unknown, known in final.items():
+                        piece = piece.replace(unknown.encode(), known.encode())
+                    self._out.write(name, piece)

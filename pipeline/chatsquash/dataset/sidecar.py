@@ -1,0 +1,65 @@
+"""A file that stands beside a result: its owner's alone, no part of the dataset, gone with the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import OURS
+from chatsquash.dataset import claim, commit
+from chatsquash.storage.folder import Folder
+from chatsquash.storage.lock import lock, unlock
+
+_PRIVATE = 0o600
+
+
+class Beside:
+    """The folder of a result that no run changes meanwhile."""
+
+    def __init__(self, out: Folder) -> None:
+        self.folder = out
+        self._ours = out.folder(OURS)
+        self._known = claim.recorded(self._ours)
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write the file, so that it is there whole or as it was; the next run removes it with the result."""
+        refuse_foreign(self.folder.path, name)
+        try:
+            self._ours.write_new(name, data, _PRIVATE)  # in our own folder, where no file of others can have the name
+            self._ours.sync(f"{name}.new")
+            self._ours.replace(claim.RECORD, claim.record({*self._known, name}))  # so that it never says too little
+            self._ours.move(f"{name}.new", self.folder, name)
+            self.folder.sync()
+        except OSError as problem:
+            raise UsageError(f"{self.folder.path / name}: cannot be written ({problem.strerror})") from None
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Beside]:
+    """The folder of a result; raises ``UsageError`` for any other, for links in it, and while a run writes there."""
+    with closing(Folder(path)) as out:
+        try:
+            claim.refuse_links(out, path)
+            if not out.status(commit.RUN) or not out.status(OURS) or commit.is_pending(out):
+                raise UsageError(f"{path}: no run was finished there: convert again, or name another folder")
+            held = lock(out.folder(OURS), "lock")
+        except BlockingIOError as owner:
+            who = f" ({owner.strerror})" if owner.strerror else ""
+            raise UsageError(f"{path}: a run is writing there{who}: wait for it") from None
+        except OSError as problem:
+            raise UsageError(f"{path}: cannot be written to ({problem.strerror})") from None
+        try:
+            yield Beside(out)
+        finally:
+            unlock(held)
+
+
+def refuse_foreign(path: Path, name: str) -> None:
+    """Raise ``UsageError`` for links in a folder, and where a file would take the place of something not ours."""
+    with closing(Folder(path)) as out:
+        claim.refuse_links(out, path)
+        claims = claim.Claim(out, path)
+        claims.ours = claim.recorded(out.folder(OURS)) if out.status(OURS) else []
+        claims.refuse_foreign(name)

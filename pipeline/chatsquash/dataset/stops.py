@@ -1,0 +1,30 @@
+"""Why a run that is strict stops at a session."""
+
+from __future__ import annotations
+
+import re
+
+from chatsquash.core.model import Finding
+from chatsquash.core.outcome import Outcome
+from chatsquash.core.text import escaped
+from chatsquash.dataset import findings_text as report
+
+_QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
+"""What a finding quotes of a log, which a terminal does not show; and an escape outside of quotes."""
+
+
+def cut_short(outcome: Outcome) -> Finding | None:
+    """The finding that the rest of a log was not read."""
+    return next((finding for finding in outcome.findings if finding.code == "cut-short"), None)
+
+
+def why(outcome: Outcome, file: str) -> str:
+    """What a run stops for, as an error message: where, what, and the code."""
+    if outcome.rejected and outcome.left_out in (None, "empty-session"):
+        first = outcome.rejected[0]
+        return f"{report.place(file, first.line)}: {escaped(first.reason)} [{first.code}]"
+    named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
+    found = next(named, None) or cut_short(outcome)
+    assert found
+    text = _QUOTED.sub(lambda quoted: quoted[0] if quoted[0][0] == "\\" else "'…'", found.text)
+    return f"{report.place(file, found.line)}: {text} [{found.code}]"

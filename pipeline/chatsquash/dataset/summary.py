@@ -1,0 +1,329 @@
+"""What a run did, in one value, one JSON object and one page of text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from chatsquash.core.log import Log
+from chatsquash.core.model import Severity
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Account, Outcome
+from chatsquash.core.text import certified, counted, escaped, listed
+from chatsquash.dataset.omissions import explained, lacks, last_line
+from chatsquash.dataset.replies import Replies
+from chatsquash.redact.placeholders import is_secret, words
+from chatsquash.session import cleaning
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of a run.
+
+    ``sessions == written + sum(left_out.values()) + sum(filtered.values()) + duplicates + joined``,
+    ``lines == sum(account)`` and ``bytes == sum(sizes)``; ``replies`` has sums of its own.
+    """
+
+    sessions: int = 0
+    """Session logs seen."""
+    written: int = 0
+    """Sessions with a record."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Sessions left out, by the code of the finding for which they were."""
+    filtered: Counter[str] = field(default_factory=Counter)
+    """Sessions of which no record was wanted, by the first option that said so."""
+    duplicates: int = 0
+    """Sessions whose record was that of another."""
+    joined: int = 0
+    """Agents' conversations that stand in the session of a gateway, with ``--join``."""
+    lines: int = 0
+    """Lines seen."""
+    size: int = 0
+    """Bytes of the logs as they stand on the disk."""
+    account: Account = field(default_factory=Account)
+    """What became of each line."""
+    bytes: int = 0
+    """Bytes of the lines seen; those of compressed logs expanded."""
+    sizes: Account = field(default_factory=Account)
+    """The bytes of the lines that ``account`` counts."""
+    cleaned: Counter[str] = field(default_factory=Counter)
+    """What cleaning changed in the records, by rule."""
+    replies: Replies = field(default_factory=Replies)
+    """What the records hold of the logged replies, and the conversations that were seen."""
+    flags: Counter[str] = field(default_factory=Counter)
+    """Assistant messages of the records that are not trained on, by why, and by ``""`` those that are."""
+    has_flags: bool = False
+    """Whether records say so."""
+    certifies: bool = False
+    """Whether samples were held to what their template gives at inference."""
+    trained: int = 0
+    """Logged replies that are trained on in samples."""
+    true: int = 0
+    """Those of them that stand behind what the template gives at inference."""
+    makes_pairs: bool = False
+    """Whether pairs of replies were asked for."""
+    pairs: Counter[str] = field(default_factory=Counter)
+    """Those that were written, by kind."""
+    addresses: int = 0
+    """E-mail addresses replaced."""
+    secrets: int = 0
+    """Secrets found in records, repeated ones each time."""
+    replaced: int = 0
+    """Those of them that placeholders stand for."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """What else was replaced in records, by kind."""
+    never_searched: int = 0
+    """Texts of records that nobody searches for secrets: media, signatures and ids of the protocol."""
+    with_secrets: int = 0
+    """Records in which they were found."""
+    findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
+    """Findings by severity and code, those of filtered sessions aside."""
+    filtered_findings: Counter[tuple[Severity, str]] = field(default_factory=Counter)
+    """Those of filtered sessions, which are none of the dataset's."""
+    without_tools: Counter[str] = field(default_factory=Counter)
+    """Records without tools, by the format whose files hold none."""
+    splits: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """Of each split that was asked for its records, and the share of all that it was to have."""
+    moves: bool = False
+    """Whether records may go to other splits when logs are added."""
+    others: Counter[str] = field(default_factory=Counter)
+    """What lay beside the logs and was not read: files by suffix, or in words."""
+    passed_over: int = 0
+    """Session logs that the options left aside."""
+    files: list[str] = field(default_factory=list)
+    """Record files, as paths below the output folder."""
+    output: str = ""
+    seconds: float = 0.0
+    reused: int = 0
+    """Sessions whose outcome an earlier run had found."""
+    unchanged: bool = False
+    """Nothing changed since the last run, which this is the summary of; nothing was read or written."""
+
+    def add(
+        self, log: Log, outcome: Outcome, filtered: Sequence[str] = (), duplicates: int = 0, made: int | None = None
+    ) -> None:
+        """Count one session more, of which so many records were made, and some filtered or those of others."""
+        self.sessions += 1
+        self.size += log.size
+        self._count(outcome, filtered, duplicates)
+        self.replies.add(outcome, len(filtered) if made != 0 else 0, duplicates, made)
+        self.lines += outcome.lines
+        self.account = self.account.plus(outcome.account)
+        self.bytes += outcome.size
+        self.sizes = self.sizes.plus(outcome.sizes)
+        self.addresses += outcome.addresses
+        for rule, count in (*outcome.cleaned.items(), *outcome.dropped.items()):
+            self.cleaned[rule] += count
+        counted = self.filtered_findings if filtered and not outcome.records else self.findings
+        for finding in outcome.findings:
+            counted[finding.severity, finding.code] += 1
+        self.never_searched += outcome.passed_over if outcome.records else 0
+        self.pairs.update(pair.kind for pair in outcome.pairs if outcome.records)
+        for record in outcome.records:
+            self.secrets += record.secrets
+            self.replaced += record.replaced
+            for each in record.redactions:
+                self.kinds[each.kind] += 0 if is_secret(each.kind) else each.count
+            self.with_secrets += bool(record.secrets)
+            if record.flags:
+                self.flags.update(record.flags)
+            self.trained += record.trained
+            self.true += record.true or 0
+            if record.without_tools:
+                self.without_tools[record.without_tools] += 1
+
+    def _count(self, outcome: Outcome, filtered: Sequence[str], duplicates: int) -> None:
+        """Count a session by what became of it."""
+        if outcome.records:
+            self.written += 1
+        elif outcome.joined:
+            self.joined += 1
+        elif filtered:
+            self.filtered[filtered[0]] += 1
+        elif duplicates:
+            self.duplicates += 1
+        else:
+            self.left_out[outcome.left_out or ""] += 1
+
+    def close(self) -> None:
+        """Assert that every session and every line is accounted for."""
+        aside = self.left_out.total() + self.filtered.total() + self.duplicates + self.joined
+        assert self.sessions == self.written + aside, self
+        assert self.lines == sum(self.account), self
+        assert self.bytes == sum(self.sizes), self
+        self.replies.close()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every session was written, unless that was not wanted, and every line could be read.
+
+        As far as anybody can tell: of a log that was cut short, nobody knows what is missing.
+        """
+        return not lacks(self.counts())
+
+    def counts(self) -> dict[str, object]:
+        """The counts as JSON values; they depend on the input and the options alone."""
+        return {
+            "sessions": {
+                "seen": self.sessions,
+                "written": self.written,
+                "left_out": dict(sorted(self.left_out.items())),
+                "filtered": dict(sorted(self.filtered.items())),
+                "duplicates": self.duplicates,
+                "joined": self.joined,
+            },
+            "splits": {
+                name: {"records": records, "share": round(self._share(records), 4), "asked": asked}
+                for name, (records, asked) in self.splits.items()
+            },
+            "lines": {"seen": self.lines, **self.account._asdict()},
+            "bytes": {"seen": self.bytes, **self.sizes._asdict()},
+            **self.replies.counts(),
+            "loss": {"trained": self.flags[""], "not_trained": self._not_trained()} if self.has_flags else {},
+            "samples": {"trained": self.trained, "true": self.true} if self.certifies else {},
+            "pairs": dict(sorted(self.pairs.items())),
+            "cleaned": {rule: count for rule, count in sorted(self.cleaned.items()) if count},
+            "addresses": self.addresses,
+            "secrets": {
+                "found": self.secrets,
+                "records": self.with_secrets,
+                "replaced": self.replaced,
+                "passed_over": self.never_searched,
+            },
+            "private": {words(kind): count for kind, count in sorted(self.kinds.items()) if count},
+            "findings": _by_severity(self.findings),
+            "filtered_findings": _by_severity(self.filtered_findings),
+            "other_files": dict(sorted(self.others.items())),
+            "passed_over": self.passed_over,
+        }
+
+    def _share(self, records: int) -> float:
+        """The share of all records that these are."""
+        return records / self.replies.written if self.replies.written else 0.0
+
+    def _not_trained(self) -> dict[str, int]:
+        return {why: count for why, count in sorted(self.flags.items()) if why}
+
+    def as_json(self) -> dict[str, object]:
+        """The whole summary as JSON values."""
+        run = {"reused": self.reused, "unchanged": self.unchanged, "seconds": round(self.seconds, 3)}
+        return {**self.counts(), "output": self.output, "files": self.files, **run}
+
+    def as_text(self) -> str:
+        """The summary for people."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        left_out, filtered = self.left_out.total(), self.filtered.total()
+        beyond = f" + {filtered:,} filtered + {counted(self.duplicates, 'duplicate')}"
+        more = beyond if filtered or self.duplicates else ""
+        more += f" + {self.joined:,} joined" if self.joined else ""
+        yield f"{counted(self.sessions, 'session')} seen = {self.written:,} written + {left_out:,} left out{more}"
+        for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
+            for why, count in sorted(counts.items()):
+                yield f"  {count:>7,}  {what}: {why}"
+        yield from self._divided()
+        lines = {name: count for name, count in self.account._asdict().items() if name != "joined" or self.joined}
+        parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in lines.items())
+        yield f"{counted(self.lines, 'line')} seen = {parts}"
+        yield from self.replies.lines()
+        yield from self._for_training()
+        rules = (rule for rule in cleaning.names() if self.cleaned[rule])
+        named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
+        cleaned = ", ".join(counted(count, rule) for rule, count in named)
+        if cleaned:
+            yield f"cleaned: {cleaned}"
+        if self.addresses:
+            yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
+        if self.secrets:
+            yield f"secrets: {self.secrets:,} found in {counted(self.with_secrets, 'record')}, {self._replaced()}"
+        if replaced := {kind: count for kind, count in sorted(self.kinds.items()) if count}:
+            yield "replaced: " + ", ".join(f"{count:,} {words(kind)}" for kind, count in replaced.items())
+        if self.others:
+            yield f"not read: {listed(self.others)}"
+        if self.passed_over:
+            yield f"passed over by options: {counted(self.passed_over, 'log')}"
+        yield from by_code("findings", self.findings)
+        yield from by_code("findings of filtered sessions", self.filtered_findings)
+        yield from self._of_the_run()
+        output = escaped(self.output)
+        yield f"records: {output} ({counted(len(self.files), 'file')}); reports: {output}/reports"
+        yield from self._explained()
+
+    def _explained(self) -> Iterator[str]:
+        """The command that explains the most frequent finding, and last what was left out and why."""
+        counts = self.counts()
+        (_, code), _ = min(self.findings.items(), key=_most_first, default=(("", ""), 0))
+        if code and code != explained(lacks(counts)):
+            yield f"what a finding means: chatsquash explain {code}"
+        if last := last_line(counts):
+            yield last
+
+    def _replaced(self) -> str:
+        """How many of the secrets are replaced, and how the others would be."""
+        if self.replaced == self.secrets:
+            return f"all {self.replaced:,} replaced"
+        if self.replaced:
+            return f"{self.replaced:,} replaced, such as passwords in URLs (--redact secrets replaces all)"
+        return "none replaced (--redact secrets)"
+
+    def _divided(self) -> Iterator[str]:
+        for name, (records, asked) in self.splits.items():
+            share = f"{self._share(records):.1%} of them, asked for {asked:.1%}"
+            yield f"  {records:>7,}  in split {name}: {share}"
+        if self.moves:
+            yield "split by cluster: records may go to other splits when logs are added"
+
+    def _for_training(self) -> Iterator[str]:
+        if self.has_flags:
+            parts = "".join(f" + {count:,} {why}" for why, count in self._not_trained().items())
+            yield f"{counted(self.flags.total(), 'assistant message')} = {self.flags['']:,} trained on{parts}"
+        if self.certifies:
+            yield certified(self.true, self.trained)
+        if self.makes_pairs:
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.pairs.items()))
+            yield counted(self.pairs.total(), "preference pair") + (f": {kinds}" if kinds else "")
+
+    def _of_the_run(self) -> Iterator[str]:
+        if self.unchanged:
+            yield "nothing changed since the last run, nothing was written (--full converts all again)"
+        else:
+            rate = self.size / 1e6 / self.seconds if self.seconds else 0
+            yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
+        if self.reused:
+            yield f"taken from an earlier run: {counted(self.reused, 'session')} (--full converts them again)"
+
+
+def summary_of(options: Options) -> Summary:
+    """The summary of a run that nothing was counted of so far."""
+    return Summary(
+        has_flags=options.flag != "none",
+        certifies=options.samples == "auto",
+        makes_pairs=options.pairs != "none",
+        moves=options.clusters,
+    )
+
+
+def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:
+    """The counts of findings, a line each; nothing where there are none."""
+    if findings:
+        yield f"{what}:"
+    for (severity, code), count in sorted(findings.items(), key=_gravest_first):
+        yield f"  {count:>7,}  {severity:<7}  {code}"
+
+
+def _by_severity(findings: Counter[tuple[Severity, str]]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for (severity, code), count in sorted(findings.items(), key=_gravest_first):
+        found.setdefault(severity, {})[code] = count
+    return found
+
+
+def _most_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, tuple[int, str]]:
+    return -item[1], _gravest_first(item)
+
+
+def _gravest_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, str]:
+    (severity, code), _ = item
+    return ("error", "warning", "info").index(severity), code

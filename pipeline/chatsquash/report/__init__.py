@@ -1,1 +1,0 @@
-"""What a run tells about itself: findings, tool usage, the summary."""

@@ -1,1 +1,0 @@
-"""Records to files, each of them whole at any instant."""
