@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from chatsquash.core.outcome import Outcome
     from chatsquash.dataset.selection import Session
     from chatsquash.dataset.summary import Summary
-    from chatsquash.report.frame import frame
+    from chatsquash.results.frame import frame
     from chatsquash.run.convert import convert
     from chatsquash.run.in_memory import convert_session
     from chatsquash.run.reading import read
@@ -43,7 +43,7 @@ _HOMES = {
     "convert": "chatsquash.run.convert",
     "convert_session": "chatsquash.run.in_memory",
     "dump": "chatsquash.translate.conversations",
-    "frame": "chatsquash.report.frame",
+    "frame": "chatsquash.results.frame",
     "load": "chatsquash.translate.conversations",
     "losses": "chatsquash.translate.conversations",
     "read": "chatsquash.run.reading",

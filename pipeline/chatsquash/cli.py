@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from chatsquash.core.model import Severity
     from chatsquash.report.progress import Watch
-    from chatsquash.run.against import Evaluation
+    from chatsquash.results.contamination import Evaluation
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
 LEFT_OUT = exits.LEFT_OUT
@@ -418,9 +418,9 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     from chatsquash.dataset import findings_text as report
     from chatsquash.dataset.summary import by_code
     from chatsquash.redact.requests import redactor
-    from chatsquash.run import template as trying
-    from chatsquash.run.check import Looks
-    from chatsquash.run.check import check as run
+    from chatsquash.results import template as trying
+    from chatsquash.results.check import Looks
+    from chatsquash.results.check import check as run
 
     exits.refuse_unknown(given["fail_on"])
     render = {name: given[name] for name in ("render_time", "render_memory")}
@@ -469,7 +469,7 @@ def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
     """The evaluation sets that records are held to."""
     if not paths:
         return None
-    from chatsquash.run.against import Evaluation
+    from chatsquash.results.contamination import Evaluation
 
     return Evaluation(paths)
 
@@ -493,8 +493,8 @@ def stats(
     """
     from chatsquash.core.text import shown
     from chatsquash.dataset import stats as report
-    from chatsquash.run import stats as counting
-    from chatsquash.run import template as trying
+    from chatsquash.results import stats as counting
+    from chatsquash.results import template as trying
     from chatsquash.templates.counting import Counter, Tokenizer, of_template, packed
 
     refuse_alone(template, render)
@@ -526,7 +526,7 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
     """
     from chatsquash.core.text import shown
     from chatsquash.dataset import conversation
-    from chatsquash.run.show import show as run
+    from chatsquash.results.show import show as run
 
     found = run(dataset, which)
     if as_json:
@@ -603,8 +603,8 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     from chatsquash.core.text import counted, escaped, shown
     from chatsquash.dataset.outputs import place_of
     from chatsquash.redact.keys import load_key
-    from chatsquash.run.verify import verify as run
-    from chatsquash.run.verify_logs import Known
+    from chatsquash.results.verify import verify as run
+    from chatsquash.results.verify_logs import Known
 
     if given and not logs:
         raise click.UsageError("LOGS are compared with --logs only: add that, or leave them out.")
@@ -798,8 +798,8 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
     """
     from chatsquash.dataset import findings_text as report
     from chatsquash.report.progress import Bar
-    from chatsquash.run.redact.redact import Watch
-    from chatsquash.run.redact.redact import redact as run
+    from chatsquash.results.redact.redact import Watch
+    from chatsquash.results.redact.redact import redact as run
 
     wanted = click_privacy.private_of(given)
     with Bar(quiet=quiet) as bar:

@@ -16,7 +16,7 @@ from chatsquash import Options
 from chatsquash.core import jsonio
 from chatsquash.redact import requests
 from chatsquash.redact.redactor import Redactor
-from chatsquash.run.redact.redact import Watch, redact
+from chatsquash.results.redact.redact import Watch, redact
 from tests.conftest import examples, tree
 
 TOKEN = "ghp_Zq7Vn2Lk9Xw4Rt8Bm3Hc6Yd1Pf5Js0GuAe7T"

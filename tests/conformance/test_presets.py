@@ -18,7 +18,7 @@ from openai.types.chat import ChatCompletionMessageParam
 from pydantic import ConfigDict, TypeAdapter
 
 from chatsquash import Options, convert
-from chatsquash.templates.remedies import converted
+from chatsquash.results.remedies import converted
 from tests.formats.kinds import KINDS
 
 from .shared import RECORDED, forced

@@ -11,7 +11,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.dataset import bucket
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from chatsquash.storage.stores import objects
 from chatsquash.storage.stores.limits import LARGEST, PARTS, part_size, refuse_large
 from tests.remote.logs import log

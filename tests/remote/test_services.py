@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from chatsquash.sources import remote
 from chatsquash.storage import stores
 from tests.conftest import tree

@@ -9,7 +9,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.report.page import charts
-from chatsquash.report.reading import LONGEST
+from chatsquash.results.reports import LONGEST
 from chatsquash.run.page.report import PAGE, report
 from tests.conftest import assistant, log_line, write_log
 
@@ -147,7 +147,7 @@ def test_files_of_others_beside_the_records_are_not_read(out):
 
 def test_a_line_without_end_is_refused(out, monkeypatch):
     assert LONGEST >= 1 << 28
-    monkeypatch.setattr("chatsquash.report.reading.LONGEST", 100)
+    monkeypatch.setattr("chatsquash.results.reports.LONGEST", 100)
     with pytest.raises(UsageError, match="is not as chatsquash wrote it"):
         report(out)
 

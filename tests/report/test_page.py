@@ -16,9 +16,9 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.logged import WHY
 from chatsquash.records import datasets
 from chatsquash.report.page.sessions import MOST
+from chatsquash.results.verify import verify
 from chatsquash.run.page.report import PAGE, report
 from chatsquash.run.push.public import public_files
-from chatsquash.run.verify import verify
 from tests import hostile_logs
 from tests.conftest import assistant, log_line, user, write_log
 

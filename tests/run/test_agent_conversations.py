@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from chatsquash.translate.files import Translation, write_all
 from tests.conftest import write_log
 from tests.run.outputs import comparable, findings, manifest, report

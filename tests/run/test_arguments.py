@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.core.errors import UsageError
-from chatsquash.run.check import Looks, check
+from chatsquash.results.check import Looks, check
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import log_line, write_log
 

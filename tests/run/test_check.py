@@ -11,7 +11,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.checks.phrases import Phrases
 from chatsquash.core.errors import UsageError
-from chatsquash.run.check import Looks, check
+from chatsquash.results.check import Looks, check
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import log_line, write_log
 from tests.run.outputs import findings

@@ -15,7 +15,7 @@ from chatsquash.core.outcome import Account
 from chatsquash.reading.documents import is_document
 from chatsquash.reading.sessions import split
 from chatsquash.records.datasets import rows
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from chatsquash.session.converter import Converter
 from chatsquash.sources.find import discover
 from chatsquash.storage.folder import Folder

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models
 
 from chatsquash import Options, convert, convert_session
 from chatsquash.checks import rules
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from tests.conftest import assistant, user, write_log
 from tests.run.outputs import comparable, findings, manifest, report
 from tests.tree import logs

@@ -14,7 +14,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import StoppedError, UsageError
 from chatsquash.dataset.filters import Filters
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from chatsquash.session import converter
 from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, write_log

@@ -13,9 +13,9 @@ import pytest
 from chatsquash import Options, convert, convert_session
 from chatsquash.core import chat
 from chatsquash.records import presets
-from chatsquash.run.check import check
-from chatsquash.run.stats import stats
-from chatsquash.run.verify import verify
+from chatsquash.results.check import check
+from chatsquash.results.stats import stats
+from chatsquash.results.verify import verify
 from tests.conftest import assistant, user, write_log
 from tests.run.outputs import comparable, findings, manifest, report
 from tests.tree import logs

@@ -16,8 +16,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Decides, declared, option
 from chatsquash.dataset.option_rules import in_python
 from chatsquash.dataset.options_json import asked, described
+from chatsquash.results.remedies import spelled
 from chatsquash.run.journal import identity
-from chatsquash.templates.remedies import spelled
 from tests.conftest import log_line, write_log
 
 RIGHT = [

@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from chatsquash.templates.source import packed
 from tests.conftest import assistant, user, write_log
 from tests.run.outputs import manifest

@@ -12,8 +12,8 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset import arrow
 from chatsquash.records.datasets import rows
-from chatsquash.run.redact import tables
-from chatsquash.run.redact.redact import Watch, redact
+from chatsquash.results.redact import tables
+from chatsquash.results.redact.redact import Watch, redact
 from tests.conftest import KEY, log_line, write_log
 
 TOKEN = "ghp_Zq7Vn2Lk9Xw4Rt8Bm3Hc6Yd1Pf5Js0GuAe7T"

@@ -12,7 +12,7 @@ from chatsquash import Options, convert
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.core.errors import StoppedError
 from chatsquash.dataset import run_reports
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from tests.conftest import log_line, user, write_log
 from tests.run.outputs import report
 

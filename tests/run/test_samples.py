@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert, convert_session
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.source import TemplateSource
 from tests.conftest import assistant, user, write_log

@@ -10,7 +10,7 @@ from chatsquash import Options, convert, frame
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset.session_table import COLUMNS
 from chatsquash.dataset.where import SCHEMA
-from chatsquash.run.stats import stats
+from chatsquash.results.stats import stats
 from tests.conftest import assistant, log_line, user, write_log
 from tests.run.outputs import report
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatsquash import Options, convert, convert_session
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from tests.conftest import assistant, user, write_log
 from tests.run.outputs import findings, manifest, report
 from tests.tree import logs

@@ -9,10 +9,10 @@ from chatsquash import Options, convert
 from chatsquash.records import presets, reading
 from chatsquash.records.presets import text
 from chatsquash.records.reading import NotARecordError, record
-from chatsquash.run.check import Looks, check
-from chatsquash.run.stats import stats
+from chatsquash.results.check import Looks, check
+from chatsquash.results.remedies import converted
+from chatsquash.results.stats import stats
 from chatsquash.session.select import flatten
-from chatsquash.templates.remedies import converted
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.conftest import log_line, write_log
 from tests.run.outputs import findings

@@ -8,7 +8,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset import conversation
-from chatsquash.run.show import show
+from chatsquash.results.show import show
 from tests.checks.rows import tool
 from tests.conftest import log_line, write_log
 

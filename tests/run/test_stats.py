@@ -7,10 +7,10 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from chatsquash.core.errors import UsageError
-from chatsquash.report.stats import sparkline
-from chatsquash.run import stats as counting
-from chatsquash.run.stats import stats
-from chatsquash.run.template import template
+from chatsquash.results import stats as counting
+from chatsquash.results.stats import stats
+from chatsquash.results.stats_table import sparkline
+from chatsquash.results.template import template
 from chatsquash.templates.counting import Counter, packed
 from chatsquash.templates.counting import Tokenizer as Tokens
 from tests.checks.rows import assistant, call, result, tool, user

@@ -12,8 +12,8 @@ from chatsquash.checks import rules
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation
 from chatsquash.records.reading import StoredRecord
-from chatsquash.run.template import Trials, show
-from chatsquash.templates.remedies import REMEDIES, converted, spelled
+from chatsquash.results.remedies import REMEDIES, converted, spelled
+from chatsquash.results.template import Trials, show
 from tests.checks.rows import assistant, call, result, user
 from tests.conftest import log_line, write_log
 from tests.templates.records import (
@@ -129,7 +129,7 @@ def test_a_cure_that_helped_often_is_found_by_one_trial(monkeypatch):
     tried = []
     trials = Trials(family("single_call"))
     monkeypatch.setattr(
-        "chatsquash.templates.remedies.converted", lambda *given: tried.append(given) or converted(*given)
+        "chatsquash.results.remedies.converted", lambda *given: tried.append(given) or converted(*given)
     )
     for _ in range(21):
         list(trials.look(StoredRecord(TWO_CALLS, [])))

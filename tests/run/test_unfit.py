@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.records import presets
-from chatsquash.run.check import check
+from chatsquash.results.check import check
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import log_line, write_log
 

@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from tests.conftest import log_line, write_log
 
 MIXED = [log_line("m", session_id=name, at=at) for at, name in enumerate(("s1", "s2", "s1"))]

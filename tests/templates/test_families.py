@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.run.template import judged
+from chatsquash.results.template import judged
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.trial import trial
 from tests.checks.rows import assistant, result, user

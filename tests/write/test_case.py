@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from tests.conftest import log_line, write_log
 
 KINDS = [

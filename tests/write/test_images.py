@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from chatsquash import Options, convert, convert_session
-from chatsquash.run.check import check
-from chatsquash.run.verify import verify
+from chatsquash.results.check import check
+from chatsquash.results.verify import verify
 from tests.conftest import log_line, user, write_log
 
 PNG = base64.b64decode(

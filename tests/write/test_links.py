@@ -13,7 +13,7 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import ShortageError, StoppedError, UsageError
 from chatsquash.dataset import store as output
 from chatsquash.dataset.store import Output
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from chatsquash.storage import folder as folders
 from chatsquash.storage import lock
 from tests.conftest import log_line, tree, write_log

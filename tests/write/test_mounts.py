@@ -12,7 +12,7 @@ from chatsquash import Options, convert
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset.store import Output
-from chatsquash.run.verify import verify
+from chatsquash.results.verify import verify
 from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, tree, write_log
 

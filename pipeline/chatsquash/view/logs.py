@@ -20,8 +20,8 @@ from chatsquash.core.text import printable
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.options_json import as_described
 from chatsquash.reading.lines import lines
-from chatsquash.run.result import Input
-from chatsquash.run.verify_logs import spelled
+from chatsquash.results.output import Input
+from chatsquash.results.verify_logs import spelled
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.suffixes import LOGS

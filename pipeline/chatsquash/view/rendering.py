@@ -44,7 +44,7 @@ class Model:
 
     def __init__(self, path: str) -> None:
         """Raises ``UsageError`` for what is no template."""
-        from chatsquash.run.template import template  # which few runs need
+        from chatsquash.results.template import template  # which few runs need
         from chatsquash.templates.counting import Tokenizer, of_template, packed
 
         self.path = path

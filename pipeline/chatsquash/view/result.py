@@ -17,8 +17,8 @@ from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.places import Records
-from chatsquash.report.reading import Lines, damaged
-from chatsquash.run.result import ResultFolder
+from chatsquash.results.output import ResultFolder
+from chatsquash.results.reports import Lines, damaged
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:

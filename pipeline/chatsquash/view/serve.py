@@ -88,8 +88,8 @@ def result_of(given: tuple[str, ...]) -> Path | None:
     Raises ``UsageError`` for one whose session table is missing, and for one that is given beside something else.
     """
     from chatsquash.dataset.session_table import SESSIONS
-    from chatsquash.report.reading import Lines
-    from chatsquash.run.result import is_output, is_result
+    from chatsquash.results.output import is_output, is_result
+    from chatsquash.results.reports import Lines
     from chatsquash.storage.folder import Folder
 
     if len(given) > 1:
@@ -117,7 +117,7 @@ def _result(given: tuple[str, ...], asked: Options, say: Say, watch: Watch | Non
         yield path
         return
     from chatsquash.dataset.omissions import last_line
-    from chatsquash.run.result import ResultFolder
+    from chatsquash.results.output import ResultFolder
     from chatsquash.storage.folder import Folder
 
     with scratch() as folder:

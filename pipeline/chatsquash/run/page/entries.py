@@ -16,12 +16,12 @@ from chatsquash.dataset.options_json import as_described
 from chatsquash.dataset.reports.rejected import REJECTED
 from chatsquash.dataset.reports.replies import REPLIES
 from chatsquash.report.page.data import Entries
-from chatsquash.report.reading import damaged
+from chatsquash.results.output import Input, ResultFolder
+from chatsquash.results.reports import damaged
+from chatsquash.results.verify_logs import differences, spelled
 from chatsquash.run.inspect import inspect_as_json
 from chatsquash.run.page.choose import Key, Picked
 from chatsquash.run.page.told import Rejected, Reply
-from chatsquash.run.result import Input, ResultFolder
-from chatsquash.run.verify_logs import differences, spelled
 
 _LARGEST = 64 << 20
 """Bytes of a log that is read."""

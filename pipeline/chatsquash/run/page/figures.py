@@ -13,9 +13,9 @@ from chatsquash.core.text import counted
 from chatsquash.dataset.options_json import described
 from chatsquash.report.page.bounded import bounded
 from chatsquash.report.page.data import Figure
+from chatsquash.results.output import ResultFolder
 from chatsquash.run.page import bins
 from chatsquash.run.page.told import Counts
-from chatsquash.run.result import ResultFolder
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,6 +11,7 @@ from chatsquash.core.urls import refuse_remote
 from chatsquash.dataset.sidecar import beside, refuse_foreign
 from chatsquash.report.page.data import Content
 from chatsquash.report.page.page import page
+from chatsquash.results.output import ResultFolder
 from chatsquash.run.page import figures
 from chatsquash.run.page.choose import chosen
 from chatsquash.run.page.drawn import charts
@@ -19,7 +20,6 @@ from chatsquash.run.page.lengths import Observer
 from chatsquash.run.page.sessions import sessions
 from chatsquash.run.page.table import table
 from chatsquash.run.page.told import counts
-from chatsquash.run.result import ResultFolder
 
 PAGE = "report.html"
 _NEEDED = ("altair", "vl_convert")

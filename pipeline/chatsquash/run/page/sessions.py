@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chatsquash.report.page.data import Shown
+from chatsquash.results.output import ResultFolder
 from chatsquash.run.page.choose import Picked
 from chatsquash.run.page.entries import entries
 from chatsquash.run.page.findings import Findings
 from chatsquash.run.page.records import place_of, records, sized
-from chatsquash.run.result import ResultFolder
 
 
 def sessions(result: ResultFolder, picked: list[Picked], found: Findings) -> Iterator[Shown]:

@@ -8,8 +8,8 @@ import msgspec
 
 from chatsquash.core.model import Severity
 from chatsquash.dataset.commit import RUN
-from chatsquash.report.reading import damaged
-from chatsquash.run.result import ResultFolder
+from chatsquash.results.output import ResultFolder
+from chatsquash.results.reports import damaged
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 """How many there are of something."""

@@ -15,7 +15,7 @@ from chatsquash.dataset.claim import inside
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.dataset import is_public
 from chatsquash.dataset.shards import FOLDER
-from chatsquash.run.verify import Place, differences, manifest, place_at
+from chatsquash.results.verify import Place, differences, manifest, place_at
 
 _OURS = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 """Parts of names as we write them."""

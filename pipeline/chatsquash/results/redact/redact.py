@@ -24,11 +24,11 @@ from chatsquash.records.reading import NotARecordError, parsed
 from chatsquash.redact.placeholders import Placeholders
 from chatsquash.redact.redactor import UnsearchedError
 from chatsquash.redact.side_texts import Told
-from chatsquash.run.redact.known import Known
-from chatsquash.run.redact.places import Placed, Places, places, refuse_taken, renamed
-from chatsquash.run.redact.record import Records, Replaced, hides
-from chatsquash.run.redact.tables import Cells, Row, Table
-from chatsquash.run.redact.told import Redacted
+from chatsquash.results.redact.known import Known
+from chatsquash.results.redact.places import Placed, Places, places, refuse_taken, renamed
+from chatsquash.results.redact.record import Records, Replaced, hides
+from chatsquash.results.redact.summary import Redacted
+from chatsquash.results.redact.tables import Cells, Row, Table
 from chatsquash.session.session import finding
 from chatsquash.storage.staging import StagedFiles
 

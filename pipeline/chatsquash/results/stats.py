@@ -16,8 +16,8 @@ from chatsquash.core import chat
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import Row, files, rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
-from chatsquash.report.frame import frame
-from chatsquash.report.stats import Long, SessionStats, Spread, Stats, ToolCount
+from chatsquash.results.frame import frame
+from chatsquash.results.stats_table import Long, SessionStats, Spread, Stats, ToolCount
 from chatsquash.session.select import flatten
 from chatsquash.templates.counting import RefusedError, definitions, texts
 

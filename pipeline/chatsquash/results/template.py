@@ -17,9 +17,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import counted, escaped
 from chatsquash.records.datasets import rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, parsed, record
-from chatsquash.run.check import defined
-from chatsquash.templates.mending import Mending, told
-from chatsquash.templates.remedies import Look, Remedies, spelled
+from chatsquash.results.check import defined
+from chatsquash.results.remedies import Look, Remedies, spelled
+from chatsquash.results.repairs import Mending, told
 
 if TYPE_CHECKING:
     from chatsquash.templates.confined import Template

@@ -13,7 +13,7 @@ from chatsquash.core.model import Conversation
 from chatsquash.core.options import Options
 from chatsquash.core.text import counted
 from chatsquash.dataset.option_rules import met
-from chatsquash.templates.remedies import RAISES, Codes, Look, changes, converted, stays
+from chatsquash.results.remedies import RAISES, Codes, Look, changes, converted, stays
 
 SINGLE: tuple[tuple[str, Any], ...] = (
     ("bridge_results", "join"),

@@ -12,8 +12,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
 from chatsquash.dataset import arrow
 from chatsquash.dataset.parquet import rows_per_group
-from chatsquash.run.redact.places import Hide
-from chatsquash.run.redact.record import hides
+from chatsquash.results.redact.places import Hide
+from chatsquash.results.redact.record import hides
 
 _FIRST, _MOST = 64, 8192
 """Rows that are held at once: at first, and at most."""

@@ -21,7 +21,7 @@ from chatsquash.dataset.reports.rejected import REJECTED
 from chatsquash.dataset.reports.replies import REPLIES
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.dataset.store import StagedFile
-from chatsquash.run.verify_logs import Known, compare
+from chatsquash.results.verify_logs import Known, compare
 from chatsquash.storage.folder import Folder
 
 _PIECE = 1 << 20

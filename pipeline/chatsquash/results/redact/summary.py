@@ -11,8 +11,8 @@ from chatsquash.dataset.reports.redactions import Table
 from chatsquash.redact.hits import Finder, Value
 from chatsquash.redact.placeholders import Placeholders, redaction, words
 from chatsquash.redact.redactor import Redactor
-from chatsquash.run.redact.places import Hide
-from chatsquash.run.redact.record import Replaced
+from chatsquash.results.redact.places import Hide
+from chatsquash.results.redact.record import Replaced
 
 
 @dataclass(slots=True)

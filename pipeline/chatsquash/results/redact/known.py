@@ -15,7 +15,7 @@ from chatsquash.redact.hits import Hit
 from chatsquash.redact.placeholders import Placeholders
 from chatsquash.redact.redactor import Redactor, UnsearchedError
 from chatsquash.redact.texts import Texts
-from chatsquash.run.redact import tables
+from chatsquash.results.redact import tables
 
 SESSION = "session_id"
 """The column that names a record's session, as ``--metadata`` writes it."""

@@ -17,7 +17,7 @@ from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.dataset.shards import PAIRS
 from chatsquash.records.datasets import is_dataset
-from chatsquash.run.verify import Place, run_text
+from chatsquash.results.verify import Place, run_text
 from chatsquash.storage.folder import Folder
 
 T = TypeVar("T")

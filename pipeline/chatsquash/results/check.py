@@ -21,8 +21,8 @@ from chatsquash.records.reading import NotARecordError, StoredRecord, native, pa
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Value
 from chatsquash.redact.redactor import Redactor, UnsearchedError
-from chatsquash.run.redact import tables
-from chatsquash.run.redact.record import hides, look, looked
+from chatsquash.results.redact import tables
+from chatsquash.results.redact.record import hides, look, looked
 from chatsquash.session.privacy import without_beginnings
 from chatsquash.session.select import flatten
 from chatsquash.session.session import finding

@@ -1,0 +1,1 @@
+"""A finished output read back: verify, statistics, checks, records, redaction."""
