@@ -137,10 +137,10 @@ def cli(context: click.Context) -> None:
         with _whoever_listens():
             click.echo(context.get_help(), err=True)
         context.exit(click.UsageError.exit_code)
-    from chatsquash.run import kept
+    from chatsquash.inspect import discovered
 
     with _whoever_listens():
-        click.echo(f"{context.get_help()}\n\nWhat agents keep on this machine:\n\n{kept.as_text()}")
+        click.echo(f"{context.get_help()}\n\nWhat agents keep on this machine:\n\n{discovered.as_text()}")
 
 
 _output = option(
@@ -190,9 +190,9 @@ def _telling(run: Any) -> Any:
 
 
 def _agents() -> tuple[str, ...]:
-    from chatsquash.run import kept  # which few runs need
+    from chatsquash.inspect import discovered  # which few runs need
 
-    return kept.known_agents()
+    return discovered.known_agents()
 
 
 @cli.command(
@@ -265,9 +265,9 @@ def _report(output: str, *, quiet: bool = False) -> None:
 
 
 def _kept(agents: tuple[str, ...]) -> list[str]:
-    from chatsquash.run import kept  # which few runs need
+    from chatsquash.inspect import discovered  # which few runs need
 
-    return kept.paths(agents)
+    return discovered.paths(agents)
 
 
 @cli.command(short_help="List what agents keep on this machine.", epilog="Example: chatsquash sources")
@@ -278,10 +278,10 @@ def sources(*, as_json: bool) -> None:
     Looks only at names, sizes and times. The one file that it opens is the settings of Claude Code, which say when
     Claude Code deletes sessions.
     """
-    from chatsquash.run import kept
+    from chatsquash.inspect import discovered
 
     with _whoever_listens():
-        click.echo(kept.as_json() if as_json else kept.as_text())
+        click.echo(discovered.as_json() if as_json else discovered.as_text())
 
 
 @cli.command(
@@ -679,7 +679,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     from chatsquash.core.options import Options
     from chatsquash.core.text import shown
     from chatsquash.dataset.option_rules import refuse_typed
-    from chatsquash.run import inspect as run
+    from chatsquash.inspect import inspect as run
 
     asked = Options(anonymize=False, **given)
     refuse_typed(asked)
@@ -688,7 +688,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     if others:
         raise click.UsageError(f"{others[0]} has no effect with {first}: leave one of them out.")
     if definitions:
-        from chatsquash.run.definitions import definitions as printed
+        from chatsquash.inspect.definitions import definitions as printed
 
         for text in printed(logs, asked):
             click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is

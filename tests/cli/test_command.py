@@ -14,7 +14,7 @@ from chatsquash.cli import cli
 from chatsquash.core.options import Declared, declared
 from chatsquash.dataset.replies import Replies
 from chatsquash.dataset.summary import Summary
-from chatsquash.run.kept import known_agents
+from chatsquash.inspect.discovered import known_agents
 from chatsquash.sources.no_logs import what_is_read
 from chatsquash.translate import conversations
 from tests.checks.rows import assistant, call, tool

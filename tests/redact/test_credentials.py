@@ -5,8 +5,8 @@ import json
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.inspect.inspect import inspect
 from chatsquash.redact import credentials
-from chatsquash.run.inspect import inspect
 from chatsquash.session import rejected_lines as module
 from tests.conftest import log_line, tree, write_log
 

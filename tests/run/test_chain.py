@@ -10,8 +10,8 @@ import pytest
 
 from chatsquash import Options, convert, convert_session
 from chatsquash.core.log import Log
+from chatsquash.inspect.inspect import inspect
 from chatsquash.results.verify import verify
-from chatsquash.run.inspect import inspect
 from chatsquash.session.chains import Chained
 from chatsquash.sources.open import opened
 from chatsquash.trees.index import Index, Sets

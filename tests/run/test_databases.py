@@ -11,7 +11,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.run.inspect import inspect
+from chatsquash.inspect.inspect import inspect
 from chatsquash.translate import reading
 from tests.conftest import log_line, write_log
 from tests.formats.hostile import MESSAGES, VIRTUAL_FOREVER, bomb, database

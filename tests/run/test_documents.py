@@ -15,9 +15,9 @@ from xxhash import xxh3_128
 
 from chatsquash import Options, convert, convert_session
 from chatsquash.formats import documents
+from chatsquash.inspect.inspect import inspect
 from chatsquash.reading import contents
 from chatsquash.run import workers
-from chatsquash.run.inspect import inspect
 from tests.conftest import log_line, tree, write_log
 from tests.run.outputs import findings, report
 from tests.samples.table import agents

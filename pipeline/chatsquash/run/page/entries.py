@@ -15,11 +15,11 @@ from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.options_json import as_described
 from chatsquash.dataset.reports.rejected import REJECTED
 from chatsquash.dataset.reports.replies import REPLIES
+from chatsquash.inspect.inspect import inspect_as_json
 from chatsquash.report.page.data import Entries
 from chatsquash.results.output import Input, ResultFolder
 from chatsquash.results.reports import damaged
 from chatsquash.results.verify_logs import differences, spelled
-from chatsquash.run.inspect import inspect_as_json
 from chatsquash.run.page.choose import Key, Picked
 from chatsquash.run.page.told import Rejected, Reply
 

@@ -18,9 +18,9 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import aligned, counted, escaped, printable
 from chatsquash.dataset.findings_text import as_json, as_text
 from chatsquash.dataset.option_rules import refuse_wrong
+from chatsquash.inspect.conversations import drawn, in_lines, of_file
 from chatsquash.reading.envelopes import PLAIN
 from chatsquash.reading.usage import of_entry
-from chatsquash.report.conversations import drawn, in_lines, of_file
 from chatsquash.session.converter import Converter, EntryStream
 from chatsquash.session.each import each_session
 from chatsquash.session.session import Session

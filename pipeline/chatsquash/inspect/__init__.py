@@ -1,0 +1,1 @@
+"""A session entry by entry."""
