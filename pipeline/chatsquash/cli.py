@@ -239,7 +239,7 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     if report and not where.merge:
         raise click.UsageError("--report has no effect with --no-merge: leave one of them out.")
     if report:
-        from chatsquash.run.page.report import refuse
+        from chatsquash.pages.result.report import refuse
 
         refuse(given["output"])
     asked = options_of(given, makes_key=runs.MAKES_KEY)
@@ -254,8 +254,8 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
 def _report(output: str, *, quiet: bool = False) -> None:
     """Write the page of a result, and say where it is."""
     from chatsquash.core.text import escaped
+    from chatsquash.pages.result.report import report as run
     from chatsquash.report.progress import Bar
-    from chatsquash.run.page.report import report as run
 
     with Bar(quiet=quiet) as bar:
         page = run(output, bar.observe)

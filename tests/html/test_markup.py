@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.html import policy
-from chatsquash.html.markup import Html, tag, text, together
+from chatsquash.pages.html import policy
+from chatsquash.pages.html.markup import Html, tag, text, together
 
 SCOTLAND = "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
 ESCAPED = [

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 
-from chatsquash.html import policy
+from chatsquash.pages.html import policy
 
 
 def test_the_policy_names_what_stands_in_the_page_by_its_hash():
@@ -17,7 +17,7 @@ def test_the_policy_names_what_stands_in_the_page_by_its_hash():
 
 
 def test_the_style_sheet_loads_nothing():
-    sheet = policy.source("chatsquash.html", "base.css")
+    sheet = policy.source("chatsquash.pages.html", "base.css")
     assert "url(" not in sheet
     assert "@import" not in sheet
 
@@ -39,7 +39,7 @@ SHAPES = ("field", "blue", "green", "amber", "red", "violet", "grey")
 
 
 def test_texts_and_shapes_have_the_contrast_that_wcag_asks_for():
-    sheet = policy.source("chatsquash.html", "base.css")
+    sheet = policy.source("chatsquash.pages.html", "base.css")
     blocks = sheet.split(":root {")[1:]
     assert len(blocks) == 3  # light, dark, printed
     for block in blocks:

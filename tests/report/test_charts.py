@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from chatsquash.report.page.charts import Bar, Chart, figure
-from chatsquash.report.page.svg import cleaned
+from chatsquash.pages.report.charts import Bar, Chart, figure
+from chatsquash.pages.report.svg import cleaned
 
 
 def chart(*labels, **others):

@@ -8,9 +8,9 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.report.page import charts
+from chatsquash.pages.report import charts
+from chatsquash.pages.result.report import PAGE, report
 from chatsquash.results.reports import LONGEST
-from chatsquash.run.page.report import PAGE, report
 from tests.conftest import assistant, log_line, write_log
 
 TABLE, FOUND = "reports/sessions.jsonl", "reports/findings.jsonl"

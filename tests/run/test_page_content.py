@@ -5,9 +5,9 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from chatsquash.run.page import bins
-from chatsquash.run.page.choose import BY_CHANCE, MOST, chosen
-from chatsquash.run.page.findings import _most_of_each
+from chatsquash.pages.result import bins
+from chatsquash.pages.result.findings import _most_of_each
+from chatsquash.pages.result.selection import BY_CHANCE, MOST, chosen
 
 
 def table(*rows):

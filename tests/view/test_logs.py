@@ -80,7 +80,7 @@ def test_a_line_is_shown_as_it_stands_in_the_log(branched, here):
 
 
 def test_a_line_is_shown_on_several_lines_without_what_hides_text_in_it(here):
-    from chatsquash.html.markup import text
+    from chatsquash.pages.html.markup import text
 
     hidden = "a\u202eb\u034f\u3164\u200b\ufff0\U000e0001c <b>&amp;"
     told = log_line(hidden, reply="x" * 300_000, session_id="a")

@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from chatsquash.html.markup import text as shown_as
+from chatsquash.pages.html.markup import text as shown_as
 from tests import hostile_logs
 from tests.conftest import user
 from tests.hostile_logs import LARGE, NAME, TEXTS, TURNS
@@ -249,7 +249,7 @@ def _calling(number, given):
 
 
 def test_of_calls_that_a_page_does_not_show_none_is_made(here, monkeypatch):
-    from chatsquash.html import record
+    from chatsquash.pages.html import record
 
     made = []
     monkeypatch.setattr(record, "_call", lambda *told, call=record._call: made.append(1) or call(*told))

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.text import escaped, shown
-from chatsquash.html.markup import Html, tag
+from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.reading import parsed
 from chatsquash.view.choose import choose, wanted
 from chatsquash.view.conversation import Conversation
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 _STATIC = {
-    "base.css": "chatsquash.html",
+    "base.css": "chatsquash.pages.html",
     "view.css": "chatsquash.view.static",
     "icon.svg": "chatsquash.view.static",
     "page.js": "chatsquash.view.static",

@@ -7,7 +7,7 @@ import secrets
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
-from chatsquash.html.markup import Html, tag, together
+from chatsquash.pages.html.markup import Html, tag, together
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Added, Entry, Message, Origin, Seen, Tool
 from chatsquash.core.text import counted
-from chatsquash.html.record import size
+from chatsquash.pages.html.record import size
 from chatsquash.reading.usage import of_entry
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from chatsquash.html.markup import Html, tag, text, together
+from chatsquash.pages.html.markup import Html, tag, text, together
 from chatsquash.view.texts import readable
 
 _COLOURED = 70_000

@@ -8,8 +8,8 @@ from typing import Any
 
 from chatsquash.core.model import Json
 from chatsquash.core.text import counted, escaped
-from chatsquash.html.markup import Child, Html, tag, together
-from chatsquash.html.record import Showing, articles, medium
+from chatsquash.pages.html.markup import Child, Html, tag, together
+from chatsquash.pages.html.record import Showing, articles, medium
 from chatsquash.records.message_texts import made
 from chatsquash.view.conversation import WINDOW, Conversation, Window
 from chatsquash.view.pages import code

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from chatsquash.core.text import escaped
-from chatsquash.html import policy
-from chatsquash.html.markup import Child, Html, tag, together
+from chatsquash.pages.html import policy
+from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.view.result import Result
 
 _SHORT = 80

@@ -12,8 +12,8 @@ from chatsquash.core import jsonio
 from chatsquash.core.logged import LoggedReply
 from chatsquash.core.model import Message
 from chatsquash.core.text import counted, escaped
-from chatsquash.html.markup import Child, Html, tag, text, together
-from chatsquash.html.record import Showing, fitting, size
+from chatsquash.pages.html.markup import Child, Html, tag, text, together
+from chatsquash.pages.html.record import Showing, fitting, size
 from chatsquash.records.reading import StoredRecord
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.difference import Step, steps

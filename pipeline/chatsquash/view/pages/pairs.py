@@ -7,8 +7,8 @@ from typing import Any
 
 from chatsquash.core.model import Message
 from chatsquash.core.text import counted, escaped
-from chatsquash.html.markup import Child, Html, tag, together
-from chatsquash.html.record import Showing, fitting
+from chatsquash.pages.html.markup import Child, Html, tag, together
+from chatsquash.pages.html.record import Showing, fitting
 from chatsquash.records.reading import NotARecordError, StoredRecord, record
 from chatsquash.view.pages import code
 from chatsquash.view.pages.layout import address, facts, joined, page, short, url

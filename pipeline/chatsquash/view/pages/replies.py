@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from chatsquash.core.logged import WHY, LoggedReply
 from chatsquash.core.text import escaped
-from chatsquash.html.markup import Child, tag
+from chatsquash.pages.html.markup import Child, tag
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.logs import Rows
 from chatsquash.view.pages.layout import url

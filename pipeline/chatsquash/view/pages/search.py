@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from chatsquash.core import jsonio
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.text import escaped
-from chatsquash.html.markup import Html, tag
+from chatsquash.pages.html.markup import Html, tag
 from chatsquash.view.needle import Needle
 from chatsquash.view.pages.layout import page, short, url
 from chatsquash.view.result import ReplacedError, Result

@@ -8,7 +8,7 @@ from typing import Any
 
 from chatsquash.core.text import counted, escaped
 from chatsquash.dataset.omissions import lacks
-from chatsquash.html.markup import Child, Html, tag, together
+from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.view.choose import NUMBERS, PAGE, SORTS, Chosen, Wanted
 from chatsquash.view.pages.layout import address, choice, field, joined, page, short, table, url
 from chatsquash.view.result import Result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chatsquash.core.text import counted, escaped
-from chatsquash.html.markup import Child, Html, tag, text
+from chatsquash.pages.html.markup import Child, Html, tag, text
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.pages.conversation import head, message_url
 from chatsquash.view.pages.layout import facts, joined, page

@@ -8,8 +8,8 @@ from typing import Any
 from chatsquash.core import chat
 from chatsquash.core.model import Json
 from chatsquash.core.text import counted, shown
-from chatsquash.html.markup import Child, Html, tag
-from chatsquash.html.record import cut, size
+from chatsquash.pages.html.markup import Child, Html, tag
+from chatsquash.pages.html.record import cut, size
 from chatsquash.view.pages import code
 
 _NAMED = 200

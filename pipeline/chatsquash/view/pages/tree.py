@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from chatsquash.core.logged import LoggedReply
 from chatsquash.core.text import counted, escaped
-from chatsquash.html.markup import Child, Html, tag
 from chatsquash.inspect.conversations import in_lines
+from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.logs import Logs, Looked, NoLogError, Rows
 from chatsquash.view.pages.conversation import head

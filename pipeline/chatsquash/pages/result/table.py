@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from chatsquash.core.logged import ELSEWHERE
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.session_table import SESSIONS
+from chatsquash.pages.result.lengths import Observer, lengths
+from chatsquash.pages.result.types import Session
 from chatsquash.results.frame import frame_of
 from chatsquash.results.output import ResultFolder
 from chatsquash.results.reports import damaged
-from chatsquash.run.page.lengths import Observer, lengths
-from chatsquash.run.page.told import Session
 
 if TYPE_CHECKING:
     import polars as pl

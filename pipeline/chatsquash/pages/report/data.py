@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from chatsquash.core.model import Json
-from chatsquash.html.markup import Html
-from chatsquash.html.record import medium
+from chatsquash.pages.html.markup import Html
+from chatsquash.pages.html.record import medium
+from chatsquash.pages.report.charts import Chart
 from chatsquash.records.reading import StoredRecord
-from chatsquash.report.page.charts import Chart
 
 
 class Figure(NamedTuple):

@@ -11,12 +11,12 @@ from chatsquash.core.model import Severity
 from chatsquash.core.text import counted
 from chatsquash.dataset.reports.redactions import REDACTIONS
 from chatsquash.dataset.reports.tool_usage import TOOLS
-from chatsquash.report.page.charts import Bar, Chart
+from chatsquash.pages.report.charts import Bar, Chart
+from chatsquash.pages.result import bins
+from chatsquash.pages.result.figures import secrets
+from chatsquash.pages.result.types import Counts
 from chatsquash.results.output import ResultFolder
 from chatsquash.results.reports import damaged
-from chatsquash.run.page import bins
-from chatsquash.run.page.figures import secrets
-from chatsquash.run.page.told import Counts
 
 if TYPE_CHECKING:
     import polars as pl

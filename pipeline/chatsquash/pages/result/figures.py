@@ -11,11 +11,11 @@ from chatsquash.core.logged import ELSEWHERE
 from chatsquash.core.options import Options, declared
 from chatsquash.core.text import counted
 from chatsquash.dataset.options_json import described
-from chatsquash.report.page.bounded import bounded
-from chatsquash.report.page.data import Figure
+from chatsquash.pages.report.bounds import bounded
+from chatsquash.pages.report.data import Figure
+from chatsquash.pages.result import bins
+from chatsquash.pages.result.types import Counts
 from chatsquash.results.output import ResultFolder
-from chatsquash.run.page import bins
-from chatsquash.run.page.told import Counts
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from chatsquash.core.text import escaped
-from chatsquash.html.markup import Html, tag
-from chatsquash.report.page.bounded import bounded
-from chatsquash.report.page.svg import cleaned
+from chatsquash.pages.html.markup import Html, tag
+from chatsquash.pages.report.bounds import bounded
+from chatsquash.pages.report.svg import cleaned
 
 _WIDTH = 328
 """The pixels of a chart: it fits a screen of 360 pixels as it is."""

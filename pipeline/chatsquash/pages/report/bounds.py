@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsquash.html.record import cut
+from chatsquash.pages.html.record import cut
 
 NAME = 160
 """Bytes of a name that are shown."""

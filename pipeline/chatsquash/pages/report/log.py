@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatsquash.core.logged import ELSEWHERE, WHY
-from chatsquash.html.markup import Child, Html, tag
-from chatsquash.html.record import size
-from chatsquash.report.page.bounded import bounded
-from chatsquash.report.page.data import Entries, Shown
+from chatsquash.pages.html.markup import Child, Html, tag
+from chatsquash.pages.html.record import size
+from chatsquash.pages.report.bounds import bounded
+from chatsquash.pages.report.data import Entries, Shown
 
 _MOST = 12_000
 """Bytes of the table."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 
-from chatsquash.html.markup import Html, tag, text
+from chatsquash.pages.html.markup import Html, tag, text
 
 _ELEMENTS = frozenset(("g", "path", "line", "rect", "text", "circle"))
 _SHAPE = (

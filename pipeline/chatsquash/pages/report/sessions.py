@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from chatsquash.html.markup import Child, Html, tag
-from chatsquash.html.record import Showing, fitting, tools
-from chatsquash.report.page.bounded import bounded
-from chatsquash.report.page.data import Shown
-from chatsquash.report.page.log import log
+from chatsquash.pages.html.markup import Child, Html, tag
+from chatsquash.pages.html.record import Showing, fitting, tools
+from chatsquash.pages.report.bounds import bounded
+from chatsquash.pages.report.data import Shown
+from chatsquash.pages.report.log import log
 
 MOST = 60_000
 """Bytes of a session."""

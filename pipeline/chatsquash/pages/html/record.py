@@ -12,8 +12,8 @@ from typing import Any
 from chatsquash.core import chat, jsonio, reasoning
 from chatsquash.core.marks import FLAGS
 from chatsquash.core.model import Json, Message
-from chatsquash.html.markup import Child, Html, tag, together
-from chatsquash.html.pairs import answers
+from chatsquash.pages.html.markup import Child, Html, tag, together
+from chatsquash.pages.html.pairs import answers
 from chatsquash.records import media
 from chatsquash.records.message_texts import RESULTS, arguments, made
 from chatsquash.records.reading import StoredRecord

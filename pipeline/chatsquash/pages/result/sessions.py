@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash.report.page.data import Shown
+from chatsquash.pages.report.data import Shown
+from chatsquash.pages.result.entries import entries
+from chatsquash.pages.result.findings import Findings
+from chatsquash.pages.result.records import place_of, records, sized
+from chatsquash.pages.result.selection import Picked
 from chatsquash.results.output import ResultFolder
-from chatsquash.run.page.choose import Picked
-from chatsquash.run.page.entries import entries
-from chatsquash.run.page.findings import Findings
-from chatsquash.run.page.records import place_of, records, sized
 
 
 def sessions(result: ResultFolder, picked: list[Picked], found: Findings) -> Iterator[Shown]:

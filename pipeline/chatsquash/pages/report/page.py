@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from chatsquash.html import policy
-from chatsquash.html.markup import Html, tag, together
-from chatsquash.report.page.bounded import bounded
-from chatsquash.report.page.charts import figure
-from chatsquash.report.page.data import Content, Figure
-from chatsquash.report.page.findings import table
-from chatsquash.report.page.sessions import session
+from chatsquash.pages.html import policy
+from chatsquash.pages.html.markup import Html, tag, together
+from chatsquash.pages.report.bounds import bounded
+from chatsquash.pages.report.charts import figure
+from chatsquash.pages.report.data import Content, Figure
+from chatsquash.pages.report.findings import table
+from chatsquash.pages.report.sessions import session
 
 _RUN = 1_000
 """Bytes of what is said of the run."""
@@ -23,8 +23,8 @@ _KEYS = {
 
 def page(content: Content) -> bytes:
     """The page: its bytes follow from what it shows alone."""
-    script = policy.source("chatsquash.report.page", "page.js")
-    style = policy.source("chatsquash.html", "base.css") + policy.source("chatsquash.report.page", "page.css")
+    script = policy.source("chatsquash.pages.report", "page.js")
+    style = policy.source("chatsquash.pages.html", "base.css") + policy.source("chatsquash.pages.report", "page.css")
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from chatsquash.dataset.reports.findings import FINDINGS
+from chatsquash.pages.result.selection import Key
+from chatsquash.pages.result.types import Finding
 from chatsquash.results.output import ResultFolder
-from chatsquash.run.page.choose import Key
-from chatsquash.run.page.told import Finding
 
 MOST = 1500
 """Findings that the page may hold."""

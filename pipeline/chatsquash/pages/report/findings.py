@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from chatsquash.html.markup import Html, tag
-from chatsquash.report.page.bounded import bounded
+from chatsquash.pages.html.markup import Html, tag
+from chatsquash.pages.report.bounds import bounded
 
 _LONGEST = 400
 """Bytes of a finding's text that are shown."""

@@ -16,12 +16,12 @@ from chatsquash.dataset.options_json import as_described
 from chatsquash.dataset.reports.rejected import REJECTED
 from chatsquash.dataset.reports.replies import REPLIES
 from chatsquash.inspect.inspect import inspect_as_json
-from chatsquash.report.page.data import Entries
+from chatsquash.pages.report.data import Entries
+from chatsquash.pages.result.selection import Key, Picked
+from chatsquash.pages.result.types import Rejected, Reply
 from chatsquash.results.output import Input, ResultFolder
 from chatsquash.results.reports import damaged
 from chatsquash.results.verify_logs import differences, spelled
-from chatsquash.run.page.choose import Key, Picked
-from chatsquash.run.page.told import Rejected, Reply
 
 _LARGEST = 64 << 20
 """Bytes of a log that is read."""

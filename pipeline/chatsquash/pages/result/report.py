@@ -9,17 +9,17 @@ from pathlib import Path
 from chatsquash.core.errors import UsageError
 from chatsquash.core.urls import refuse_remote
 from chatsquash.dataset.sidecar import beside, refuse_foreign
-from chatsquash.report.page.data import Content
-from chatsquash.report.page.page import page
+from chatsquash.pages.report.data import Content
+from chatsquash.pages.report.page import page
+from chatsquash.pages.result import figures
+from chatsquash.pages.result.chart_data import charts
+from chatsquash.pages.result.findings import Findings
+from chatsquash.pages.result.lengths import Observer
+from chatsquash.pages.result.selection import chosen
+from chatsquash.pages.result.sessions import sessions
+from chatsquash.pages.result.table import table
+from chatsquash.pages.result.types import counts
 from chatsquash.results.output import ResultFolder
-from chatsquash.run.page import figures
-from chatsquash.run.page.choose import chosen
-from chatsquash.run.page.drawn import charts
-from chatsquash.run.page.findings import Findings
-from chatsquash.run.page.lengths import Observer
-from chatsquash.run.page.sessions import sessions
-from chatsquash.run.page.table import table
-from chatsquash.run.page.told import counts
 
 PAGE = "report.html"
 _NEEDED = ("altair", "vl_convert")

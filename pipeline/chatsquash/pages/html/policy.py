@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from importlib.resources import files
 
-from chatsquash.html.markup import Html, tag
+from chatsquash.pages.html.markup import Html, tag
 
 
 def source(package: str, name: str) -> str:

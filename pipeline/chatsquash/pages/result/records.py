@@ -10,8 +10,8 @@ from typing import Any
 
 from chatsquash.core.model import Json
 from chatsquash.core.outcome import Place
-from chatsquash.html.markup import Html, tag
-from chatsquash.html.record import medium, size
+from chatsquash.pages.html.markup import Html, tag
+from chatsquash.pages.html.record import medium, size
 from chatsquash.records.media import FOLDER
 from chatsquash.records.places import read_all
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record

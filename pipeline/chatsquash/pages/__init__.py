@@ -1,0 +1,1 @@
+"""HTML of texts and records, and the report page."""
