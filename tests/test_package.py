@@ -35,7 +35,7 @@ def test_the_core_install_is_small():
             "from chatsquash.cli import cli",
             {"polars", "orjson", "msgspec", "tqdm", "multiprocessing", "chatsquash.core.model"},
         ),
-        ("import chatsquash.run.convert", {"polars", "tqdm", "multiprocessing", "concurrent.futures"}),
+        ("import chatsquash.conversion.convert", {"polars", "tqdm", "multiprocessing", "concurrent.futures"}),
     ],
     ids=["help", "converting"],
 )

@@ -23,15 +23,15 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from chatsquash.conversion.convert import convert
+    from chatsquash.conversion.in_memory import convert_session
+    from chatsquash.conversion.iteration import read
     from chatsquash.core.model import Conversation
     from chatsquash.core.options import Options
     from chatsquash.core.outcome import Outcome
     from chatsquash.dataset.selection import Session
     from chatsquash.dataset.summary import Summary
     from chatsquash.results.frame import frame
-    from chatsquash.run.convert import convert
-    from chatsquash.run.in_memory import convert_session
-    from chatsquash.run.reading import read
     from chatsquash.translate.conversations import dump, load, losses
 
 _HOMES = {
@@ -40,13 +40,13 @@ _HOMES = {
     "Outcome": "chatsquash.core.outcome",
     "Session": "chatsquash.dataset.selection",
     "Summary": "chatsquash.dataset.summary",
-    "convert": "chatsquash.run.convert",
-    "convert_session": "chatsquash.run.in_memory",
+    "convert": "chatsquash.conversion.convert",
+    "convert_session": "chatsquash.conversion.in_memory",
     "dump": "chatsquash.translate.conversations",
     "frame": "chatsquash.results.frame",
     "load": "chatsquash.translate.conversations",
     "losses": "chatsquash.translate.conversations",
-    "read": "chatsquash.run.reading",
+    "read": "chatsquash.conversion.iteration",
 }
 
 

@@ -36,8 +36,8 @@ from chatsquash.core.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chatsquash.conversion.progress import Watch
     from chatsquash.core.model import Severity
-    from chatsquash.report.progress import Watch
     from chatsquash.results.contamination import Evaluation
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
@@ -223,8 +223,8 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     Exits with 0 when it wrote everything, 3 when it left out a session or a line or wrote no record at all, 1 when
     something stopped it, 2 when it could not start.
     """
+    from chatsquash.conversion.engines import engine
     from chatsquash.core.platform import collect_less
-    from chatsquash.run.engines import engine
 
     collect_less()
     exits.refuse_unknown(given["fail_on"])
@@ -253,9 +253,9 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
 
 def _report(output: str, *, quiet: bool = False) -> None:
     """Write the page of a result, and say where it is."""
+    from chatsquash.conversion.progress import Bar
     from chatsquash.core.text import escaped
     from chatsquash.pages.result.report import report as run
-    from chatsquash.report.progress import Bar
 
     with Bar(quiet=quiet) as bar:
         page = run(output, bar.observe)
@@ -300,9 +300,9 @@ def explain(codes: tuple[str, ...]) -> None:
 
 
 def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:
+    from chatsquash.conversion.shards import place
+    from chatsquash.conversion.shards.convert import convert_shard
     from chatsquash.dataset.outputs import place_of
-    from chatsquash.run.shards import place
-    from chatsquash.run.shards.convert import convert_shard
 
     wanted = place.parsed(shard)
     refuse_beside("--shard", SHARD_OPTIONS, logs)
@@ -312,7 +312,7 @@ def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> 
 
 
 def _watch(given: dict[str, Any]) -> Watch:
-    from chatsquash.report.progress import Watch
+    from chatsquash.conversion.progress import Watch
 
     return Watch(quiet=given["quiet"], verbose=given["verbose"], as_json=given["progress"] == "json")
 
@@ -349,7 +349,7 @@ def shards(logs: tuple[str, ...], *, count: int, **given: Any) -> None:
     Every machine has to see LOGS and the output folder under the same paths. Next, run chatsquash convert --shard K/N
     for each K from 1 to N, and chatsquash merge at the end.
     """
-    from chatsquash.run.shards.divide import divide
+    from chatsquash.conversion.shards.divide import divide
 
     divided = divide(logs, given["output"], options_of(given, makes_key=False), count)
     with _whoever_listens():
@@ -370,10 +370,10 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
 
     Exits as convert does.
     """
+    from chatsquash.conversion.shards.merge import merge as run
     from chatsquash.core.platform import collect_less
     from chatsquash.dataset.outputs import place_of
     from chatsquash.redact.keys import load_key
-    from chatsquash.run.shards.merge import merge as run
 
     collect_less()
     exits.refuse_unknown(given["fail_on"])
@@ -571,9 +571,9 @@ def view(given: tuple[str, ...], *, port: int, opens: bool, template: str | None
     Serves pages on loopback to whoever has the token in the URL that it prints, until Ctrl-C. It converts LOGS to a
     private folder, which goes at the end. It needs the extra view.
     """
+    from chatsquash.conversion.progress import Watch
     from chatsquash.core.options import Options
     from chatsquash.dataset.option_rules import refuse_typed
-    from chatsquash.report.progress import Watch
     from chatsquash.view import serve
 
     asked = Options(anonymize=False, trace_replies=True, **reading)
@@ -638,8 +638,8 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
     Shows what it would send, and asks. Sends only what the Hub does not have yet, and changes the dataset by one
     commit. A new dataset is private.
     """
+    from chatsquash.conversion.progress import Bar
     from chatsquash.core.text import escaped
-    from chatsquash.report.progress import Bar
     from chatsquash.run.push.push import Asked
     from chatsquash.run.push.push import push as run
 
@@ -758,8 +758,8 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
     IN are files, folders or globs, or - for standard input. Leaves out what it cannot read and what the format cannot
     hold, and says so. Exits with 3 when it could not read a line or a file.
     """
+    from chatsquash.conversion.progress import Bar
     from chatsquash.core.platform import cores
-    from chatsquash.report.progress import Bar
     from chatsquash.translate.files import Translation, write_all
 
     private = click_privacy.private_of(given)
@@ -796,8 +796,8 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
     IN are files, folders or globs. Records keep their shape, their order and their files. Leaves out a record that it
     cannot search, says so, and exits with 3.
     """
+    from chatsquash.conversion.progress import Bar
     from chatsquash.dataset import findings_text as report
-    from chatsquash.report.progress import Bar
     from chatsquash.results.redact.redact import Watch
     from chatsquash.results.redact.redact import redact as run
 

@@ -18,9 +18,9 @@ from chatsquash.settings import find, may_be_found
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from chatsquash.conversion.engines import Where
     from chatsquash.core.options import Declared, GroupBy, Options
     from chatsquash.dataset.option_rules import Pair
-    from chatsquash.run.engines import Where
     from chatsquash.settings import Settings
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
@@ -185,7 +185,7 @@ def engine_options(run: _Run) -> _Run:
     """Where a conversion runs."""
 
     def declarations() -> list[click.Option]:
-        from chatsquash.run.engines import Where
+        from chatsquash.conversion.engines import Where
 
         return from_declarations("engine", of=Where)
 
@@ -292,8 +292,8 @@ def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> N
 
 def where_of(given: dict[str, Any]) -> Where:
     """Where a conversion runs; what is typed beside that and has no effect there is refused."""
+    from chatsquash.conversion.engines import Where
     from chatsquash.core.options import declared
-    from chatsquash.run.engines import Where
 
     where = Where(**{each.name: given[each.name] for each in declared(Where)})
     engine = f"--engine {where.engine}"

@@ -202,7 +202,7 @@ def test_an_interrupt_ends_with_130(command, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("chatsquash.run.given.outcomes", interrupt)
+    monkeypatch.setattr("chatsquash.conversion.inputs.outcomes", interrupt)
     code, out, err = command("convert", "logs")
     assert (code, out, err.strip()) == (130, "", "interrupted")
     assert not Path("out").exists()
@@ -250,7 +250,7 @@ def test_every_option_can_be_set_by_a_variable(command, here, monkeypatch, sente
 def options(command, monkeypatch):
     """The options that ``chatsquash convert`` makes of arguments, whether or not they can be meant."""
     seen = []
-    monkeypatch.setattr("chatsquash.run.convert.convert", lambda *given: seen.append(given[2]) or WRITTEN)
+    monkeypatch.setattr("chatsquash.conversion.convert.convert", lambda *given: seen.append(given[2]) or WRITTEN)
     monkeypatch.setattr("chatsquash.dataset.option_rules.PAIRS", ())
     monkeypatch.setattr("chatsquash.dataset.option_rules.refuse_typed", lambda _: None)
 
@@ -390,7 +390,7 @@ def test_there_are_as_many_workers_as_cores_unless_told_otherwise(command, monke
     seen = []
     monkeypatch.setattr("chatsquash.core.platform.cores", lambda: 3)
     monkeypatch.setattr(
-        "chatsquash.run.given.outcomes", lambda jobs, options, *_, **__: seen.append(options.workers) or []
+        "chatsquash.conversion.inputs.outcomes", lambda jobs, options, *_, **__: seen.append(options.workers) or []
     )
     command("convert", "logs", *options)
     assert seen == [count]

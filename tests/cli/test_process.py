@@ -184,7 +184,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["chatsquash.cli", "click", "orjson", "chatsquash.run.convert"])
+@pytest.mark.parametrize("module", ["chatsquash.cli", "click", "orjson", "chatsquash.conversion.convert"])
 def test_an_interrupt_while_modules_are_imported_is_clean(here, module):
     script = [sys.executable, "-c", IMPORTING.format(module=module)]
     ran = subprocess.run(script, capture_output=True, text=True, timeout=60, check=False)

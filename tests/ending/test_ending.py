@@ -7,8 +7,8 @@ import pytest
 
 from chatsquash import Options
 from chatsquash.checks.registry import View
+from chatsquash.conversion.convert import convert
 from chatsquash.core.model import Conversation, Reply
-from chatsquash.run.convert import convert
 from chatsquash.session.ending import ending, users
 from chatsquash.session.ending.commands import exit_code, runs_tests
 from chatsquash.session.ending.users import judged

@@ -20,10 +20,10 @@ from random import Random
 from threading import Lock
 
 from chatsquash import Options, convert
+from chatsquash.conversion import workers
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset import store as output
 from chatsquash.results.verify import verify
-from chatsquash.run import workers
 from tests.conftest import log_line, tree, write_log
 
 KEY = b"a key for tests of faults"

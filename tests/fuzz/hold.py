@@ -7,13 +7,13 @@ import json
 import re
 from tempfile import NamedTemporaryFile
 
+from chatsquash.conversion.workers import outcomes
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.reading import contents, documents, envelopes
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import MixedSessionsError
-from chatsquash.run.workers import outcomes
 from chatsquash.session.converter import Converter
 from tests import oracle
 

@@ -201,7 +201,7 @@ def test_a_run_after_another_reads_only_what_changed(s3):
 
 
 def test_workers_read_stores_that_each_opens_itself(s3, monkeypatch):
-    from chatsquash.run import workers
+    from chatsquash.conversion import workers
 
     monkeypatch.setattr(workers, "_WORTH_A_PROCESS", 1)
     for number in range(6):

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.conversion.shards import remote
+from chatsquash.conversion.shards.convert import convert_shard
+from chatsquash.conversion.shards.divide import divide
+from chatsquash.conversion.shards.merge import merge
+from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
-from chatsquash.run.shards import stored
-from chatsquash.run.shards.convert import convert_shard
-from chatsquash.run.shards.divide import divide
-from chatsquash.run.shards.merge import merge
-from chatsquash.run.shards.place import Shard
 from chatsquash.storage.stores import objects
 from tests.conftest import tree
 from tests.remote.logs import comparable, folder
@@ -31,7 +31,7 @@ OPTIONS = [
 def test_the_dataset_is_that_of_a_local_run(s3, monkeypatch, seed):
     pauses = {"init_backoff": timedelta(milliseconds=2), "max_backoff": timedelta(milliseconds=20), "base": 2}
     monkeypatch.setitem(objects._RETRIES, "backoff", pauses)
-    monkeypatch.setattr(stored, "_BUDGET", 100_000)
+    monkeypatch.setattr(remote, "_BUDGET", 100_000)
     options = OPTIONS[seed % len(OPTIONS)]
     convert(folder(), "out", options)
     s3.fill("logs", "logs")
@@ -90,8 +90,8 @@ def test_another_listing_removes_what_was_converted(s3, listed):
 
 
 def test_no_listing_holds_a_signature(here, monkeypatch, s3):
+    from chatsquash.conversion.shards import divide as division
     from chatsquash.core.log import Log
-    from chatsquash.run.shards import divide as division
     from chatsquash.sources.find import Discovered
 
     found = Discovered()

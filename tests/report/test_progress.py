@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from chatsquash.conversion.progress import Watch
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.outcome import Outcome
-from chatsquash.report.progress import Watch
 
 LOG = Log("a", "a", "a", 10_000_000)
 

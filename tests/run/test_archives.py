@@ -72,7 +72,7 @@ def test_an_archive_gives_what_its_folder_gives(logs, here, suffix):
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("sessions_by", ["id", "chain"])
 def test_sessions_are_divided_in_archives_too(logs, here, monkeypatch, workers, sessions_by):
-    monkeypatch.setattr("chatsquash.run.workers._WORTH_A_PROCESS", 1)
+    monkeypatch.setattr("chatsquash.conversion.workers._WORTH_A_PROCESS", 1)
     options = Options(anonymize=False, group_by="none", sessions_by=sessions_by, workers=workers)
     convert("d", "plain", options)
     packed(logs, here / "x.tar.gz")

@@ -113,7 +113,7 @@ def test_a_log_is_verified_with_the_bounds_that_it_was_read_with(here):
 @pytest.mark.parametrize("sessions_by", [None, "id"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_is_known_of_compressed_logs_is_taken_from_the_last_run(here, monkeypatch, sessions_by, workers):
-    monkeypatch.setattr("chatsquash.run.workers._WORTH_A_PROCESS", 1)
+    monkeypatch.setattr("chatsquash.conversion.workers._WORTH_A_PROCESS", 1)
     options = Options(sessions_by=sessions_by, workers=workers)
     first = convert("logs", "out", options)
     write_log(here / "logs/2026-01-12/e.jsonl", log_line("new"))

@@ -14,10 +14,10 @@ from xxhash import xxh3_128
 
 import chatsquash
 from chatsquash import Options, convert
+from chatsquash.conversion import convert as convert_module
+from chatsquash.conversion import in_memory, workers
 from chatsquash.core.errors import StoppedError, UsageError
 from chatsquash.formats import documents
-from chatsquash.run import convert as convert_module
-from chatsquash.run import in_memory, workers
 from chatsquash.session import converter as session
 from chatsquash.session import rejected_lines as rejected_module
 from chatsquash.sources import suffixes

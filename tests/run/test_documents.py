@@ -14,10 +14,10 @@ import pytest
 from xxhash import xxh3_128
 
 from chatsquash import Options, convert, convert_session
+from chatsquash.conversion import workers
 from chatsquash.formats import documents
 from chatsquash.inspect.inspect import inspect
 from chatsquash.reading import contents
-from chatsquash.run import workers
 from tests.conftest import log_line, tree, write_log
 from tests.run.outputs import findings, report
 from tests.samples.table import agents

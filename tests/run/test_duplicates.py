@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert, convert_session
+from chatsquash.conversion import workers
+from chatsquash.conversion.shards.convert import convert_shard
+from chatsquash.conversion.shards.divide import divide
+from chatsquash.conversion.shards.merge import merge
+from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import TooLargeError, dumps
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record, Usage
 from chatsquash.dataset.filters import Filters
 from chatsquash.dataset.pre_pass import foreseen
-from chatsquash.run import workers
-from chatsquash.run.shards.convert import convert_shard
-from chatsquash.run.shards.divide import divide
-from chatsquash.run.shards.merge import merge
-from chatsquash.run.shards.place import Shard
 from chatsquash.session.prompt_prefix import of_line
 from tests.conftest import assistant, examples, log_line, user, write_log
 from tests.run.outputs import findings, report

@@ -12,13 +12,13 @@ from click.testing import CliRunner
 
 from chatsquash import Options
 from chatsquash.cli import cli
+from chatsquash.conversion import engines
+from chatsquash.conversion.engines import Where, _cluster, _node
+from chatsquash.conversion.engines import ray as engine
+from chatsquash.conversion.shards import listing as listings
+from chatsquash.conversion.shards.divide import divide, shards_for
+from chatsquash.conversion.shards.place import Shard, place_in
 from chatsquash.core.errors import ChatsquashError, UsageError
-from chatsquash.run import engines
-from chatsquash.run.engines import Where, _cluster, _node
-from chatsquash.run.engines import ray as engine
-from chatsquash.run.shards import listing as listings
-from chatsquash.run.shards.divide import divide, shards_for
-from chatsquash.run.shards.place import Shard, place_in
 from tests.conftest import KEY, log_line, write_log
 
 GIVEN = Options(anonymize_key=KEY.encode())
@@ -206,7 +206,7 @@ def test_where_a_run_is_decides_nothing_of_a_listing(here, where):
 
 
 def convert_all(folder, count):
-    from chatsquash.run.shards.convert import convert_shard
+    from chatsquash.conversion.shards.convert import convert_shard
 
     for number in range(1, count + 1):
         convert_shard(folder / "out", Shard(number, count), GIVEN)

@@ -6,8 +6,8 @@ import orjson
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.conversion.shards.divide import divide
 from chatsquash.core.errors import UsageError
-from chatsquash.run.shards.divide import divide
 from chatsquash.session.cleaning import CleanedRequest
 from chatsquash.trees.requests import Requests
 from tests.conftest import write_log

@@ -9,13 +9,13 @@ import pytest
 from msgspec import structs
 
 from chatsquash import Options
+from chatsquash.conversion import journal
+from chatsquash.conversion.journal import Journals, JournalWriter, identity
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import declared
 from chatsquash.core.outcome import Outcome
 from chatsquash.dataset.options_json import described
-from chatsquash.run import journal
-from chatsquash.run.journal import Journals, JournalWriter, identity
 from chatsquash.session.converter import Converter
 from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, write_log

@@ -40,7 +40,7 @@ def filled(line: dict) -> bytes:
 @pytest.mark.parametrize("sessions_by", [None, "id"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_line_is_a_bad_line_and_the_others_of_its_log_are_read(here, workers, sessions_by, monkeypatch):
-    monkeypatch.setattr("chatsquash.run.workers._WORTH_A_PROCESS", 1)
+    monkeypatch.setattr("chatsquash.conversion.workers._WORTH_A_PROCESS", 1)
     lines = log_line("a", at=1), filled(log_line("a", "MANY", at=2)), log_line("a", "b", "c", at=3)
     write_log(here / "logs/x.jsonl", *lines)
     options = Options(max_memory=MEMORY, workers=workers, sessions_by=sessions_by)

@@ -12,12 +12,12 @@ import chatsquash
 from chatsquash import Options, convert, convert_session
 from chatsquash.cli import cli
 from chatsquash.click_options import from_declarations
+from chatsquash.conversion.journal import identity
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Decides, declared, option
 from chatsquash.dataset.option_rules import in_python
 from chatsquash.dataset.options_json import asked, described
 from chatsquash.results.remedies import spelled
-from chatsquash.run.journal import identity
 from tests.conftest import log_line, write_log
 
 RIGHT = [

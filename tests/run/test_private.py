@@ -9,15 +9,15 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from chatsquash import Options, convert
+from chatsquash.conversion import scanner_rules
+from chatsquash.conversion.shards.convert import convert_shard
+from chatsquash.conversion.shards.divide import divide
+from chatsquash.conversion.shards.merge import merge
+from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
 from chatsquash.redact import scanner, secrets
 from chatsquash.results.verify import verify
 from chatsquash.results.verify_logs import Known
-from chatsquash.run import scanner_rules
-from chatsquash.run.shards.convert import convert_shard
-from chatsquash.run.shards.divide import divide
-from chatsquash.run.shards.merge import merge
-from chatsquash.run.shards.place import Shard
 from tests.conftest import assistant, log_line
 
 KEY = b"a key for tests of what is private"

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert
-from chatsquash.run.shards.convert import convert_shard
-from chatsquash.run.shards.divide import divide
-from chatsquash.run.shards.merge import merge
-from chatsquash.run.shards.place import Shard
+from chatsquash.conversion.shards.convert import convert_shard
+from chatsquash.conversion.shards.divide import divide
+from chatsquash.conversion.shards.merge import merge
+from chatsquash.conversion.shards.place import Shard
 from tests.conftest import assistant, examples, log_line
 
 KEY = b"a key for a law on what is private"

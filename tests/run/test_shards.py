@@ -11,14 +11,14 @@ import pytest
 from xxhash import xxh3_128_hexdigest
 
 from chatsquash import Options, convert
+from chatsquash.conversion.shards import divide as division
+from chatsquash.conversion.shards import listing as listings
+from chatsquash.conversion.shards import parts, place
+from chatsquash.conversion.shards.convert import convert_shard
+from chatsquash.conversion.shards.divide import divide
+from chatsquash.conversion.shards.merge import merge
+from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import ChatsquashError, UsageError
-from chatsquash.run.shards import divide as division
-from chatsquash.run.shards import listing as listings
-from chatsquash.run.shards import parts, place
-from chatsquash.run.shards.convert import convert_shard
-from chatsquash.run.shards.divide import divide
-from chatsquash.run.shards.merge import merge
-from chatsquash.run.shards.place import Shard
 from tests.conftest import log_line, tree, write_log
 from tests.run.test_shards_law import OPTIONS, written
 

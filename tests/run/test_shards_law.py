@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert
+from chatsquash.conversion.shards import parts
+from chatsquash.conversion.shards.convert import convert_shard
+from chatsquash.conversion.shards.divide import divide
+from chatsquash.conversion.shards.merge import merge
+from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
-from chatsquash.run.shards import parts
-from chatsquash.run.shards.convert import convert_shard
-from chatsquash.run.shards.divide import divide
-from chatsquash.run.shards.merge import merge
-from chatsquash.run.shards.place import Shard
 from tests import strategies
 from tests.conftest import examples, tree
 from tests.simulator import play

@@ -94,7 +94,7 @@ LACKING = [
 def test_a_log_that_cannot_be_opened_for_want_of_descriptors_stops_the_run(
     here, monkeypatch, number, way, sessions_by, workers, written
 ):
-    monkeypatch.setattr("chatsquash.run.workers._WORTH_A_PROCESS", 1)
+    monkeypatch.setattr("chatsquash.conversion.workers._WORTH_A_PROCESS", 1)
     (here / "logs/b.jsonl.gz").unlink()
     path = here / f"logs/b.jsonl.{way}"
     path.write_bytes(WAYS[way](DATA))

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.conversion import workers
+from chatsquash.conversion.journal import Journals, JournalWriter
 from chatsquash.core import platform
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome
-from chatsquash.run import workers
-from chatsquash.run.journal import Journals, JournalWriter
 from chatsquash.session.converter import Converter
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
@@ -41,7 +41,7 @@ def records(folder: Path) -> dict[str, bytes | None]:
 def _fork_server(monkeypatch):
     """Workers are forked from a server with their modules loaded. Next to other tests, each would load them itself."""
     multiprocessing.set_forkserver_preload(
-        ["chatsquash.run.pool", "chatsquash.session.converter", "chatsquash.run.workers"]
+        ["chatsquash.conversion.pool", "chatsquash.session.converter", "chatsquash.conversion.workers"]
     )
     monkeypatch.setattr(platform, "start_method", lambda: "forkserver")
 

@@ -376,7 +376,7 @@ MIXED_DATA = b"".join(json.dumps(row).encode() + b"\n" for row in MIXED)
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("way", WAYS)
 def test_sessions_of_a_compressed_file_are_taken_apart(here, way, workers, monkeypatch):
-    monkeypatch.setattr("chatsquash.run.workers._WORTH_A_PROCESS", 1)
+    monkeypatch.setattr("chatsquash.conversion.workers._WORTH_A_PROCESS", 1)
     put(here / "a.jsonl", MIXED_DATA)
     options = Options(sessions_by="id", workers=workers)
     convert("a.jsonl", "plain", options)

@@ -145,7 +145,7 @@ def test_a_record_larger_than_a_file_is_in_one_alone(logs):
 
 @pytest.mark.parametrize("packing", ["jsonl.gz", "jsonl.zst", "parquet"])
 def test_the_same_logs_give_the_same_bytes_whatever_the_workers(logs, packing, monkeypatch):
-    monkeypatch.setattr("chatsquash.run.workers._WORTH_A_PROCESS", 1)
+    monkeypatch.setattr("chatsquash.conversion.workers._WORTH_A_PROCESS", 1)
     options = {"format": packing, "split": "train=0.5,test=0.5", "metadata": True, "shard_size": 2000}
     found = []
     for workers in (1, 2):

@@ -27,8 +27,8 @@ from chatsquash.view.scratch import clear, scratch
 if TYPE_CHECKING:
     import uvicorn
 
+    from chatsquash.conversion.progress import Watch
     from chatsquash.core.options import Options
-    from chatsquash.report.progress import Watch
     from chatsquash.view.app import Viewer
 
 HOST = "127.0.0.1"
@@ -128,7 +128,7 @@ def _result(given: tuple[str, ...], asked: Options, say: Say, watch: Watch | Non
 
 
 def _converted(logs: tuple[str, ...], out: Path, asked: Options, watch: Watch | None) -> Path:
-    from chatsquash.run.convert import convert
+    from chatsquash.conversion.convert import convert
 
     absolute = [str(Path(each).absolute()) for each in logs]
     with watch or nullcontext():

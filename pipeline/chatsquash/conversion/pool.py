@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chatsquash.conversion.journal import JournalWriter, Packed
 from chatsquash.core import platform
 from chatsquash.core.errors import ShortageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.reading.sessions import MixedSessionsError
-from chatsquash.run.journal import JournalWriter, Packed
 from chatsquash.session.converter import Converter, unreadable
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _serve(connection: Connection, copied: list[Connection], options: Options, w
     for each in copied:
         each.close()
     if writer and "kingfisher" in options.redacts:
-        from chatsquash.run import scanner_rules  # which few runs need
+        from chatsquash.conversion import scanner_rules  # which few runs need
 
         scanner_rules.take(options, writer.folder.path.parents[1])
     converter = Converter(options)

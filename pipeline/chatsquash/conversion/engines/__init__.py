@@ -11,7 +11,7 @@ from chatsquash.core.options import Options, option
 from chatsquash.core.registry import Room
 
 if TYPE_CHECKING:
-    from chatsquash.report.progress import Watch
+    from chatsquash.conversion.progress import Watch
 
 _engine = partial(option, group="engine", decides="nothing", on_card=False)
 
@@ -23,7 +23,7 @@ class Where:
     engine: str = _engine(
         "local",
         "Where the conversion runs: on this machine (local), or as tasks of a Ray cluster.",
-        choices_of=("chatsquash.run.engines",),
+        choices_of=("chatsquash.conversion.engines",),
     )
     address: str | None = _engine(
         None,

@@ -12,6 +12,15 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64, xxh3_128_digest, xxh3_128_hexdigest
 
+from chatsquash.conversion import payload
+from chatsquash.conversion.convert import Conversion, old_result
+from chatsquash.conversion.progress import Observer
+from chatsquash.conversion.shards import listing as listings
+from chatsquash.conversion.shards import marker as markers
+from chatsquash.conversion.shards.listing import Listing
+from chatsquash.conversion.shards.marker import Marker
+from chatsquash.conversion.shards.parts import DAMAGED, Kept, PartReader
+from chatsquash.conversion.shards.place import ORDER, Place, Shard, place_in, typed
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
@@ -24,15 +33,6 @@ from chatsquash.dataset.outputs import output_in
 from chatsquash.dataset.store import Output
 from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.report.progress import Observer
-from chatsquash.run import payload
-from chatsquash.run.convert import Conversion, old_result
-from chatsquash.run.shards import listing as listings
-from chatsquash.run.shards import marker as markers
-from chatsquash.run.shards.listing import Listing
-from chatsquash.run.shards.marker import Marker
-from chatsquash.run.shards.parts import DAMAGED, Kept, PartReader
-from chatsquash.run.shards.place import ORDER, Place, Shard, place_in, typed
 from chatsquash.sources.logs import Logs
 
 _PIECE = 1 << 20

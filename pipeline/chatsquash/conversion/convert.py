@@ -15,6 +15,10 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from chatsquash.checks import dataset, reading
+from chatsquash.conversion.complete_options import with_key
+from chatsquash.conversion.incremental import Incremental
+from chatsquash.conversion.inputs import Converting, Given
+from chatsquash.conversion.progress import Observer
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Found
@@ -33,10 +37,6 @@ from chatsquash.dataset.store import RUN, Output
 from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.records import presets
 from chatsquash.redact.side_texts import Told
-from chatsquash.report.progress import Observer
-from chatsquash.run.complete_options import with_key
-from chatsquash.run.given import Converting, Given
-from chatsquash.run.incremental import Incremental
 from chatsquash.session.session import finding
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover
@@ -44,9 +44,9 @@ from chatsquash.sources.no_logs import nothing_to_read
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
+    from chatsquash.conversion.previous_result import OldResult
     from chatsquash.dataset.dataset import Dataset
     from chatsquash.dataset.selection import Session
-    from chatsquash.run.old_result import OldResult
 
 Keeps = Callable[["Session"], bool]
 """Whether the records of a session are wanted."""
@@ -141,7 +141,7 @@ def _converted(
         if same and asks[1] is None:  # what a function wants, nobody remembers
             return replace(same, output=printable(out.shown), seconds=time.monotonic() - started)
         if "kingfisher" in options.redacts:
-            from chatsquash.run import scanner_rules  # which few runs need
+            from chatsquash.conversion import scanner_rules  # which few runs need
 
             scanner_rules.make(options, out.path)
         old = None if options.replace else old_result(out)
@@ -169,7 +169,7 @@ def old_result(out: Output) -> OldResult | None:
     """What an earlier run left in the output folder, where that has records."""
     if (left := out.result()) is None:
         return None
-    from chatsquash.run import old_result as known  # which a new folder does not need
+    from chatsquash.conversion import previous_result as known  # which a new folder does not need
 
     return known.old_result(out.shown, *left)
 

@@ -10,19 +10,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from chatsquash.conversion.engines import Done, Where, _cluster, _node
+from chatsquash.conversion.engines._node import Run, ShardDone
+from chatsquash.conversion.progress import Watch
+from chatsquash.conversion.shards import listing as listings
+from chatsquash.conversion.shards.divide import Divided, divide_by_size
+from chatsquash.conversion.shards.merge import merge
+from chatsquash.conversion.shards.place import Shard, place_in
 from chatsquash.core import errors
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.text import counted, escaped, printable
 from chatsquash.dataset.manifest import RecordsMade
 from chatsquash.dataset.outputs import place_of
-from chatsquash.report.progress import Watch
-from chatsquash.run.engines import Done, Where, _cluster, _node
-from chatsquash.run.engines._node import Run, ShardDone
-from chatsquash.run.shards import listing as listings
-from chatsquash.run.shards.divide import Divided, divide_by_size
-from chatsquash.run.shards.merge import merge
-from chatsquash.run.shards.place import Shard, place_in
 
 MAKES_KEY = False
 _SAMPLES = 8

@@ -11,6 +11,15 @@ from pathlib import Path
 
 from msgspec import structs
 
+from chatsquash.conversion.convert import forget_documents, vanished
+from chatsquash.conversion.progress import Observer
+from chatsquash.conversion.shards import listing as listings
+from chatsquash.conversion.shards import marker as markers
+from chatsquash.conversion.shards.listing import Job, Listing
+from chatsquash.conversion.shards.marker import Marker
+from chatsquash.conversion.shards.parts import PartWriter
+from chatsquash.conversion.shards.place import Place, Shard, place_in
+from chatsquash.conversion.workers import outcomes
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
@@ -23,15 +32,6 @@ from chatsquash.dataset.summary import summary_of
 from chatsquash.reading.sessions import cleared, expanded_copy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.side_texts import Told
-from chatsquash.report.progress import Observer
-from chatsquash.run.convert import forget_documents, vanished
-from chatsquash.run.shards import listing as listings
-from chatsquash.run.shards import marker as markers
-from chatsquash.run.shards.listing import Job, Listing
-from chatsquash.run.shards.marker import Marker
-from chatsquash.run.shards.parts import PartWriter
-from chatsquash.run.shards.place import Place, Shard, place_in
-from chatsquash.run.workers import outcomes
 from chatsquash.session.rejected_lines import rejected_lines
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.logs import Logs

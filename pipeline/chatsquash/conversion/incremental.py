@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 from xxhash import xxh3_128
 
+from chatsquash.conversion.journal import Journals, JournalWriter, identity, is_passing
 from chatsquash.core.errors import ChatsquashError, ShortageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
@@ -20,7 +21,6 @@ from chatsquash.core.text import counted
 from chatsquash.core.version import code_version
 from chatsquash.dataset.store import Output
 from chatsquash.dataset.summary import Summary
-from chatsquash.run.journal import Journals, JournalWriter, identity, is_passing
 from chatsquash.sources.find import Discovered
 from chatsquash.sources.identity import identify
 from chatsquash.sources.relatives import is_same

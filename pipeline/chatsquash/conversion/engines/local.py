@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chatsquash.conversion import convert as run
+from chatsquash.conversion.engines import Where
+from chatsquash.conversion.progress import Watch
 from chatsquash.core.options import Options
 from chatsquash.dataset.summary import Summary
-from chatsquash.report.progress import Watch
-from chatsquash.run import convert as run
-from chatsquash.run.engines import Where
 
 MAKES_KEY = True
 

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from chatsquash.conversion.shards.listing import Listing, dumped
+from chatsquash.conversion.shards.parts import Written
+from chatsquash.conversion.shards.place import Place, Shard, typed
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
-from chatsquash.run.shards.listing import Listing, dumped
-from chatsquash.run.shards.parts import Written
-from chatsquash.run.shards.place import Place, Shard, typed
 
 _SAME = (
     ("listing", "the listing"),

@@ -11,8 +11,8 @@ from errno import EEXIST, ENOTSUP
 from functools import partial
 from pathlib import Path
 
+from chatsquash.conversion.shards.place import LISTING, NAME, staged
 from chatsquash.core.model import OURS
-from chatsquash.run.shards.place import LISTING, NAME, staged
 from chatsquash.sources.remote import StoredLog
 from chatsquash.storage import stores
 from chatsquash.storage.folder import Folder

@@ -10,11 +10,11 @@ from itertools import starmap
 from typing import TYPE_CHECKING
 
 from chatsquash.checks import reading
+from chatsquash.conversion.journal import Frame, Journals, JournalWriter
+from chatsquash.conversion.pool import Batch, Done, Pool, attempt
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.run.journal import Frame, Journals, JournalWriter
-from chatsquash.run.pool import Batch, Done, Pool, attempt
 from chatsquash.session.converter import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder

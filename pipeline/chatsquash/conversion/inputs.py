@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from chatsquash.conversion.incremental import Incremental
+from chatsquash.conversion.journal import Journals
+from chatsquash.conversion.spool import Spool
+from chatsquash.conversion.workers import outcomes
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Held, Outcome
 from chatsquash.dataset.store import Output
 from chatsquash.reading.sessions import cleared
 from chatsquash.redact.side_texts import Told
-from chatsquash.run.incremental import Incremental
-from chatsquash.run.journal import Journals
-from chatsquash.run.spool import Spool
-from chatsquash.run.workers import outcomes
 from chatsquash.session.chains import chained
 from chatsquash.session.rejected_lines import rejected_lines
 from chatsquash.sources.logs import Logs

@@ -11,12 +11,12 @@ import msgspec
 from msgspec import Struct, structs
 from xxhash import xxh3_64, xxh3_64_digest, xxh3_128
 
+from chatsquash.conversion import payload
+from chatsquash.conversion.shards.place import Place
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log, Piece
 from chatsquash.core.outcome import Outcome
-from chatsquash.run import payload
-from chatsquash.run.shards.place import Place
 
 _FRAME = struct.Struct("<QQQ8s")
 """The job, the length of what is told of it, that of its records' lines behind that, and the hash of the first."""

@@ -10,15 +10,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypedDict
 
+from chatsquash.conversion.shards import listing as listings
+from chatsquash.conversion.shards.convert import convert_shard
+from chatsquash.conversion.shards.listing import Listing
+from chatsquash.conversion.shards.place import Place, Shard, place_in
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.options import Options
 from chatsquash.core.platform import collect_less
 from chatsquash.core.urls import is_remote
 from chatsquash.core.version import __version__, code_digest
-from chatsquash.run.shards import listing as listings
-from chatsquash.run.shards.convert import convert_shard
-from chatsquash.run.shards.listing import Listing
-from chatsquash.run.shards.place import Place, Shard, place_in
 from chatsquash.sources.open import opened
 
 

@@ -239,6 +239,6 @@ def place_in(out: Path | str) -> Place:
     """Where the shards of an output meet: of a folder, or of the URL of one in a store."""
     if isinstance(out, Path):
         return FolderPlace(out)
-    from chatsquash.run.shards.stored import StorePlace  # which a folder does not need
+    from chatsquash.conversion.shards.remote import StorePlace  # which a folder does not need
 
     return StorePlace(out)

@@ -10,14 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import BinaryIO
 
+from chatsquash.conversion.complete_options import with_key
+from chatsquash.conversion.convert import find
+from chatsquash.conversion.inputs import Sessions
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.dataset.choice import Choice, stop_for
 from chatsquash.dataset.selection import Session, session_of
-from chatsquash.run.complete_options import with_key
-from chatsquash.run.convert import find
-from chatsquash.run.given import Sessions
 from chatsquash.storage.folder import Folder
 
 

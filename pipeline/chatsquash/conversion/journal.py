@@ -20,11 +20,11 @@ import orjson
 from msgspec import Struct, field
 from xxhash import xxh3_64, xxh3_128_digest
 
+from chatsquash.conversion import payload
 from chatsquash.core.log import Log
 from chatsquash.core.options import declared
 from chatsquash.core.outcome import Held, Outcome
 from chatsquash.core.version import code_version
-from chatsquash.run import payload
 from chatsquash.sources.identity import Hashed, identify
 from chatsquash.sources.relatives import is_same
 from chatsquash.storage.folder import Folder

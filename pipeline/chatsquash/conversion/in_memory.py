@@ -11,14 +11,14 @@ from pathlib import Path
 
 from msgspec import structs
 
+from chatsquash.conversion.complete_options import with_key
+from chatsquash.conversion.workers import outcomes
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.dataset.filters import Filters
 from chatsquash.reading.sessions import MixedSessionsError
-from chatsquash.run.complete_options import with_key
-from chatsquash.run.workers import outcomes
 from chatsquash.session.converter import Converter
 
 

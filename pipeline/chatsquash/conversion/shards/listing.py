@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 from xxhash import xxh3_128, xxh3_128_hexdigest
 
+from chatsquash.conversion.shards.place import INPUTS, LISTING, MOST, ORDER, Place, Shard, typed
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log, Piece
@@ -22,7 +23,6 @@ from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.version import __version__, code_digest
 from chatsquash.dataset.option_rules import refuse_wrong
-from chatsquash.run.shards.place import INPUTS, LISTING, MOST, ORDER, Place, Shard, typed
 from chatsquash.sources.find import Discovered
 
 _WHOLE = ("part", "unit", "whole", "cut", "reordered")

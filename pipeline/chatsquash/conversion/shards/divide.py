@@ -11,6 +11,10 @@ from pathlib import Path
 from msgspec import Struct
 from xxhash import xxh3_128_hexdigest
 
+from chatsquash.conversion.convert import find, old_result
+from chatsquash.conversion.shards import listing as listings
+from chatsquash.conversion.shards.listing import Listing
+from chatsquash.conversion.shards.place import INPUTS, MOST, ORDER, Place, Shard, place_in, typed
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
@@ -20,10 +24,6 @@ from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.outputs import output_in, place_of
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.redact.side_texts import Told
-from chatsquash.run.convert import find, old_result
-from chatsquash.run.shards import listing as listings
-from chatsquash.run.shards.listing import Listing
-from chatsquash.run.shards.place import INPUTS, MOST, ORDER, Place, Shard, place_in, typed
 from chatsquash.session.chains import chained
 from chatsquash.sources.find import Discovered
 from chatsquash.trees.index import Sets

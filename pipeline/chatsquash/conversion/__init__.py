@@ -1,0 +1,1 @@
+"""The run: worker processes, journals, incremental runs, engines, shards."""
