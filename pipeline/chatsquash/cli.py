@@ -640,8 +640,8 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
     """
     from chatsquash.conversion.progress import Bar
     from chatsquash.core.text import escaped
-    from chatsquash.run.push.push import Asked
-    from chatsquash.run.push.push import push as run
+    from chatsquash.hub.push import Asked
+    from chatsquash.hub.push import push as run
 
     if dry_run and yes:
         raise click.UsageError("--yes has no effect with --dry-run, which does not ask: leave one of them out.")

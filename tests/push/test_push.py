@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.run.push.hub import TITLE
+from chatsquash.hub.hub import TITLE
 from tests.conftest import KEY, log_line, write_log
 from tests.push.conftest import PRIVATE, manifest, public
 from tests.push.hub import TOKEN, File

@@ -11,7 +11,7 @@ import pytest
 
 from chatsquash import convert
 from chatsquash.core.errors import UsageError
-from chatsquash.run.push.repository import repository
+from chatsquash.hub.repository import repository
 from tests.conftest import write_log
 from tests.push.conftest import manifest, public
 from tests.push.hub import TOKEN
@@ -317,7 +317,7 @@ def test_an_output_in_a_store_is_refused(command, hub):
 
 def test_a_library_that_is_not_installed_is_named_with_what_installs_it(push, hub, monkeypatch):
     for name in ("hub", "connection", "plan", "send"):
-        monkeypatch.delitem(sys.modules, f"chatsquash.run.push.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"chatsquash.hub.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     done = push()
     assert (done.code, hub.asked) == (2, [])

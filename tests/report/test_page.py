@@ -14,11 +14,11 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.core.logged import WHY
+from chatsquash.hub.public import public_files
 from chatsquash.pages.report.sessions import MOST
 from chatsquash.pages.result.report import PAGE, report
 from chatsquash.records import datasets
 from chatsquash.results.verify import verify
-from chatsquash.run.push.public import public_files
 from tests import hostile_logs
 from tests.conftest import assistant, log_line, user, write_log
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import counted
 from chatsquash.core.urls import refuse_remote
-from chatsquash.run.push.public import public_files
-from chatsquash.run.push.repository import repository
+from chatsquash.hub.public import public_files
+from chatsquash.hub.repository import repository
 
 
 class Asked(NamedTuple):
@@ -41,9 +41,9 @@ def push(out: str, url: str, asked: Asked) -> Pushed:
     refuse_remote(out)
     at = repository(url)
     try:
-        from chatsquash.run.push.hub import Hub
-        from chatsquash.run.push.plan import plan
-        from chatsquash.run.push.send import send
+        from chatsquash.hub.hub import Hub
+        from chatsquash.hub.plan import plan
+        from chatsquash.hub.send import send
     except ImportError as problem:
         why = f"push needs {problem.name or 'a library'}, which is not installed"
         raise UsageError(f"{why}: pip install 'chatsquash[hub]'") from None

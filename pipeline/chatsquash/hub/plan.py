@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import aligned, counted
+from chatsquash.hub.hub import Hub, Remote, There
+from chatsquash.hub.public import PublicFile
+from chatsquash.hub.repository import Repository
 from chatsquash.records.media import FOLDER as IMAGES
-from chatsquash.run.push.hub import Hub, Remote, There
-from chatsquash.run.push.public import PublicFile
-from chatsquash.run.push.repository import Repository
 from chatsquash.storage.folder import Folder
 
 _PIECE = 1 << 20

@@ -18,8 +18,8 @@ from huggingface_hub.hf_api import RepoFile
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.version import __version__
 from chatsquash.dataset.dataset import is_public
-from chatsquash.run.push.connection import held, is_safe
-from chatsquash.run.push.repository import Repository
+from chatsquash.hub.connection import held, is_safe
+from chatsquash.hub.repository import Repository
 
 TITLE = "chatsquash push"
 """The title of our commits, by which files of a former push are known."""

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 from huggingface_hub import CommitOperationAdd
 
 from chatsquash.core.errors import ChatsquashError
-from chatsquash.run.push.hub import Hub
-from chatsquash.run.push.plan import Plan, refuse_visibility
-from chatsquash.run.push.public import PublicFile
+from chatsquash.hub.hub import Hub
+from chatsquash.hub.plan import Plan, refuse_visibility
+from chatsquash.hub.public import PublicFile
 from chatsquash.storage.folder import Folder
 
 _FILES = 64
