@@ -7,13 +7,12 @@ from pathlib import Path
 
 import click
 
-from chatsquash import click_help
-from chatsquash.cli import cli
+from chatsquash.cli.commands import cli, help
+from chatsquash.cli.formats import exchanges, held
 from chatsquash.dataset.option_rules import PAIRS
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks
 from chatsquash.reading.envelopes import envelopes
-from chatsquash.run.formats import exchanges, held
 from tests import picture
 from tests.checks import page as checks
 from tests.formats import round_trip
@@ -151,7 +150,7 @@ def _help(command: str = "", *, shows_all: bool = False) -> str:
     context = cli.make_context("chatsquash", [], resilient_parsing=True, terminal_width=COLUMNS - 2)
     if command:
         context = cli.commands[command].make_context(command, [], parent=context, resilient_parsing=True)
-    context.meta[click_help.ALL] = shows_all
+    context.meta[help.ALL] = shows_all
     return f"```text\n{context.get_help()}\n```"
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from chatsquash import __version__, click_help
-from chatsquash.cli import cli
+from chatsquash import __version__
+from chatsquash.cli.commands import cli, help
 
 NAME = "chatsquash"
 _WIDE = 100_000
@@ -37,7 +37,7 @@ def pages() -> dict[str, str]:
 
 def page(name: str, context: click.Context) -> str:
     """The manual page of a command."""
-    context.meta[click_help.ALL] = True
+    context.meta[help.ALL] = True
     command = context.command
     pieces = " ".join(command.collect_usage_pieces(context))
     lines = [

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from chatsquash.cli import main
+from chatsquash.cli.commands import main
 
 FUNCTION = r"""
 chatsquash() {

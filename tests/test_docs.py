@@ -28,12 +28,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from chatsquash.cli import cli
+from chatsquash.cli.commands import cli
+from chatsquash.cli.commands import formats as known
 from chatsquash.formats import documents, formats
 from chatsquash.reading import documents as read_documents
 from chatsquash.reading.envelopes import envelopes
 from chatsquash.reading.recognise import look
-from chatsquash.run import formats as known
 from chatsquash.session import cleaning
 from chatsquash.sources.open import opened
 

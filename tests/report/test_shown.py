@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import cli
+from chatsquash.cli.commands import commands
 from chatsquash.core.text import shown
 from tests.conftest import log_line, write_log
 
@@ -83,5 +83,5 @@ def test_no_command_prints_json_that_a_terminal_would_obey(command, tmp_path, mo
 
 
 def test_the_command_itself_writes_no_json():
-    names = {node.id for node in ast.walk(ast.parse(Path(cli.__file__).read_text())) if isinstance(node, ast.Name)}
+    names = {node.id for node in ast.walk(ast.parse(Path(commands.__file__).read_text())) if isinstance(node, ast.Name)}
     assert not names & {"json", "orjson", "jsonio"}

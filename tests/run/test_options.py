@@ -10,8 +10,8 @@ import pytest
 
 import chatsquash
 from chatsquash import Options, convert, convert_session
-from chatsquash.cli import cli
-from chatsquash.click_options import from_declarations
+from chatsquash.cli.click_options import from_declarations
+from chatsquash.cli.commands import cli
 from chatsquash.conversion.journal import identity
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Decides, declared, option

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from chatsquash.click_options import is_typed, option, options
+from chatsquash.cli.click_options import is_typed, option, options
 
 if TYPE_CHECKING:
     from chatsquash.core.options import Options

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from chatsquash import click_privacy, exits
-from chatsquash.click_names import Codes, Name
-from chatsquash.click_options import (
+from chatsquash.cli.click_options import (
     SHARD_OPTIONS,
     Command,
     argument,
@@ -30,6 +28,8 @@ from chatsquash.click_options import (
     shard_options,
     where_of,
 )
+from chatsquash.cli.commands import exits, privacy
+from chatsquash.cli.names import Codes, Name
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.version import __version__
 
@@ -292,7 +292,7 @@ def sources(*, as_json: bool) -> None:
 @argument("codes", nargs=-1, type=Codes(), metavar="[CODE]...")
 def explain(codes: tuple[str, ...]) -> None:
     """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all."""
-    from chatsquash.report.explained import listed, page
+    from chatsquash.cli.explained import listed, page
 
     pages = list(map(page, codes))
     with _whoever_listens():
@@ -400,7 +400,7 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
 )
 @options("flag_phrase", "check_arguments")
 @option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
-@click_privacy.finding
+@privacy.finding
 @_fail_on("and for no other finding")
 @option("--json", "as_json", is_flag=True, help="Print the findings as JSON lines.")
 def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
@@ -439,8 +439,8 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         return 0
     trials = trying.Trials(template, trainer, **render) if template else None
     evaluation = _evaluation(given["against"])
-    gates = click_privacy.gates(given)
-    wanted = click_privacy.private_of(given, needs_key=False)
+    gates = privacy.gates(given)
+    wanted = privacy.private_of(given, needs_key=False)
     asked = {"--template": template, "--against": evaluation, "--check-arguments": given["check_arguments"]}
     asked |= {"--redact": wanted.replaces, "--anonymize": wanted.anonymize}
     exits.refuse_unasked(given["fail_on"], {flag for flag, value in asked.items() if value})
@@ -675,7 +675,7 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
 @option("--json", "as_json", is_flag=True, help="Print an object for each session, as JSON lines.")
 def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **given: Any) -> None:
     """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did."""
-    from chatsquash import click_colours as colours
+    from chatsquash.cli.commands import colours
     from chatsquash.core.options import Options
     from chatsquash.core.text import shown
     from chatsquash.dataset.option_rules import refuse_typed
@@ -743,7 +743,7 @@ def _written_formats() -> tuple[str, ...]:
     help="With --sendable: drop reasoning that the service did not sign, or write it as text.  [default: drop]",
 )
 @option("--anonymize/--no-anonymize", default=False, help="Replace e-mail addresses with pseudonyms.")
-@click_privacy.replacing
+@privacy.replacing
 @option(
     "--workers",
     type=click.IntRange(min=1),
@@ -762,7 +762,7 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
     from chatsquash.core.platform import cores
     from chatsquash.translate.files import Translation, write_all
 
-    private = click_privacy.private_of(given)
+    private = privacy.private_of(given)
     wanted = Translation(to, workers=workers or cores(), private=private, **given)
     stdin, stdout = (getattr(stream, "buffer", None) for stream in (sys.stdin, sys.stdout))  # they may be closed
     with Bar(quiet=quiet) as bar:
@@ -786,7 +786,7 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
     metavar="OUT",
     help="Write to this folder; or to a file, if IN is one and OUT has its suffix.",
 )
-@click_privacy.replacing
+@privacy.replacing
 @options("write_known")
 @option("--force", is_flag=True, help="Replace files that exist.")
 @option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
@@ -801,7 +801,7 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
     from chatsquash.results.redact.redact import Watch
     from chatsquash.results.redact.redact import redact as run
 
-    wanted = click_privacy.private_of(given)
+    wanted = privacy.private_of(given)
     with Bar(quiet=quiet) as bar:
         shown = report.Some(click.echo)
         watch = Watch(shown.say, bar.observe)
@@ -817,7 +817,7 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
 def formats(*, as_json: bool) -> None:
     """List the formats, documents and envelopes that chatsquash reads and writes."""
+    from chatsquash.cli.commands import formats as known
     from chatsquash.core.text import shown
-    from chatsquash.run import formats as known
 
     click.echo(shown(known.as_json(), indent=True) if as_json else known.as_text())
