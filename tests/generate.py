@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from chatsquash.cli.commands import cli, help
+from chatsquash.cli import click_help
+from chatsquash.cli.commands import cli
 from chatsquash.cli.formats import exchanges, held
 from chatsquash.dataset.option_rules import PAIRS
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
@@ -150,7 +151,7 @@ def _help(command: str = "", *, shows_all: bool = False) -> str:
     context = cli.make_context("chatsquash", [], resilient_parsing=True, terminal_width=COLUMNS - 2)
     if command:
         context = cli.commands[command].make_context(command, [], parent=context, resilient_parsing=True)
-    context.meta[help.ALL] = shows_all
+    context.meta[click_help.ALL] = shows_all
     return f"```text\n{context.get_help()}\n```"
 
 

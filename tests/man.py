@@ -14,7 +14,8 @@ from typing import Any
 import click
 
 from chatsquash import __version__
-from chatsquash.cli.commands import cli, help
+from chatsquash.cli import click_help
+from chatsquash.cli.commands import cli
 
 NAME = "chatsquash"
 _WIDE = 100_000
@@ -37,7 +38,7 @@ def pages() -> dict[str, str]:
 
 def page(name: str, context: click.Context) -> str:
     """The manual page of a command."""
-    context.meta[help.ALL] = True
+    context.meta[click_help.ALL] = True
     command = context.command
     pieces = " ".join(command.collect_usage_pieces(context))
     lines = [

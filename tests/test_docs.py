@@ -28,8 +28,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from chatsquash.cli import formats as known
 from chatsquash.cli.commands import cli
-from chatsquash.cli.commands import formats as known
 from chatsquash.formats import documents, formats
 from chatsquash.reading import documents as read_documents
 from chatsquash.reading.envelopes import envelopes

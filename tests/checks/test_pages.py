@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
-from chatsquash.dataset import explained
+from chatsquash.cli import explained
 
 PARTS = ["What it means", "Why it matters", "Example", "What to do"]
 CODES = sorted(rules())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash.cli.commands import colours
+from chatsquash.cli import colours
 from chatsquash.formats import documents
 from tests.conftest import log_line, write_log
 

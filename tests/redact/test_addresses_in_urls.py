@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash import compiled
+from chatsquash import Options
 from chatsquash.core.log import Log
 from chatsquash.redact import percent
 from chatsquash.redact.addresses import addresses, may_hold_address
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.session.converter import Converter
-from tests.plain.hold import USUAL, compiled_way, plain_way
 from tests.redact.test_pseudonyms import KEY, anonymize, domains, locals_, oracle
 
 
@@ -106,20 +105,13 @@ def test_a_part_is_read_as_it_is_quoted_and_keeps_its_places(text, times, margin
         assert plain == text.encode("utf-8", "replace").decode()
 
 
-def test_what_is_compiled_hands_them_on(tmp_path):
-    """It tells messages with at signs only."""
+def test_addresses_in_urls_are_found_in_the_record(tmp_path):
     messages = [{"role": "user", "content": "see ?to=jane%40corp.com"}]
     reply = {"role": "assistant", "content": "mail bob%2540corp.com, not 100 %"}
     line = {"timestamp": "2026-01-13T10:00:01Z", "session_id": "s", "request": {"model": "m", "messages": messages}}
     path = tmp_path / "s.jsonl"
     path.write_bytes(orjson.dumps({**line, "response": {"model": "m", "choices": [{"message": reply}]}}) + b"\n")
     log = Log(str(path), path.name, path.name, path.stat().st_size)
-    with plain_way():
-        plain = Converter(USUAL).convert(log)
-    if compiled.module():
-        with compiled_way() as watched:
-            fast = Converter(USUAL).convert(log)
-        assert watched.taken == 1
-        assert fast.records == plain.records
-    assert plain.addresses == 2
-    assert b"corp" not in plain.records[0].line
+    outcome = Converter(Options(anonymize_key=b"a key for tests")).convert(log)
+    assert outcome.addresses == 2
+    assert b"corp" not in outcome.records[0].line

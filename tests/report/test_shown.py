@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.cli.commands import commands
+from chatsquash.cli import commands
 from chatsquash.core.text import shown
 from tests.conftest import log_line, write_log
 

@@ -8,7 +8,7 @@ import pytest
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Added, Entry, Reply
 from chatsquash.core.options import Options
-from chatsquash.dataset import conversations
+from chatsquash.inspect import conversations
 from chatsquash.inspect.inspect import inspect
 from chatsquash.sources.no_logs import what_is_read
 from chatsquash.trees.kinds import paths

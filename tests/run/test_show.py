@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.dataset import conversation
+from chatsquash.results import conversation_text
 from chatsquash.results.show import show
 from tests.checks.rows import tool
 from tests.conftest import log_line, write_log
@@ -106,8 +106,8 @@ def test_a_session_without_a_record_says_why(here):
 
 
 def lines(messages, tools=(), **options):
-    held = conversation.StoredRecord(list(messages), list(tools))
-    return [(line.kind, line.text) for line in conversation.lines(held, **options)]
+    held = conversation_text.StoredRecord(list(messages), list(tools))
+    return [(line.kind, line.text) for line in conversation_text.lines(held, **options)]
 
 
 def test_a_conversation_shows_reasoning_texts_media_calls_and_results():
@@ -178,5 +178,5 @@ def test_records_with_calls_in_texts_are_shown_with_their_calls(here):
         "tools": "[]",
     }
     Path("data.jsonl").write_text(json.dumps(row) + "\n")
-    shown = list(conversation.lines(show("data.jsonl", "1").held))
+    shown = list(conversation_text.lines(show("data.jsonl", "1").held))
     assert shown[-2:] == [("call", "    calls look:"), ("call", '      {"at":1}')]

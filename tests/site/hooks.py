@@ -19,7 +19,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from chatsquash.checks import rules
-from chatsquash.dataset import explained
+from chatsquash.cli import explained
 
 ROOT = Path(__file__).parents[2]
 FINDINGS = "pipeline/chatsquash/checks/pages"

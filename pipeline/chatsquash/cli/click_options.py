@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from chatsquash.cli.commands import help
+from chatsquash.cli import click_help
 from chatsquash.cli.names import Codes, Name
 from chatsquash.cli.settings import find, may_be_found
 
@@ -40,15 +40,15 @@ class Command(click.Command):
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is set as an attribute is
         """Arguments and options, in the order of ``--help``."""
         found = [*(each for make in getattr(self.callback, _MAKERS) for each in make()), *_of_settings()]
-        return [*found, help.help_all()] if len(found) > help.MANY else found
+        return [*found, click_help.help_all()] if len(found) > click_help.MANY else found
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options as ``--help`` shows them: of many those that are used most, in chapters."""
         options = self.get_params(ctx)
-        if len(options) <= help.MANY:
+        if len(options) <= click_help.MANY:
             super().format_options(ctx, formatter)
         else:
-            help.write(ctx, options, formatter)
+            click_help.write(ctx, options, formatter)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -330,7 +330,7 @@ def _click_option(option: Declared) -> click.Option:
         metavar=option.metavar or ("N" if option.kind is int else None),
         help=option.help + (f"  [default: {option.usually}]" if option.usually else ""),
     )
-    made.chapter = help.chapter(option.group)
+    made.chapter = click_help.chapter(option.group)
     return made
 
 

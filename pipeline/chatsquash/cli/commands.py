@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from chatsquash.cli import exits, privacy
 from chatsquash.cli.click_options import (
     SHARD_OPTIONS,
     Command,
@@ -28,7 +29,6 @@ from chatsquash.cli.click_options import (
     shard_options,
     where_of,
 )
-from chatsquash.cli.commands import exits, privacy
 from chatsquash.cli.names import Codes, Name
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.version import __version__
@@ -492,8 +492,8 @@ def stats(
     Exits with 3 when a line is no record.
     """
     from chatsquash.core.text import shown
-    from chatsquash.dataset import stats as report
     from chatsquash.results import stats as counting
+    from chatsquash.results import stats_table as report
     from chatsquash.results import template as trying
     from chatsquash.templates.counting import Counter, Tokenizer, of_template, packed
 
@@ -525,7 +525,7 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
     Long texts, results and reasoning are folded. With rich (the extra view) a terminal shows colours.
     """
     from chatsquash.core.text import shown
-    from chatsquash.dataset import conversation
+    from chatsquash.results import conversation_text
     from chatsquash.results.show import show as run
 
     found = run(dataset, which)
@@ -533,11 +533,11 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
         click.echo(shown(found.as_json(), indent=True))
         return
     click.echo(found.title())
-    lines = conversation.lines(found.held, unfold=unfold)
-    if not (sys.stdout and sys.stdout.isatty() and conversation.has_colours()):
-        click.echo(conversation.as_text(lines))
+    lines = conversation_text.lines(found.held, unfold=unfold)
+    if not (sys.stdout and sys.stdout.isatty() and conversation_text.has_colours()):
+        click.echo(conversation_text.as_text(lines))
     else:
-        conversation.print_in_colours(lines)
+        conversation_text.print_in_colours(lines)
 
 
 @cli.command(
@@ -675,7 +675,7 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
 @option("--json", "as_json", is_flag=True, help="Print an object for each session, as JSON lines.")
 def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **given: Any) -> None:
     """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did."""
-    from chatsquash.cli.commands import colours
+    from chatsquash.cli import colours
     from chatsquash.core.options import Options
     from chatsquash.core.text import shown
     from chatsquash.dataset.option_rules import refuse_typed
@@ -817,7 +817,7 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
 def formats(*, as_json: bool) -> None:
     """List the formats, documents and envelopes that chatsquash reads and writes."""
-    from chatsquash.cli.commands import formats as known
+    from chatsquash.cli import formats as known
     from chatsquash.core.text import shown
 
     click.echo(shown(known.as_json(), indent=True) if as_json else known.as_text())

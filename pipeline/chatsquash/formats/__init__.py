@@ -1,14 +1,13 @@
 """One module or package per conversation format: how to recognise it, and how to load it.
 
-A format is what declares its ``NAME`` in this folder, and by ``PLACE`` whose evidence comes first among those of a
-rank.  Both are read without running it.  What several formats need stands in the modules beside them.
+A format of a provider is a module in ``providers`` that declares its ``NAME``, and by ``PLACE`` whose evidence comes
+first among those of a rank.  Both are read without running it.  What several formats need is in the modules here.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -17,6 +16,7 @@ from typing import NamedTuple
 
 from chatsquash.core.model import Json
 from chatsquash.core.registry import Item, Room
+from chatsquash.formats import providers
 from chatsquash.formats.base import Format, Mark
 from chatsquash.formats.values import Object, kind, objects
 
@@ -64,7 +64,7 @@ def _place(item: Item) -> int | None:
     return int(placed[1]) if placed else _USUAL_PLACE
 
 
-_ROOM: Room[Format] = Room(sys.modules[__name__], place=_place)
+_ROOM: Room[Format] = Room(providers, place=_place)
 names, named = _ROOM.names, _ROOM.named
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.core.registry import Room
-from chatsquash.formats import agents, clients
+from chatsquash.formats import agents, clients, exports
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import at
 
@@ -66,7 +66,7 @@ class RecognisedDocument(Struct, frozen=True):
     why: str
 
 
-_ROOM: Room[DocumentFormat] = Room(agents, clients)
+_ROOM: Room[DocumentFormat] = Room(agents, clients, exports)
 names, named = _ROOM.names, _ROOM.named
 
 

@@ -11,12 +11,12 @@ import msgspec
 from xxhash import xxh3_64
 
 from chatsquash.core.errors import UsageError
-from chatsquash.dataset import reading
 from chatsquash.dataset.claim import inside
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.dataset.shards import PAIRS
 from chatsquash.records.datasets import is_dataset
+from chatsquash.results import reports
 from chatsquash.results.verify import Place, run_text
 from chatsquash.storage.folder import Folder
 
@@ -80,7 +80,7 @@ class ResultFolder:
         except UsageError:
             return found
         except (ValueError, RecursionError):
-            raise reading.damaged(self.folder, RUN) from None
+            raise reports.damaged(self.folder, RUN) from None
         for each in told.inputs:
             if each.path in found:
                 found[each.path].append(each)
@@ -96,8 +96,8 @@ class ResultFolder:
         }
 
     def lines(self, name: str, *members: str) -> Iterator[dict[str, Any]]:
-        """The objects of a report, as ``reading.lines`` has them; none where the run did not write it."""
-        return reading.lines(self.folder, name, *members) if name in self.outputs else iter(())
+        """The objects of a report, as ``reports.lines`` has them; none where the run did not write it."""
+        return reports.lines(self.folder, name, *members) if name in self.outputs else iter(())
 
     def told(self, name: str, kind: type[T]) -> Iterator[T]:
         """The objects of a report as a type of ours; raises ``UsageError`` for what is none of it."""
@@ -105,11 +105,11 @@ class ResultFolder:
             try:
                 yield msgspec.convert(each, kind)
             except (ValueError, RecursionError):
-                raise reading.damaged(self.folder, name) from None
+                raise reports.damaged(self.folder, name) from None
 
     def rows(self, name: str, *columns: str) -> Iterator[dict[str, str]]:
-        """The rows of a table, as ``reading.rows`` has them; none where the run did not write it."""
-        return reading.rows(self.folder, name, *columns) if name in self.outputs else iter(())
+        """The rows of a table, as ``reports.rows`` has them; none where the run did not write it."""
+        return reports.rows(self.folder, name, *columns) if name in self.outputs else iter(())
 
 
 def is_result(path: Path) -> bool:

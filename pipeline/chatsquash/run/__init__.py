@@ -1,1 +1,0 @@
-"""Many sessions: worker processes, output, accounting."""
