@@ -1,7 +1,7 @@
 """The naive reader of plain chat: parse every line in full, keep everything, then pick.
 
 Properties and damaged logs hold the fast reader to it.  Python's ``json`` decides what JSON is.  Of ``chatsquash`` only
-times are used, which ``tests/entries/test_times.py`` holds to rows; what is written as text is unknown here.  Where the specification can be read in more than one way, a comment starting with "Reading:"
+times are used, which ``tests/core/test_times.py`` holds to rows; what is written as text is unknown here.  Where the specification can be read in more than one way, a comment starting with "Reading:"
 says which one was taken.
 """
 

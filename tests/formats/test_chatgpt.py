@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.formats.exports import chatgpt
-from tests.run.outputs import findings, report
+from tests.outputs import findings, report
 
 HIDDEN = {"is_visually_hidden_from_conversation": True}
 

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
+from tests.conversion.test_shards_law import written
 from tests.ray import clusters
-from tests.run.test_shards_law import written
 from tests.simulator import play
 
 SESSIONS, COPIES = 60, 6

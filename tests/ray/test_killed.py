@@ -8,9 +8,9 @@ import time
 
 import pytest
 
+from tests.conversion.test_shards_law import written
 from tests.ray import clusters
 from tests.ray.conftest import OPTIONS
-from tests.run.test_shards_law import written
 
 SHARDS = 40
 INSTANTS = 10

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import log_line, write_log
+from tests.conversion.test_shards_law import written
 from tests.ray import clusters
 from tests.ray.conftest import OPTIONS
-from tests.run.test_shards_law import written
 
 LISTENS, ANY_PORT = "0A", re.compile(r"socket:\[(\d+)\]")
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}

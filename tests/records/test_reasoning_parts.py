@@ -8,7 +8,7 @@ from chatsquash import Options, convert_session
 from chatsquash.core import reasoning
 from chatsquash.records import presets
 from tests.checks.rows import assistant, user
-from tests.entries.exchanges import plain
+from tests.reading.exchanges import plain
 
 TEXT = {"type": "text", "text": "so"}
 PARTS = [

@@ -8,9 +8,9 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.sources import remote
 from chatsquash.sources.find import discover
+from tests.outputs import findings, manifest
 from tests.remote.conftest import PAGE
 from tests.remote.logs import SAMPLES, folder, line, log
-from tests.run.outputs import findings, manifest
 
 ONE = Options(workers=1, anonymize=False)
 

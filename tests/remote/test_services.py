@@ -12,9 +12,9 @@ from chatsquash.results.verify import verify
 from chatsquash.sources import remote
 from chatsquash.storage import stores
 from tests.conftest import tree
+from tests.outputs import findings
 from tests.remote import azure, google
 from tests.remote.logs import SAMPLES, comparable, folder, log
-from tests.run.outputs import findings
 
 ONE = Options(workers=1, anonymize=False)
 

@@ -12,9 +12,9 @@ from chatsquash.sources import remote
 from chatsquash.sources.find import discover
 from chatsquash.storage import stores
 from chatsquash.storage.stores import files
+from tests.outputs import findings, manifest
 from tests.remote.logs import log
 from tests.remote.web import web as serving
-from tests.run.outputs import findings, manifest
 
 ONE = Options(workers=1, anonymize=False)
 SIGNED = "?X-Amz-Credential=hidden/20260101/s3&X-Amz-Signature=hidden"

@@ -1,0 +1,252 @@
+"""What the session table has to choose by: tokens as logged, places, and conditions over its columns."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from chatsquash import Options, convert, frame
+from chatsquash.core.errors import UsageError
+from chatsquash.dataset.session_table import COLUMNS
+from chatsquash.dataset.where import SCHEMA
+from chatsquash.results.stats import stats
+from tests.conftest import assistant, log_line, user, write_log
+from tests.outputs import report
+
+SAMPLES = Path(__file__).parents[2] / "sample_logs"
+
+
+def used(line, prompt, completion, response=None):
+    """A line whose response counts tokens."""
+    line["response"]["usage"] = {"prompt_tokens": prompt, "completion_tokens": completion}
+    line["response"]["id"] = response or f"r{prompt}"
+    return line
+
+
+def usage():
+    return [(row["usage"]["prompt_tokens"], row["usage"]["completion_tokens"]) for row in report("sessions.jsonl")]
+
+
+@pytest.mark.parametrize("extra", [{}, {"cleanup": ("claude-code",)}, {"trace_replies": True}], ids=str)
+def test_tokens_are_added_up_and_a_response_that_is_logged_twice_counts_once(here, extra):
+    one = used(log_line("q", reply="a", at=1), 10, 1)
+    two = used(log_line("q", assistant("a"), user("r"), reply="b", at=2), 20, 2)
+    write_log(here / "logs/a.jsonl", one, two)
+    write_log(here / "logs/b.jsonl", one, two, used(log_line("q", assistant("a"), user("r"), reply="b", at=3), 20, 2))
+    write_log(here / "logs/c.jsonl", one, two, used(log_line("q", assistant("a"), user("r"), reply="c", at=3), 21, 3))
+    write_log(here / "logs/d.jsonl", log_line("q"))
+    convert("logs", "out", Options(**extra))
+    assert usage() == [(30, 3), (30, 3), (51, 6), (None, None)]
+
+
+def test_tokens_beyond_what_anybody_counts_are_unknown(here):
+    write_log(here / "logs/a.jsonl", used(log_line("q"), 1 << 36, 1), used(log_line("q", at=2), 9 << 60, (1 << 36) - 1))
+    convert("logs", "out", Options(where="usage_completion_tokens > 0"))
+    assert usage() == [(None, 1 << 36)]
+
+
+def streamed(pieces, **members):
+    line = log_line("q", **members)
+    chunks = [{"choices": [{"index": 0, "delta": {"content": piece}}], "usage": None} for piece in pieces]
+    chunks += [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]
+    chunks += [{"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 5}}]
+    line["response"] = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+    return line
+
+
+def test_tokens_of_streams_and_of_other_providers(here):
+    write_log(here / "logs/a.jsonl", streamed("abc"))
+    body = {
+        "role": "assistant",
+        "type": "message",
+        "content": [{"type": "text", "text": "Hi"}],
+        "stop_reason": "end_turn",
+    }
+    counts = {"input_tokens": 3, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 5, "output_tokens": 2}
+    request = {"model": "claude", "max_tokens": 9, "system": "S", "messages": [{"role": "user", "content": "q"}]}
+    write_log(here / "logs/b.jsonl", {**log_line("q"), "request": request, "response": {**body, "usage": counts}})
+    convert("logs")
+    assert usage() == [(7, 5), (48, 2)]
+
+
+@pytest.mark.parametrize(
+    "counts", ["text", 5, [1], {"prompt_tokens": "9"}, {"prompt_tokens": -1}, {"prompt_tokens": True}, None]
+)
+def test_what_counts_nothing_is_no_count(here, counts):
+    line = log_line("q")
+    line["response"]["usage"] = counts
+    write_log(here / "logs/a.jsonl", line, log_line("q", assistant("hello"), user("r")))
+    convert("logs")
+    assert usage() == [(None, None)]
+
+
+def test_history_that_a_resumed_session_copied_is_not_counted_twice(here):
+    row = {"sessionId": "s", "version": "2.1.0", "isSidechain": False, "cwd": "/x", "userType": "external"}
+    asked = {
+        **row,
+        "type": "user",
+        "uuid": "1",
+        "parentUuid": None,
+        "timestamp": "2026-01-01T00:00:00Z",
+        "message": user("q"),
+    }
+    body = {
+        "id": "m1",
+        "model": "claude",
+        "role": "assistant",
+        "type": "message",
+        "content": [{"type": "text", "text": "a"}],
+    }
+    body |= {"stop_reason": "end_turn", "usage": {"input_tokens": 10, "output_tokens": 4}}
+    said = {
+        **row,
+        "type": "assistant",
+        "uuid": "2",
+        "parentUuid": "1",
+        "timestamp": "2026-01-01T00:00:01Z",
+        "message": body,
+    }
+    again = {**said, "uuid": "4", "parentUuid": "3", "timestamp": "2026-01-01T00:00:01Z"}
+    copied = [{**asked, "uuid": "3"}, again]
+    more = {**body, "id": "m2", "usage": {"input_tokens": 20, "output_tokens": 6}}
+    new = [
+        {**asked, "uuid": "5", "parentUuid": "4", "timestamp": "2026-01-01T00:01:00Z", "message": user("r")},
+        {**said, "uuid": "6", "parentUuid": "5", "timestamp": "2026-01-01T00:01:01Z", "message": more},
+    ]
+    write_log(here / "logs/s.jsonl", asked, said, *copied, *new)
+    convert("logs", "out", Options(conversations="all"))
+    rows = report("sessions.jsonl")
+    assert sum(row["usage"]["completion_tokens"] for row in rows if row["record"] == 1) == 10
+
+
+def test_history_that_was_copied_to_a_file_of_its_own_is_not_counted_twice(here):
+    said = [_said("m1", "00", 10, 4), _said("m2", "01", 20, 6)]
+    for name, lines in {"a": said[:1], "b": said, "c": [_said("m1", "02", 10, 4)]}.items():
+        write_log(here / f"logs/{name}.jsonl", _asked(name), *({**line, "sessionId": name} for line in lines))
+    convert("logs")
+    counts = {row["session"]: tuple(row["usage"].values()) for row in report("sessions.jsonl")}
+    assert counts == {"a": (10, 4), "b": (20, 6), "c": (10, 4)}  # of the last one only the id is the same
+
+
+def _asked(session):
+    return {"sessionId": session, "version": "2.1.0", "isSidechain": False, "cwd": "/x", "userType": "external",
+            "type": "user", "uuid": "u", "parentUuid": None, "timestamp": "2026-01-01T00:00:00Z",
+            "message": user("q")}  # fmt: skip
+
+
+def _said(name, minute, asked, said):
+    body = {"id": name, "model": "claude", "role": "assistant", "type": "message", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": name}], "usage": {"input_tokens": asked, "output_tokens": said}}  # fmt: skip
+    return {**_asked(""), "type": "assistant", "uuid": f"u{name}", "parentUuid": "u" if name == "m1" else "um1",
+            "timestamp": f"2026-01-01T00:{minute}:01Z", "message": body}  # fmt: skip
+
+
+@pytest.mark.parametrize("packing", [None, "jsonl", "jsonl.gz", "parquet"])
+def test_the_offset_is_where_the_line_begins(here, packing):
+    convert(SAMPLES, "out", Options(format=packing, metadata=packing == "jsonl", shard_size=packing and 40_000))
+    for row in report("sessions.jsonl"):
+        if row["file"] is None:
+            continue  # a duplicate
+        path = Path("out", row["file"])
+        if packing == "parquet":
+            assert row["offset"] is None
+            continue
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        line = data.splitlines(keepends=True)[row["row"] - 1]
+        assert data[row["offset"] :].startswith(line)
+        assert data[: row["offset"]].count(b"\n") == row["row"] - 1
+
+
+def test_the_frame_has_the_columns_of_the_table(sample_run):
+    out = sample_run(conversations="all")
+    table, rows = frame(str(out)), report("sessions.jsonl", out)
+    assert dict(table.schema) == SCHEMA
+    assert len(table) == len(rows)
+    for name in ("session", "exit", "reward", "truncated", "offset"):
+        assert table[name].to_list() == [row[name] for row in rows]
+    assert table["replies_lost"].to_list() == [sum(row["replies"]["lost"].values()) for row in rows]
+    assert table["usage_prompt_tokens"].to_list() == [row["usage"]["prompt_tokens"] for row in rows]
+
+
+def test_a_folder_without_a_table_is_named(here):
+    with pytest.raises(UsageError, match="there is no session table: name a folder"):
+        frame("nowhere")
+    (here / "out/reports").mkdir(parents=True)
+    for data in (b"[1]\n", b"{\n", b'{"row": "x"}\n', b"\xff\n", b"[" * 9000, b'{"row": 1%b}\n' % (b"0" * 400)):
+        (here / "out/reports/sessions.jsonl").write_bytes(data)
+        with pytest.raises(UsageError, match="no session table of this version"):
+            frame("out")
+
+
+WHERE = [
+    ("turns >= 3", lambda row: row["turns"] >= 3),
+    ("format = 'claude_code' OR format LIKE 'gemini%'", lambda row: row["format"] == "claude_code" or row["format"].startswith("gemini")),
+    ("NOT truncated", lambda row: row["truncated"] is False),
+    ("finish = 'tool_calls' OR exit = 0", lambda row: row["finish"] == "tool_calls" or row["exit"] == 0),
+    ("findings_warning = 0 AND replies_lost = 0", lambda row: not row["findings"]["warning"] and not row["replies"]["lost"]),
+    ("usage_completion_tokens BETWEEN 100 AND 2000", lambda row: 100 <= (row["usage"]["completion_tokens"] or 0) <= 2000),
+    ("model IN ('gpt-4.1-2025-04-14') AND \"end\" > '2026-01-12'", lambda row: row["model"] == "gpt-4.1-2025-04-14"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition, holds", WHERE, ids=[row[0] for row in WHERE])
+def test_a_condition_chooses_what_the_table_says(here, sample_run, condition, holds):
+    every = [json.loads(line) for line in (sample_run() / "reports/sessions.jsonl").read_bytes().splitlines()]
+    expected = [row["session"] for row in every if row["file"] and holds(row)]
+    assert expected
+    summary = convert(SAMPLES, "out", Options(where=condition))
+    assert [row["session"] for row in report("sessions.jsonl") if row["file"]] == expected
+    assert summary.filtered == {"--where": len(every) - len(expected)}
+
+
+WRONG = [
+    ("turn > 1", "has no column turn; the nearest one is turns"),
+    ("format = claude", "the nearest one is last_user; if it is a text, write 'claude'"),
+    ("row > 1", "the column row is known once a record is written only"),
+    ("turns", "it gives Int64, and not true or false"),
+    ("turns >", "it is no condition of SQL"),
+    ("turns > 1; DROP TABLE x", "it is no condition of SQL"),
+    ("turns > 'a'", "cannot compare"),
+    ("1 = 1", "it says the same of all records"),
+    ("ROW_NUMBER() OVER () > 0", "it says the same of all records"),
+    ("COUNT(turns) > 1", "it says the same of all records"),
+    ("turns IN (SELECT 1)", "it holds a query of its own"),
+    ("", "it is no condition of SQL"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition, told", WRONG, ids=[row[0] for row in WRONG])
+def test_a_wrong_condition_says_what_is_wrong(here, condition, told):
+    write_log(here / "logs/a.jsonl")
+    with pytest.raises(UsageError) as raised:
+        convert("logs", "out", Options(where=condition))
+    assert told in str(raised.value)
+    assert not Path("out").exists()
+
+
+def test_a_condition_that_the_values_of_a_record_do_not_allow_is_not_fulfilled(here):
+    write_log(here / "logs/a.jsonl", log_line("q", session_id="7"))
+    write_log(here / "logs/b.jsonl", log_line("q", session_id="x"))
+    summary = convert("logs", "out", Options(where="CAST(session AS INT) > 0"))
+    assert (summary.written, summary.filtered) == (1, {"--where": 1})
+
+
+def test_every_column_can_be_asked_for_unless_it_is_known_late(here):
+    write_log(here / "logs/a.jsonl")
+    for column in COLUMNS:
+        if not column.known_late:
+            condition = f'"{column.name}" IS NULL OR "{column.name}" IS NOT NULL'
+            assert convert("logs", "out", Options(where=condition, replace=True)).written == 1
+
+
+def test_statistics_add_the_table_up(here):
+    write_log(here / "logs/a.jsonl", used(log_line("q", reply="a"), 10, 1))
+    write_log(
+        here / "logs/b.jsonl", used(log_line("r", assistant("a"), user("Thanks!"), reply="b"), 20, 2), {"broken": 1}
+    )
+    convert("logs", "out")
+    found = stats(["out"]).table
+    assert found is not None
+    assert (found.sessions, found.prompt_tokens, found.completion_tokens, found.rewards) == (2, 30, 3, 0)
+    assert (dict(found.exit), dict(found.last_user)) == ({"unknown": 2}, {"none": 1, "thanks": 1})

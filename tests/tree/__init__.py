@@ -1,1 +1,0 @@
-"""What the logged replies of a session continue, and what becomes of each."""
