@@ -26,22 +26,24 @@ PHASES = {
 }
 _ROOMS = {
     "sources": "read",
-    "stores": "read",
-    "entries": "read",
+    "reading": "read",
     "formats": "read",
-    "tree": "judge",
-    "ending": "judge",
-    "stages": "judge",
+    "trees": "judge",
+    "session": "judge",
     "records": "judge",
     "redact": "judge",
     "checks": "check",
     "templates": "check",
-    "stages/checking.py": "check",
-    "stages/measure.py": "check",
-    "write": "write",
-    "html": "run",
-    "report": "run",
-    "run": "run",
+    "session/stages/checking.py": "check",
+    "session/tool_usage.py": "check",
+    "dataset": "write",
+    "dataset/reports": "run",
+    "pages": "run",
+    "results": "run",
+    "inspect": "run",
+    "conversion": "run",
+    "hub": "run",
+    "cli": "run",
     "view": "run",
 }
 """The phase of a module by its folder, or by itself; one that is in none helps others, and counts for its caller."""
@@ -54,7 +56,8 @@ Found = dict[str, Counter[Place]]
 
 def phase_of(module: str) -> str | None:
     """The phase of a module; ``None`` for one that helps others."""
-    return _ROOMS.get(module) or _ROOMS.get(module.partition("/")[0])
+    parents = (module.rsplit("/", count)[0] for count in range(module.count("/") + 1))
+    return next((_ROOMS[each] for each in parents if each in _ROOMS), None)
 
 
 def where(stack: Sequence[Place]) -> tuple[str, Place]:

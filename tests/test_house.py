@@ -10,13 +10,13 @@ FILES = {
     "__init__": "",
     "model": "def f():\n    from chatsquash.formats import base\n    told = found_it = 1\n    return told\n",
     "formats/__init__": "import sys\nfrom ..registry import Room\nROOM = Room(sys.modules[__name__])\n",
-    "formats/base": "from chatsquash.core.model import f\nclass Text: ...\nclass Found: ...\n",
+    "formats/base": "from chatsquash.model import f\nclass Text: ...\nclass Found: ...\n",
     "formats/parrot": "from chatsquash.formats.base import Text\nclass _Text: ...\nx = getattr(Text, 'y', hasattr(Text, 'z'))\n",
     "formats/_squawk": "class Text: ...\n",
     "formats/owl": "from . import _squawk\n# told\n_told = 'found'\n",
     "registry": "import chatsquash\nclass Room:\n    def kept(self):\n        pass\n",
 }
-LAYERS = ["chatsquash.formats", "chatsquash.core.model | chatsquash.core.registry"]
+LAYERS = ["chatsquash.formats", "chatsquash.model | chatsquash.registry"]
 
 
 @pytest.fixture
@@ -68,10 +68,8 @@ def test_the_figures_of_a_small_tree(tree):
 def test_what_is_counted_is_listed(tree):
     known = house.modules(tree / "pipeline" / "chatsquash")
     assert house.lone_modules(known) == ["chatsquash.formats._squawk"]
-    assert house.participles(known) == ["chatsquash.formats.base.Found", "chatsquash.core.registry.kept"]
-    assert sorted(map(sorted, house.circles(house.imports(known)))) == [
-        ["chatsquash.formats.base", "chatsquash.core.model"]
-    ]
+    assert house.participles(known) == ["chatsquash.formats.base.Found", "chatsquash.registry.kept"]
+    assert sorted(map(sorted, house.circles(house.imports(known)))) == [["chatsquash.formats.base", "chatsquash.model"]]
 
 
 def test_a_larger_value_is_worse_and_a_missing_one_is_not():

@@ -136,7 +136,7 @@ def report(options):
     return Seen()
 '''
 ADDED = [
-    ("chatsquash.formats", "parrot", FORMAT),
+    ("chatsquash.formats.providers", "parrot", FORMAT),
     ("chatsquash.formats.agents", "owl", AGENT),
     ("chatsquash.checks", "shouting", CHECK),
     ("chatsquash.records.presets", "cat", PRESET),

@@ -18,11 +18,15 @@ PACKAGE = Path(chatsquash.__file__).parent
 @pytest.mark.parametrize(
     ("sentence", "stack", "phase"),
     [
-        ("the innermost function decides", ["entries/lines.py", "stages/select.py", "run/convert.py"], "read"),
-        ("one that helps counts for its caller", ["chat.py", "checks/calls.py", "stages/plan.py"], "check"),
-        ("a module may be of another phase than its folder", ["stages/checking.py", "stages/plan.py"], "check"),
-        ("nobody's time is the run's", ["cli.py", "__main__.py"], "run"),
-        ("loading a module is the start, whoever does it", ["formats/base.py", "", "run/convert.py"], "start"),
+        ("the innermost function decides", ["reading/lines.py", "session/select.py", "conversion/convert.py"], "read"),
+        ("one that helps counts for its caller", ["core/chat.py", "checks/calls.py", "session/plan.py"], "check"),
+        (
+            "a module may be of another phase than its folder",
+            ["session/stages/checking.py", "session/plan.py"],
+            "check",
+        ),
+        ("nobody's time is the run's", ["cli/commands.py", "__main__.py"], "run"),
+        ("loading a module is the start, whoever does it", ["formats/base.py", "", "conversion/convert.py"], "start"),
         ("so is what comes before any function of ours", [], "start"),
     ],
 )
@@ -36,16 +40,16 @@ def test_every_room_is_there_and_every_folder_has_a_phase():
     for room in phases._ROOMS:
         assert (PACKAGE / room).exists()
     folders = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
-    assert folders - set(phases._ROOMS) == {"confine", "translate"}
+    assert folders - set(phases._ROOMS) == {"core", "storage", "translate"}
     assert set(phases._ROOMS.values()) | {"start"} == set(phases.PHASES)
 
 
 def test_the_table_adds_up():
-    stack = [["write/store.py", "put"]]
-    found = phases.by_phase([(stack, 0.25), ([["entries/lines.py", "fill"]], 0.5), (stack, 0.25)])
+    stack = [["dataset/store.py", "put"]]
+    found = phases.by_phase([(stack, 0.25), ([["reading/lines.py", "fill"]], 0.5), (stack, 0.25)])
     text = phases.table(found, 1)
     assert "read    50.0%    0.500 s" in text
-    assert "50.0%    0.500 s      write/store.py: put" in text
+    assert "50.0%    0.500 s      dataset/store.py: put" in text
     assert text.splitlines()[-1].split() == ["100.0%", "1.000", "s"]
 
 
