@@ -170,7 +170,7 @@ $(VENV)/release: $(VENV)/installed
 release: $(VENV)/release ## Build wheel and sdist into dist, twice, and try them with each Python that is here
 	@$(BIN)/python -m tests.release
 
-bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md
+bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md and bench/goals.md
 	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
 
 compare: $(VENV)/installed ## Compare with other converters on the same logs; writes docs/comparison.md; COMPARE for options

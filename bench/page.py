@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,18 +15,33 @@ from bench.commands import BASE
 from bench.generate import PROFILES
 from bench.goals import Results, middle
 
-_HEAD = """# Performance
+_HOW = """Times are the median of {rounds} rounds (fewer where a round takes long), peaks their maximum.
+CPU is the seconds, of user and system, that all processes of a run take. *wc* is `wc -l` over the same files: what
+reading costs. All logs are in the page cache. 1 MB is a million bytes."""
+_HEAD = (
+    """# Performance
 
-`make bench` writes this page. It makes its logs from fixed seeds and holds the records of chatsquash to those of the
-naive converter byte for byte. It holds those of other formats to what the same sessions give in OpenAI's form. Then it
-times whole processes in turns. Times are the median of {rounds} rounds (fewer where a round takes long), peaks their
-maximum. CPU is the seconds, of user and system, that all processes of a run take; ratios of it are the median over the
-rounds. In all runs chatsquash does what it does by default.
+`make bench` writes this page. It generates logs from fixed seeds, checks that the records are byte for byte those of a
+naive converter, and then times complete processes in turns, with the default options.
 
-{base} is that revision of the code, with the same packages. *naive* is `bench/naive.py`, one process that parses every
-line with orjson, and checks, cleans and anonymises nothing (`bench/naive_files.py` for files of agents). *wc* is
-`wc -l` over the same files: what reading costs. All logs are in the page cache. 1 MB is a million bytes.
 """
+    + _HOW
+    + """
+
+*naive* is `bench/naive.py`, one process that parses every line with orjson, and checks, cleans and anonymises nothing
+(`bench/naive_files.py` for files of agents). {base} is an earlier revision of chatsquash.
+"""
+)
+_GOALS = (
+    """# Internal goals
+
+`make bench` writes this page: how the present revision compares with {base} and with goals that were set earlier.
+
+"""
+    + _HOW
+    + """ Ratios are the median over the rounds.
+"""
+)
 _LOGS = {
     "standard": "sessions of some 27 requests",
     "long": "sessions of 250 requests",
@@ -86,54 +102,62 @@ def drawn(results: Results) -> str:
 
 
 _SECTIONS = (
-    ("times", "CPU time", table.ratios),
-    ("options", "Options", table.costs),
     ("peers", "Other converters", table.peers),
     ("division", "Several cores", table.division),
     ("lengths", "Long sessions", lengths),
 )
+_INTERNAL = (
+    ("times", "CPU time", table.ratios),
+    ("options", "Options", table.costs),
+)
+_TEXTS = {"options": _OPTIONS, "division": _DIVISION}
 
 
-_TOLD = {"options": _OPTIONS, "division": _DIVISION}
-
-
-def sections(results: Results, drawing: str = "") -> str:
-    """What was measured beside the promises, each under a heading."""
+def sections(results: Results, chosen: Iterable[tuple[str, str, Callable[[Results], str]]], drawing: str = "") -> str:
+    """The sections of what was measured, each with a heading."""
     parts = []
-    for key, title, shown in _SECTIONS:
+    for key, title, shown in chosen:
         if results.get(key) and (text := shown(results)):
-            told = _TOLD.get(key, "").format(logs=options.LOGS, noise=options.NOISE, base=results["base"])
-            parts += [f"## {title}", told.strip(), text.strip()]
+            intro = _TEXTS.get(key, "").format(logs=options.LOGS, noise=options.NOISE, base=results["base"])
+            parts += [f"## {title}", intro.strip(), text.strip()]
     if drawing and results.get("lengths"):
         parts.append(f"![CPU seconds over what was added]({drawing})")
     return "\n\n".join(part for part in parts if part)
 
 
-def write(results: Results, target: Path) -> None:
-    """Write the page, and the chart beside it."""
+def write(results: Results, target: Path, goals: Path) -> None:
+    """Write the page for readers with the chart beside it, and the page of internal goals."""
     drawing = target.with_suffix(".svg")
     if results.get("lengths"):
         drawing.write_text(drawn(results))
     target.write_text(page(results, drawing.name))
+    goals.write_text(internal(results))
 
 
 def page(results: Results, drawing: str) -> str:
-    """The page for readers; ``drawing`` is where the chart lies."""
-    facts = "\n".join(f"- {name}: {value}" for name, value in results["machine"].items())
+    """The page for readers; ``drawing`` is the path of the chart."""
     logs = "\n".join(f"- {name}: {_LOGS[name]}" for name in PROFILES if name in results["times"])
-    less = (
-        ""
-        if results["share"] == 1
-        else f"\nThe sets of ten times are {results['share']} of that, for want of memory or disk.\n"
-    )
     head = _HEAD.format(rounds=results["rounds"], base=results["base"])
-    parts = [head, table.summary(results), sections(results, drawing), "## Machine", facts]
-    return (
-        "\n\n".join(
-            [*(part.strip() for part in parts), "## All runs", table.details(results), "The logs:", logs + less]
-        )
-        + "\n"
-    )
+    parts = [head, sections(results, _SECTIONS, drawing), "## Machine", _machine(results)]
+    parts += ["## All runs", table.details(results), "The logs:", logs + _reduced(results)]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def internal(results: Results) -> str:
+    """The page of internal goals."""
+    head = _GOALS.format(rounds=results["rounds"], base=results["base"])
+    parts = [head, table.summary(results), sections(results, _INTERNAL), "## Machine", _machine(results)]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _machine(results: Results) -> str:
+    return "\n".join(f"- {name}: {value}" for name, value in results["machine"].items())
+
+
+def _reduced(results: Results) -> str:
+    if results["share"] == 1:
+        return ""
+    return f"\nThe sets of ten times are {results['share']} of that, for want of memory or disk.\n"
 
 
 def machine() -> dict[str, str]:

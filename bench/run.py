@@ -24,6 +24,7 @@ from bench.records import are_right
 
 DATA = HERE / ".data"
 DOCS = HERE.parent / "docs" / "performance.md"
+GOALS = HERE / "goals.md"
 LARGE = 4.5e9  # bytes of a set that has to stay in the page cache
 EVERYTHING = 18e9  # bytes of all sets
 BESIDE = {"standard10": "standard", **dict.fromkeys(BODIES, "chat")}
@@ -75,11 +76,11 @@ def main(  # noqa: PLR0913, PLR0917 - options
         bench = Bench(data, chosen, facts["rounds"], quick, command, beside)
         results = facts | _measured(bench, facts["share"], list(PARTS) if is_all else list(parts))
     (DATA / "results.json").write_text(json.dumps(results, indent=1))
-    print(table.summary(results), page.sections(results), table.details(results), sep="\n\n")
+    print(page.internal(results), page.page(results, ""), sep="\n\n")
     if beside:
         print("", table.beside(results), sep="\n")
     if docs or (is_all and not quick and not beside):
-        page.write(results, docs or DOCS)
+        page.write(results, docs or DOCS, docs.with_name("goals.md") if docs else GOALS)
 
 
 def _base(revision: str, folder: Path) -> tuple[str | None, str | None]:

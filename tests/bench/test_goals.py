@@ -108,8 +108,9 @@ def test_the_page_has_a_section_for_all_that_was_measured():
         {"peer": "other", "version": "1.2", "logs": "standard", "runs": [run(5)], "bytes": 20_000_000},
         {"peer": "another", "version": "", "logs": "standard", "why": "it cannot"},
     ]
-    text = page.page(results({"standard": times}, peers=peers), "chart.svg")
+    text = page.internal(results({"standard": times}, peers=peers))
     assert "| standard | 4.000    | 2.000    | 2.00x" in text
+    text = page.page(results({"standard": times}, peers=peers), "chart.svg")
     assert "| other   | 1.2     | standard | 20.0 | 5.000       | 4                 | 5 " in text
     assert "| it cannot |" in text
     assert "chatsquash, 1 worker, abc" in text
@@ -118,6 +119,6 @@ def test_the_page_has_a_section_for_all_that_was_measured():
 
 def test_the_page_compares_with_no_older_version_where_none_was_timed():
     times = {"one": [run(2)], "naive": [run(3)], "wc": [run(0.1)], "two": [run()]}
-    text = page.page(results({"standard": times}, no_base="no revision was named"), "chart.svg")
+    text = page.internal(results({"standard": times}, no_base="no revision was named"))
     assert "## CPU time" not in text
     assert "not measured: no revision was named" in text
