@@ -35,9 +35,12 @@ class Comparison:
         self._new = self._base if itself else run.Side(inputs.ROOT / "pipeline", cache)
         self._root, self._cache = root, cache / inputs.key(revision)
         self.inputs = inputs.once(self._cache / "inputs", lambda folder: inputs.make(cache, folder))
-        self.states = inputs.once(
-            self._cache / "states", lambda folder: states.make(self._base, root, self._cache, folder)
-        )
+        inputs.once(self._cache / "states", lambda folder: self._make_states(package, folder))
+
+    def _make_states(self, package: Path, folder: Path) -> None:
+        other = self._root / "other"
+        states.other_code(package, other)
+        states.make(run.Side(other, self._cache), self._root, self._cache, folder)
 
     def base(self, case: cases.Case) -> Outcome:
         path = self._cache / "outcomes" / f"{case.folder}-{case.digest}"

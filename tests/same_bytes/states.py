@@ -1,4 +1,8 @@
-"""Output folders that the base left: of a killed run, of a complete one, and with some of its shards."""
+"""Output folders that the base left: of a killed run, of a complete one, and with some of its shards.
+
+Journals and shards are bound to the state of the code that wrote them. The base that leaves these folders differs from
+the base that is compared by a comment, so that both sides of the comparison meet the folders of another state.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,13 @@ def make(base: Side, root: Path, cache: Path, folder: Path) -> None:
         maker(base, work)
         shutil.copytree(work / "out", folder / name / "out", symlinks=True)
         shutil.rmtree(work)
+
+
+def other_code(package: Path, folder: Path) -> None:
+    """Copy a version of the package and add a comment."""
+    shutil.copytree(package, folder, dirs_exist_ok=True)
+    with (folder / "chatsquash" / "__init__.py").open("a", encoding="utf-8") as module:
+        module.write("\n# another state of the code\n")
 
 
 def _complete(base: Side, folder: Path) -> None:
