@@ -362,7 +362,7 @@ def new_envelope(tmp_path, monkeypatch):
 def test_an_envelope_that_is_put_into_a_folder_is_read(new_envelope, name, sentence, source, wrap):
     exchange = EXCHANGES[name]
     expected = converted(plain(exchange.request, exchange.response))
-    assert converted(wrap(exchange)).record != expected.record or converted(wrap(exchange)).day is None
+    assert converted(wrap(exchange)).record != expected.record or converted(wrap(exchange)).output.day is None
     new_envelope(source)
     outcome = converted(*[wrap(exchange)] * 3)
     assert outcome.record == expected.record

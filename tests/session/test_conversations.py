@@ -227,8 +227,8 @@ def test_kinds_that_are_not_wanted_are_left_out_and_counted(log, options, kinds)
     found = outcome(log(), given(conversations="all", **options))
     assert [record.kind for record in found.records] == kinds
     missing = Counter(record.kind for record in every.records) - Counter(kinds)
-    assert found.coverage.not_chosen == dict(missing)
-    assert found.coverage.conversations == len(every.records)
+    assert found.replies.coverage.not_chosen == dict(missing)
+    assert found.replies.coverage.conversations == len(every.records)
 
 
 def test_records_name_their_conversation_and_the_one_that_it_comes_from():
@@ -360,7 +360,7 @@ def test_a_reply_of_a_filtered_record_stands_in_another_one_that_has_it(here):
 def test_of_replies_of_filtered_records_nothing_is_found(here):
     found = outcome(logs.stripped(), given(conversations="all", min_turns=9))
     assert {each.code for each in found.findings}.isdisjoint({"replies-lost", "reasoning-lost"})
-    assert found.coverage.lost == {"filtered": 3}
+    assert found.replies.coverage.lost == {"filtered": 3}
     (text,) = [
         each.text
         for each in outcome(logs.same_words(), given(conversations="all", min_turns=9)).findings

@@ -442,8 +442,8 @@ def test_lines_and_the_file_that_holds_them_give_the_same(tmp_path):
         (outcome,) = convert_session(source, NATIVE)
         assert (outcome.record, outcome.account.counts, outcome.account.digest) == (
             from_file.record,
-            from_file.account,
-            from_file.digest,
+            from_file.account.counts,
+            from_file.account.digest,
         )
 
 
@@ -551,13 +551,13 @@ DAYS = [
 
 @pytest.mark.parametrize("sentence, lines, day", DAYS, ids=[row[0] for row in DAYS])
 def test_the_day_of_a_session_is_that_of(sentence, lines, day):
-    assert converted(lines).day == day
+    assert converted(lines).output.day == day
 
 
 def test_the_last_date_in_the_path_goes_before_the_times():
     data = json.dumps(line(A)).encode()
     names = ["2026-01-12/a.jsonl", "2026-01-11/2026-01-12/x-2026/a.jsonl", "2026-01-12/2026-13-01/a.jsonl"]
-    days = [Converter(NATIVE).read(io.BytesIO(data), Log("", name, name, len(data))).day for name in names]
+    days = [Converter(NATIVE).read(io.BytesIO(data), Log("", name, name, len(data))).output.day for name in names]
     assert days == ["2026-01-12", "2026-01-12", "2026-01-12"]
 
 

@@ -390,7 +390,7 @@ def test_python_converts_a_document_as_one_session(here):
 @pytest.mark.parametrize("turns", [1, 2000])
 def test_the_digest_is_that_of_the_whole_file(here, turns):
     put("a.json", portable("x" * 1000) * turns, indent=1)
-    assert convert_session("a.json", PLAIN)[0].digest == xxh3_128(Path("a.json").read_bytes()).hexdigest()
+    assert convert_session("a.json", PLAIN)[0].account.digest == xxh3_128(Path("a.json").read_bytes()).hexdigest()
 
 
 def test_addresses_in_documents_are_replaced(here):

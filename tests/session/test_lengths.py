@@ -71,8 +71,8 @@ def test_whole_exchanges_are_left_off_the_end(sentence, most, messages, tokens, 
     found = outcome(preset=preset, max_tokens=most, too_long="cut", loss="weight" if preset != "hf" else "training")
     (record,) = found.records
     held = json.loads(record.line)["messages"]
-    assert (len(held), found.coverage.carried) == (messages, replies)
-    assert found.coverage.lost == ({"cut": 4 - replies} if replies < 4 else {})
+    assert (len(held), found.replies.coverage.carried) == (messages, replies)
+    assert found.replies.coverage.lost == ({"cut": 4 - replies} if replies < 4 else {})
     assert record.tokens == tokens or preset in ("text", "mistral")
     assert held[-1]["role"] == "assistant"
     assert [each["text"] for each in map(vars_of, found.findings) if each["code"] == "cut-to-fit"] == (

@@ -218,7 +218,7 @@ def test_an_assistant_message_is_trained_on_or_not(row):
 def test_what_is_trained_on_is_what_the_report_says():
     for row in ROWS:
         found = outcome(row.log, trace_replies=True, **row.options)
-        said = Counter((reply.record, reply.message) for reply in found.replies if reply.loss)
+        said = Counter((reply.record, reply.message) for reply in found.replies.rows if reply.loss)
         flagged = Counter()
         for number, record in enumerate(found.records):
             written = json.loads(record.line)
@@ -277,7 +277,7 @@ def refused_trunk() -> list[Any]:
 def test_a_reply_of_a_conversation_that_is_refused_is_trained_on_in_another():
     found = outcome(refused_trunk(), preset="hf", conversations="all", trace_replies=True)
     assert [weights(record) for record in found.records] == ["1 1"]
-    assert [(each.record, each.message, each.loss) for each in found.replies] == [
+    assert [(each.record, each.message, each.loss) for each in found.replies.rows] == [
         (0, 2, 1), (0, 4, 1), (None, None, 0), (None, None, 0),
     ]  # fmt: skip
 
@@ -286,7 +286,7 @@ def test_a_reply_of_a_conversation_that_is_filtered_is_trained_on_in_another():
     longest = max(len(record.line) for record in outcome(logs.regenerated(), conversations="all").records)
     found = outcome(logs.regenerated(), conversations="all", max_chars=longest - 1, trace_replies=True)
     assert [weights(record) for record in found.records] == ["1 1"]
-    assert [(each.why, each.record, each.message, each.loss) for each in found.replies] == [
+    assert [(each.why, each.record, each.message, each.loss) for each in found.replies.rows] == [
         (None, 0, 2, 1), (None, 0, 4, 1), ("filtered", None, None, 0), ("filtered", None, None, 0),
     ]  # fmt: skip
 
@@ -304,7 +304,7 @@ def limited_twice() -> list[Any]:
 def test_a_reply_that_is_trained_on_nowhere_is_in_the_first_record_that_holds_it():
     found = outcome(limited_twice(), conversations="all", trace_replies=True)
     assert [weights(record) for record in found.records] == ["0 1", "0 1 1"]
-    assert [(each.record, each.message, each.loss) for each in found.replies] == [
+    assert [(each.record, each.message, each.loss) for each in found.replies.rows] == [
         (0, 2, 0),
         (0, 4, 1),
         (1, 4, 1),
@@ -327,7 +327,7 @@ def cut_trunk() -> list[Any]:
 def test_a_reply_that_is_cut_out_of_its_own_record_is_trained_on_in_another():
     found = outcome(cut_trunk(), preset="hf", unpaired="cut", conversations="all", trace_replies=True)
     assert [weights(record) for record in found.records] == ["0 1 1", "1"]
-    assert [(each.status, each.why, each.record, each.message, each.loss) for each in found.replies] == [
+    assert [(each.status, each.why, each.record, each.message, each.loss) for each in found.replies.rows] == [
         ("carried", None, 1, 2, 1), ("carried", None, 0, 4, 1), ("carried", None, 0, 6, 1),
         ("lost", "cut", None, None, 0), ("lost", "cut", None, None, 0),
     ]  # fmt: skip
@@ -336,8 +336,8 @@ def test_a_reply_that_is_cut_out_of_its_own_record_is_trained_on_in_another():
 def test_addresses_of_records_that_are_made_anew_are_counted_once():
     lines = json.loads(json.dumps(refused_trunk()).replace("The test of sums.", "Ask jane@corp.com."))
     options = {"preset": "hf", "conversations": "all", "anonymize": True, "anonymize_key": b"k" * 16}
-    assert outcome(lines, **options).addresses == 1
-    assert outcome(lines, loss="none", **options).addresses == 1
+    assert outcome(lines, **options).privacy.addresses == 1
+    assert outcome(lines, loss="none", **options).privacy.addresses == 1
 
 
 def worded_anew() -> list[Any]:
@@ -356,7 +356,7 @@ def worded_anew() -> list[Any]:
 def test_a_reply_is_trained_on_where_it_stands_in_its_own_words():
     found = outcome(worded_anew(), conversations="all", trace_replies=True)
     assert [weights(record) for record in found.records] == ["1 1", "0 1 1"]
-    assert [(each.status, each.record, each.loss) for each in found.replies] == [
+    assert [(each.status, each.record, each.loss) for each in found.replies.rows] == [
         ("carried", 0, 1), ("carried", 0, 1), ("carried", 1, 1), ("carried", 1, 1),
     ]  # fmt: skip
 
@@ -507,7 +507,7 @@ def test_replies_of_the_sample_logs_stand_where_the_report_says(preset):
         plain = convert_session(path, Options(anonymize=False, trace_replies=True, media="refuse"))
         changed = convert_session(path, Options(anonymize=False, trace_replies=True, preset=preset, **changes, **media))
         for one, other in zip(plain, changed, strict=True):
-            for before, after in zip(one.replies, other.replies, strict=True):
+            for before, after in zip(one.replies.rows, other.replies.rows, strict=True):
                 if before.message is None or after.message is None or not one.records or not other.records:
                     continue
                 record = json.loads(other.records[0].line)

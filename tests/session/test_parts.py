@@ -41,7 +41,7 @@ def test_each_is_a_session_and_the_first_says_so():
     found = outcomes(UNRELATED)
     assert [asked_in(each) for each in found] == [f"Is {number} a number?" for number in range(5)]
     assert [codes(each).count("unrelated-requests") for each in found] == [1, 0, 0, 0, 0]
-    assert sum(each.lines for each in found) == 5
+    assert sum(each.account.lines for each in found) == 5
 
 
 TOGETHER = [
