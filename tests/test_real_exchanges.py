@@ -110,8 +110,8 @@ def test_a_record_ends_in_a_reply_or_it_is_said_why_not(path):
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_an_exchange_is_accounted_for_and_nothing_private_is_in_its_record(path, options):
     outcome = converted(path, options)
-    assert outcome.lines == sum(outcome.account) == len(path.read_bytes().splitlines())
-    assert (outcome.rejected, outcome.left_out) == ([], None)
+    assert outcome.account.lines == sum(outcome.account.counts) == len(path.read_bytes().splitlines())
+    assert (outcome.report.rejected, outcome.left_out) == ([], None)
     record = orjson.loads(outcome.record)
     assert list(record) == ["messages", "tools"]
     assert "_x" not in keys(record)

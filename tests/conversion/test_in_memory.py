@@ -75,4 +75,4 @@ def test_what_cannot_be_opened_is_an_error(tmp_path):
 def test_lines_are_called_session_wherever_they_were_split(tmp_path):
     outcomes = convert_session([json.dumps(line) for line in MIXED], Options(sessions_by="id", anonymize=False))
     assert {found.file for outcome in outcomes for found in outcome.findings} == {"session"}
-    assert [outcome.lines for outcome in outcomes] == [2, 1]
+    assert [outcome.account.lines for outcome in outcomes] == [2, 1]

@@ -14,7 +14,7 @@ from chatsquash.conversion.journal import Journals, JournalWriter, identity
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import declared
-from chatsquash.core.outcome import Outcome
+from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.dataset.options_json import described
 from chatsquash.session.converter import Converter
 from chatsquash.storage.folder import Folder
@@ -63,13 +63,8 @@ def test_an_outcome_comes_back_as_it_was(tmp_path, log):
 
 
 def test_every_field_of_an_outcome_comes_back(tmp_path, log):
-    made = Outcome(
-        **{
-            **{name: getattr(kept(tmp_path, log)[0], name) for name in Outcome.__slots__},
-            "trace": "At",
-            "left_out": "x",
-        }
-    )
+    outcome = kept(tmp_path, log)[0]
+    made = structs.replace(outcome, report=structs.replace(outcome.report, trace="At", left_out="x"))
     writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
     writer.add(log, made)
     assert taken(tmp_path, log) == made
@@ -187,7 +182,10 @@ PASSING = ["unreadable-log", "changed-log", "lost-worker"]
 def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
     (outcome,) = kept(tmp_path, log)
     writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(replace(OPTIONS, reasoning="drop"))))
-    writer.add(log, structs.replace(outcome, findings=[Finding(code, "error", "s", "f", None, None, "")]))
+    writer.add(
+        log,
+        structs.replace(outcome, report=SessionFindings(findings=[Finding(code, "error", "s", "f", None, None, "")])),
+    )
     assert writer.descriptor is None
 
 

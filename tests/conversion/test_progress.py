@@ -7,13 +7,15 @@ import pytest
 from chatsquash.conversion.progress import Watch
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
-from chatsquash.core.outcome import Outcome
+from chatsquash.core.outcome import Outcome, SessionFindings
 
 LOG = Log("a", "a", "a", 10_000_000)
 
 
 def outcome(*severities):
-    return Outcome("s", [], None, [Finding("code", each, "s", "a", 1, None, "text") for each in severities])
+    return Outcome(
+        "s", report=SessionFindings(findings=[Finding("code", each, "s", "a", 1, None, "text") for each in severities])
+    )
 
 
 def watched(capsys, *, after, **options):

@@ -12,7 +12,7 @@ from chatsquash.conversion import workers
 from chatsquash.conversion.journal import Journals, JournalWriter
 from chatsquash.core import platform
 from chatsquash.core.log import Log
-from chatsquash.core.outcome import Outcome
+from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.session.converter import Converter
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
@@ -181,7 +181,7 @@ def taken(sizes: list[int], count: int = 2) -> list[str]:
     begun, ended = [], []
     while batch := queue.take():
         begun += [log.name for log in batch.logs]
-        queue.put(batch, [(log, Outcome(log.name, [], "x", [])) for log in batch.logs])
+        queue.put(batch, [(log, Outcome(log.name, report=SessionFindings("x"))) for log in batch.logs])
         while queue.is_next_done():
             ended += [log.name for log, _ in queue.next_done()]
     assert ended == [f"{number}" for number in range(len(sizes))]

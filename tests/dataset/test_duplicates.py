@@ -18,7 +18,7 @@ from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import TooLargeError, dumps
 from chatsquash.core.log import Log
-from chatsquash.core.outcome import Outcome, Record, Usage
+from chatsquash.core.outcome import Outcome, Record, SessionRecords, Usage
 from chatsquash.dataset.filters import Filters
 from chatsquash.dataset.pre_pass import foreseen
 from chatsquash.session.prompt_prefix import of_line
@@ -47,7 +47,10 @@ def left(lines: list[bytes], **options) -> tuple[list[int], dict[int, str]]:
     """Which records stay, and what is said of the others; each is of a log of its number."""
     chosen = Options(anonymize=False, **options)
     given = [
-        (Log(f"{number}", f"{number}", f"{number}", 1, number=number), Outcome(f"{number}", [made(each)], None, []))
+        (
+            Log(f"{number}", f"{number}", f"{number}", 1, number=number),
+            Outcome(f"{number}", SessionRecords([made(each)])),
+        )
         for number, each in enumerate(lines)
     ]
     filters = Filters(chosen)

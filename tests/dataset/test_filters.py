@@ -5,7 +5,17 @@ import pytest
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Account, Facts, Outcome, Record, Usage
+from chatsquash.core.outcome import (
+    Account,
+    Facts,
+    Outcome,
+    Record,
+    SessionAccount,
+    SessionFindings,
+    SessionPrivacy,
+    SessionRecords,
+    Usage,
+)
 from chatsquash.dataset.filters import Filters
 
 NOTHING = Usage(0, (), 1, 2, 0, ())
@@ -22,14 +32,10 @@ def outcome(record=b'{"messages":[]}', *, turns=2, model="gpt-5-mini", codes=(),
     made = Record(record, NOTHING._replace(assistant_turns=turns), facts=Facts(model=model)) if record else None
     return Outcome(
         "s",
-        [made] if made else [],
-        left_out,
-        findings,
-        lines=9,
-        account=ACCOUNT,
-        cleaned={"info_messages": 1},
-        dropped={"title_requests": 2},
-        addresses=4,
+        SessionRecords([made] if made else []),
+        SessionFindings(left_out, findings),
+        SessionAccount(lines=9, counts=ACCOUNT, cleaned={"info_messages": 1}, dropped={"title_requests": 2}),
+        privacy=SessionPrivacy(addresses=4),
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Account, Facts, Outcome, Record, Usage
+from chatsquash.core.outcome import Account, Facts, Outcome, Record, SessionAccount, SessionRecords, Usage
 from chatsquash.dataset.splits import Splits, parse
 
 HALVES = "train=0.5,test=0.5"
@@ -15,7 +15,9 @@ def session(name: str, prefix: str = "p", day: str = "2026-01-13", stem: str = "
     facts = Facts(prefix=prefix, session=name, source=name)
     record = Record(b"{}", Usage(0, (), 0, 0, 0, ()), facts=facts)
     file = f"{stem or name}.jsonl"
-    outcome = Outcome(name, [record], None, [], lines=1, account=Account(selected=1), day=day)
+    outcome = Outcome(
+        name, SessionRecords([record], day=day), account=SessionAccount(lines=1, counts=Account(selected=1))
+    )
     return Log(file, file, file, 1), outcome, record
 
 

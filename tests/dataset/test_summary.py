@@ -7,7 +7,17 @@ import pytest
 from chatsquash.core.log import Log
 from chatsquash.core.logged import Coverage
 from chatsquash.core.model import Finding
-from chatsquash.core.outcome import Account, Outcome, Record, Usage
+from chatsquash.core.outcome import (
+    Account,
+    Outcome,
+    Record,
+    SessionAccount,
+    SessionFindings,
+    SessionPrivacy,
+    SessionRecords,
+    SessionReplies,
+    Usage,
+)
 from chatsquash.core.text import listed
 from chatsquash.dataset.summary import Summary
 
@@ -16,14 +26,19 @@ JOB = Log("a.jsonl", "a.jsonl", "a.jsonl", 1_500_000)
 
 
 def outcome(record=b"{}", lines=3, account=None, **fields) -> Outcome:
-    account = account or Account(selected=1, superseded=2)
-    rest = {
-        "session": "s",
+    fields = {
         "records": [Record(record, NO_USE)] if record else [],
         "left_out": None if record else "empty-session",
-        "findings": [],
+        "lines": lines,
+        "counts": account or Account(selected=1, superseded=2),
+        **fields,
     }
-    return Outcome(**{**rest, "lines": lines, "account": account, **fields})
+    groups = [
+        group(**{name: fields.pop(name) for name in group.__struct_fields__ if name in fields})
+        for group in (SessionRecords, SessionFindings, SessionAccount, SessionReplies, SessionPrivacy)
+    ]
+    assert not fields
+    return Outcome("s", *groups)
 
 
 def finding(code, severity):

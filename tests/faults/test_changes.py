@@ -77,8 +77,8 @@ def test_a_log_that_changes_while_it_is_read(tmp_path, monkeypatch, sentence, da
     outcome = converter.convert(job)
     texts = [finding.text for finding in outcome.findings if finding.code == "changed-log"]
     assert [text.partition(" while")[0] for text in texts] == ([f"the log {how}"] if how else [])
-    assert outcome.lines == lines
-    assert not outcome.rejected
+    assert outcome.account.lines == lines
+    assert not outcome.report.rejected
 
 
 def test_a_document_that_is_cut_once_its_first_lines_were_read(tmp_path, monkeypatch):

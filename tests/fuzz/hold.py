@@ -42,12 +42,12 @@ def hold(data: bytes) -> None:
         _hold_account(outcome, len(data))
     outcome = _converted(data, CHAT)
     _hold_account(outcome, len(data))
-    assert outcome.lines == len(naive)
+    assert outcome.account.lines == len(naive)
     if _is_judged_whole(data) and _envelope(data) in (None, PLAIN):
         bad = [row.line for row in naive if row.kind in ("bad-line", "bad-entry")]
-        deep = {each.line for each in outcome.rejected if "--max-nesting" in each.reason}
+        deep = {each.line for each in outcome.report.rejected if "--max-nesting" in each.reason}
         if not deep:  # the naive reader has no bounds
-            assert [each.line for each in outcome.rejected] == bad
+            assert [each.line for each in outcome.report.rejected] == bad
             assert outcome.record == oracle.convert(read, "s", CHAT)
 
 
@@ -64,8 +64,8 @@ def _converted(data: bytes, options: Options) -> Outcome:
 
 
 def _hold_account(outcome: Outcome, size: int) -> None:
-    assert sum(outcome.account) == outcome.lines
-    assert sum(outcome.sizes) == outcome.size == size
+    assert sum(outcome.account.counts) == outcome.account.lines
+    assert sum(outcome.account.sizes) == outcome.account.size == size
     assert (outcome.record is None) == (outcome.left_out is not None)
     assert outcome.left_out is None or outcome.left_out in {found.code for found in outcome.findings}
     assert all(found.text.isprintable() for found in outcome.findings)
@@ -82,10 +82,10 @@ def _hold_parts(data: bytes) -> None:
         file.flush()
         done = list(outcomes([Log(file.name, "s.jsonl", "s.jsonl", len(data))], ANY))
     for _, outcome in done:
-        _hold_account(outcome, outcome.size)
-    assert sum(outcome.size for _, outcome in done) == len(data)
+        _hold_account(outcome, outcome.account.size)
+    assert sum(outcome.account.size for _, outcome in done) == len(data)
     if done[0][0].part is None:  # of a document each conversation counts as a line
-        assert sum(outcome.lines for _, outcome in done) == len(oracle.read(data))
+        assert sum(outcome.account.lines for _, outcome in done) == len(oracle.read(data))
 
 
 def _is_judged_whole(data: bytes) -> bool:

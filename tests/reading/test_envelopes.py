@@ -71,7 +71,7 @@ def test_the_record_is_that_of_the_plain_envelope(name, wrap):
     outcome = converted(WRAPS[wrap](exchange))
     assert outcome.record == expected.record
     assert codes(outcome) == codes(expected)
-    assert (outcome.session, outcome.day) == ("s1", "2026-01-13")
+    assert (outcome.session, outcome.output.day) == ("s1", "2026-01-13")
 
 
 @pytest.mark.parametrize("name", formats())
@@ -81,7 +81,7 @@ def test_a_log_of_http_pairs_grows_as_any(name):
     lines[1]["request"]["timestamp"] = "2026-01-13T10:00:05Z"
     outcome = converted(*lines)
     assert messages(outcome) == MESSAGES
-    assert outcome.account.superseded == 1
+    assert outcome.account.counts.superseded == 1
 
 
 # What never becomes a reply
@@ -212,7 +212,7 @@ LITELLM = [
 def test_litellm(sentence, line):
     outcome = converted(line)
     assert outcome.record == converted(plain(CHAT.request, CHAT.response)).record
-    assert (outcome.session, outcome.day) == ("s1", "2026-01-13")
+    assert (outcome.session, outcome.output.day) == ("s1", "2026-01-13")
     assert not {"missing-session-id", "missing-timestamp", "naive-timestamp"} & set(codes(outcome))
 
 
@@ -247,7 +247,7 @@ OPENHANDS = [
 def test_openhands(sentence, line):
     outcome = converted(line)
     assert outcome.record == converted(plain(CHAT.request, CHAT.response)).record
-    assert outcome.day == "2026-01-13"
+    assert outcome.output.day == "2026-01-13"
 
 
 # Telling them apart
@@ -366,7 +366,7 @@ def test_an_envelope_that_is_put_into_a_folder_is_read(new_envelope, name, sente
     new_envelope(source)
     outcome = converted(*[wrap(exchange)] * 3)
     assert outcome.record == expected.record
-    assert (outcome.session, outcome.day, outcome.account.superseded) == ("s1", "2026-01-13", 2)
+    assert (outcome.session, outcome.output.day, outcome.account.counts.superseded) == ("s1", "2026-01-13", 2)
     assert not {"missing-session-id", "missing-timestamp", "mixed-formats"} & set(codes(outcome))
 
 

@@ -158,7 +158,7 @@ def test_what_is_no_log_is_said_to_be_that_and_nothing_is_emitted(sentence, line
     assert (outcome.record, outcome.left_out) == (None, "unknown-format")
     (found,) = [each for each in outcome.findings if each.code == "unknown-format"]
     assert text in found.text
-    assert sum(outcome.account) == 2
+    assert sum(outcome.account.counts) == 2
     if text == "no known format":
         assert all(name in found.text for name in formats()), "what is known"
         assert "the request is" in found.text
@@ -217,14 +217,14 @@ def test_a_line_of_another_format_is_read_as_that(most, other):
     (found,) = [each for each in outcome.findings if each.code == "mixed-formats"]
     assert found.line == 3
     assert f"1 entry with the format {other} in a log of {most}" in found.text
-    assert not outcome.rejected
+    assert not outcome.report.rejected
 
 
 def test_lines_of_another_envelope_are_read_as_that():
     pair = http(CHAT.request, {"body": CHAT.response})
     pair["request"]["timestamp"] = "2026-01-13T10:00:05Z"
     outcome = converted(plain(CHAT.request, CHAT.response), pair)
-    assert outcome.account.selected + outcome.account.superseded == 2
+    assert outcome.account.counts.selected + outcome.account.counts.superseded == 2
     (found,) = [each for each in outcome.findings if each.code == "mixed-formats"]
     assert "1 entry with another envelope in a log of openai_chat" in found.text
 

@@ -165,7 +165,7 @@ def test_conversations_of_all_kinds_of_turns(name, turns, tools, chosen, more, c
 def test_any_log_gives_a_valid_record_or_a_finding(name, data, chosen):
     options = Options(anonymize=False, on_invalid="keep", preset=name, **effective(name, chosen))
     (outcome,) = convert_session(data.split(b"\n"), options)
-    assert sum(outcome.account) == outcome.lines
+    assert sum(outcome.account.counts) == outcome.account.lines
     if outcome.record is not None:
         assert outcome.left_out is None
         assert next(VALIDATORS[name].iter_errors(json.loads(outcome.record)), None) is None

@@ -113,5 +113,5 @@ def test_addresses_in_urls_are_found_in_the_record(tmp_path):
     path.write_bytes(orjson.dumps({**line, "response": {"model": "m", "choices": [{"message": reply}]}}) + b"\n")
     log = Log(str(path), path.name, path.name, path.stat().st_size)
     outcome = Converter(Options(anonymize_key=b"a key for tests")).convert(log)
-    assert outcome.addresses == 2
+    assert outcome.privacy.addresses == 2
     assert b"corp" not in outcome.records[0].line

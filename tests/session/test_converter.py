@@ -382,7 +382,12 @@ def test_a_log_that_cannot_be_read_is_a_finding_with_its_reason(tmp_path):
     with pytest.raises(OSError) as raised:
         Converter(NATIVE).convert(job)
     outcome = unreadable(job, raised.value)
-    assert (outcome.record, outcome.left_out, outcome.lines, sum(outcome.account)) == (None, "unreadable-log", 0, 0)
+    assert (outcome.record, outcome.left_out, outcome.account.lines, sum(outcome.account.counts)) == (
+        None,
+        "unreadable-log",
+        0,
+        0,
+    )
     (found,) = outcome.findings
     assert (found.code, found.severity, found.session, found.file) == ("unreadable-log", "error", "a", "logs/a.jsonl")
     assert "Is a directory" in found.text
@@ -413,16 +418,18 @@ def test_an_outcome_tells_all_about_its_session(tmp_path):
         "messages": [{"role": "system", "content": "You are a general-purpose AI agent"}, A, B, C, assistant("hello")],
         "tools": [],
     }
-    assert (outcome.session, outcome.left_out, outcome.day) == ("s1", None, "2026-01-13")
-    assert (outcome.lines, outcome.addresses, outcome.trace) == (9, 0, "system user Ac user Ac")
-    assert outcome.account == Account(selected=1, superseded=1, cut=1, cleaned=2, left_out=0, unreadable=2, blank=2)
-    assert outcome.cleaned == {"info_messages": 1, "system_prompts": 1, "empty_assistants": 0}
-    assert outcome.dropped == {"title_requests": 2}
+    assert (outcome.session, outcome.left_out, outcome.output.day) == ("s1", None, "2026-01-13")
+    assert (outcome.account.lines, outcome.privacy.addresses, outcome.report.trace) == (9, 0, "system user Ac user Ac")
+    assert outcome.account.counts == Account(
+        selected=1, superseded=1, cut=1, cleaned=2, left_out=0, unreadable=2, blank=2
+    )
+    assert outcome.account.cleaned == {"info_messages": 1, "system_prompts": 1, "empty_assistants": 0}
+    assert outcome.account.dropped == {"title_requests": 2}
     assert {(found.session, found.file) for found in outcome.findings} == {("s1", str(path))}
-    rejected = [(each.line, each.length, each.code) for each in outcome.rejected]
+    rejected = [(each.line, each.length, each.code) for each in outcome.report.rejected]
     assert rejected == [(5, 3, "bad-line"), (6, 2, "bad-entry")]
     data = path.read_bytes()
-    assert [data[each.offset : each.offset + each.length] for each in outcome.rejected] == [b"bad", b"{}"]
+    assert [data[each.offset : each.offset + each.length] for each in outcome.report.rejected] == [b"bad", b"{}"]
     assert outcome.records[0].usage.calls == 0
 
 
@@ -433,7 +440,7 @@ def test_lines_and_the_file_that_holds_them_give_the_same(tmp_path):
     (from_file,) = convert_session(path, NATIVE)
     for source in (lines, [each.encode() for each in lines], iter(lines), str(path)):
         (outcome,) = convert_session(source, NATIVE)
-        assert (outcome.record, outcome.account, outcome.digest) == (
+        assert (outcome.record, outcome.account.counts, outcome.account.digest) == (
             from_file.record,
             from_file.account,
             from_file.digest,
@@ -476,8 +483,8 @@ ACCOUNTS = [
 @pytest.mark.parametrize("sentence, lines, options, account", ACCOUNTS, ids=[row[0] for row in ACCOUNTS])
 def test_every_line_is_accounted_for(sentence, lines, options, account):
     outcome = converted(lines, options)
-    assert outcome.account == account
-    assert sum(outcome.account) == outcome.lines == len(lines)
+    assert outcome.account.counts == account
+    assert sum(outcome.account.counts) == outcome.account.lines == len(lines)
     assert (outcome.record is None) == (outcome.left_out is not None) == (account.selected == 0)
 
 
@@ -511,7 +518,7 @@ def test_a_session_is_left_out_for_its_reason_whatever_else_is_noted(monkeypatch
     monkeypatch.setattr(presets.named("hf"), "shape", lambda *_: Shaped(None, findings, WHY))
     outcome = converted([line(A)], HF)
     assert (outcome.record, outcome.left_out) == (None, WHY.code)
-    assert outcome.account == Account(left_out=1)
+    assert outcome.account.counts == Account(left_out=1)
     noted = [found.text for found in outcome.findings if found.code in (WHY.code, LATER.code)]
     assert noted == [found.text for found in findings]
 
@@ -604,7 +611,7 @@ def test_any_log_becomes_the_record_that_the_oracle_gives():
         for options in OPTIONS:
             outcome = Converter(options).read(io.BytesIO(log.data), Log("", "stem", "stem", len(log.data)))
             assert outcome.record == oracle.convert(log.data, "stem", options)
-            assert sum(outcome.account) == outcome.lines
+            assert sum(outcome.account.counts) == outcome.account.lines
             seen.update({outcome.left_out or "records", *(found.code for found in outcome.findings)})
 
     holds()

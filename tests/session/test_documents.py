@@ -382,7 +382,7 @@ def test_python_converts_a_document_as_one_session(here):
     put("a.json", portable(), indent=1)
     (outcome,) = convert_session("a.json", PLAIN)
     assert [m["role"] for m in orjson.loads(outcome.record)["messages"]] == ["user", "assistant", "tool", "assistant"]
-    assert (outcome.lines, sum(outcome.account)) == (1, 1)
+    assert (outcome.account.lines, sum(outcome.account.counts)) == (1, 1)
     (by_line,) = convert_session(Path("a.json").read_bytes().split(b"\n"), PLAIN)
     assert by_line.record == outcome.record
 

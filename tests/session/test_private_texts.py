@@ -6,17 +6,32 @@ import msgspec
 
 from chatsquash.core.log import Log, Piece
 from chatsquash.core.model import Finding, Rejected
-from chatsquash.core.outcome import Chosen, Ending, Facts, Family, Named, Outcome, Record, Relative, ToolUse, Usage
+from chatsquash.core.outcome import (
+    Chosen,
+    Ending,
+    Facts,
+    Family,
+    Named,
+    Outcome,
+    Record,
+    Relative,
+    SessionAccount,
+    SessionFindings,
+    SessionRecords,
+    ToolUse,
+    Usage,
+)
 from chatsquash.session import private_texts
 
 HIDDEN = {
-    "Outcome.session", "Outcome.trace", "Finding.session", "Finding.file", "Finding.text",
+    "Outcome.session", "SessionFindings.trace", "Finding.session", "Finding.file", "Finding.text",
     "Rejected.reason", "Chosen.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
     "Facts.source", "Facts.model", "ToolUse.name", "Usage.tool_names", "Ending.finish",
     *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "last_user")),
 }  # fmt: skip
 OURS = {
-    "Outcome.left_out", "Outcome.cleaned", "Outcome.dropped", "Outcome.day", "Outcome.digest", "Outcome.format",
+    "SessionFindings.left_out", "SessionAccount.cleaned", "SessionAccount.dropped", "SessionRecords.day",
+    "SessionAccount.digest", "SessionAccount.format",
     "Finding.code", "Finding.severity", "Finding.conversation", "Rejected.code", "Coverage.lost", "Coverage.not_chosen",
     "Record.without_tools", "Record.conversation", "Record.kind", "Record.parent", "Record.flags", "Record.images",
     "Facts.prefix", "Facts.started_at", "Chosen.started", "Chosen.ended", "Held.journal", "Mark.why", "Mark.kind",
@@ -62,19 +77,18 @@ def test_what_may_come_from_a_log_is_hidden():
     record = Record(b"{}", usage, facts=facts, chosen=chosen, ending=ending)
     outcome = Outcome(
         "x-session",
-        [record],
-        None,
-        [Finding("code", "error", "x-found", "x-file", 1, None, "see x-shown: x-text")],
-        rejected=[Rejected(1, 0, 1, "code", "x-reason")],
-        trace="x-trace",
-        chosen=chosen,
-        family=Family("x-family", "p", "x-stem", None),
-        relatives=[Relative(b"x-relative", b"")],
+        SessionRecords([record], chosen=chosen, family=Family("x-family", "p", "x-stem", None)),
+        SessionFindings(
+            findings=[Finding("code", "error", "x-found", "x-file", 1, None, "see x-shown: x-text")],
+            rejected=[Rejected(1, 0, 1, "code", "x-reason")],
+            trace="x-trace",
+        ),
+        SessionAccount(relatives=[Relative(b"x-relative", b"")]),
     )
     told = private_texts.hidden(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
     assert b"x-" not in msgspec.msgpack.encode(told)
-    assert told.named == Named("y-shown", "y-name", ["y-piece"], "digest")
-    renamed = private_texts.renamed(log, told.named)
+    assert told.privacy.named == Named("y-shown", "y-name", ["y-piece"], "digest")
+    renamed = private_texts.renamed(log, told.privacy.named)
     assert (renamed.path, renamed.at(1)) == ("p", ("y-piece", 1))
     assert private_texts.hidden(outcome, log, str) == outcome
     before = private_texts.texts(outcome, log)

@@ -61,7 +61,7 @@ def test_the_message_of_a_reply_holds_it(name):
         )  # fmt: skip
         for outcome in convert_session(log.splitlines(), given):
             records = [json.loads(record.line) for record in outcome.records]
-            for row in outcome.replies:
+            for row in outcome.replies.rows:
                 if row.record is None or row.message is None:
                     continue
                 record = records[row.record]

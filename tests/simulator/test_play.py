@@ -158,8 +158,8 @@ def test_chatsquash_reads_every_line(hard):
             outcomes = convert_session(
                 data.splitlines(), Options(sessions_by="file", on_invalid="keep", anonymize=False)
             )
-            assert sum(outcome.account.unreadable for outcome in outcomes) == 0, (seed, file)
-            assert sum(outcome.lines for outcome in outcomes) == data.count(b"\n")
+            assert sum(outcome.account.counts.unreadable for outcome in outcomes) == 0, (seed, file)
+            assert sum(outcome.account.lines for outcome in outcomes) == data.count(b"\n")
 
 
 def test_times_grow():

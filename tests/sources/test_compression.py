@@ -411,7 +411,7 @@ def test_without_a_folder_each_session_is_read_from_the_compressed_file(here):
     assert {part.path for part in parts} == {str(path)}
     found = [Converter(Options(anonymize=False)).convert(part) for part in parts]
     assert [outcome.session for outcome in found] == ["x", "y", "z"]
-    assert sum(outcome.size for outcome in found) == len(MIXED_DATA)
+    assert sum(outcome.account.size for outcome in found) == len(MIXED_DATA)
 
 
 def test_a_cut_file_that_is_taken_apart_is_reported_once(here):

@@ -236,7 +236,9 @@ class Conversion:
             if not self._options.foresees:
                 self._taken(log, outcome, given)
             if self._options.sessions_by != "chain":
-                self._manifest.add(named, outcome.digest, told.named.digest if told.named else "")
+                self._manifest.add(
+                    named, outcome.account.digest, told.privacy.named.digest if told.privacy.named else ""
+                )
         for log, digest in given.inputs():
             self._manifest.add(*self._input(log, digest))
         self._reports.render()
@@ -306,11 +308,11 @@ class Conversion:
             count = len(chosen.outcome.records)
             chosen = chosen._replace(outcome=unwanted(chosen.outcome, log), filtered=("filter",) * count)
         outcome = chosen.outcome
-        if self._options.keep_rejected and outcome.rejected:
+        if self._options.keep_rejected and outcome.report.rejected:
             outcome = self._keep(found, log, outcome, given)
         group = ""
         if outcome.records:
-            group = self._groups.file(self._label(outcome.day, stem(log) if self._by_name else ""))
+            group = self._groups.file(self._label(outcome.output.day, stem(log) if self._by_name else ""))
         outcome, places = self._write(log, outcome, group)
         if self._dataset:
             self._dataset.add_pairs(outcome)
@@ -367,4 +369,4 @@ class Conversion:
 
 def vanished(log: Log, outcome: Outcome) -> Outcome:
     """The outcome of a log that is gone since it was converted."""
-    return outcome.also(finding(reading.changed_log("vanished"), outcome.session, log.shown))
+    return outcome.with_finding(finding(reading.changed_log("vanished"), outcome.session, log.shown))

@@ -71,8 +71,8 @@ class Incremental:
 
     def take(self, outcome: Outcome) -> None:
         """Take note of a session that was converted."""
-        if outcome.relatives:
-            self._relatives.update(dict.fromkeys(outcome.relatives))
+        if outcome.account.relatives:
+            self._relatives.update(dict.fromkeys(outcome.account.relatives))
 
     def see(self, log: Log) -> None:
         """Take note of a log that was converted; its sessions follow each other."""

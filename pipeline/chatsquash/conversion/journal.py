@@ -200,7 +200,7 @@ class Journals(Struct):
             )
         except (OSError, struct.error, msgspec.MsgspecError):
             return None
-        if not all(map(is_same, outcome.relatives)):
+        if not all(map(is_same, outcome.account.relatives)):
             return None
         self.reused += 1
         self._used.setdefault(frame.journal, {})[frame.offset] = frame.size

@@ -17,7 +17,7 @@ _MANY = 1000
 def without(outcome: Outcome) -> Outcome:
     """An outcome whose records say no more of their lines than how long these are."""
     records = [replace(each, line=b"", held=Held("", 0, len(each.line) + 1)) for each in outcome.records]
-    return replace(outcome, records=records) if records else outcome
+    return outcome.with_records(records) if records else outcome
 
 
 def lines(outcome: Outcome) -> list[bytes]:
@@ -33,7 +33,7 @@ def placed(outcome: Outcome, journal: str, offset: int) -> Outcome:
     sizes = [each.held.size if each.held else 0 for each in outcome.records]
     places = zip(accumulate(sizes, initial=offset), sizes, strict=False)
     records = [replace(each, held=Held(journal, *next(places))) for each in outcome.records]
-    return replace(outcome, records=records)
+    return outcome.with_records(records)
 
 
 def filled(outcome: Outcome, read: Callable[[Held], bytes]) -> Outcome:
@@ -47,4 +47,4 @@ def filled(outcome: Outcome, read: Callable[[Held], bytes]) -> Outcome:
                 raise OSError(EIO, "the journal of this run is not whole any more")
             record = replace(record, line=line.removesuffix(b"\n"), held=None)  # noqa: PLW2901
         records.append(record)
-    return replace(outcome, records=records)
+    return outcome.with_records(records)

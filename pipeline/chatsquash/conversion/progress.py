@@ -100,8 +100,8 @@ class Watch(Bar):
         if self._tells and self._clock() - self._told >= (_SECOND if self._as_json else _HALF_MINUTE):
             self._told = self._clock()
             self.say(self._line())
-        if self._verbose and outcome.trace:
-            self.say(f"{escaped(log.shown)}: {escaped(outcome.trace)}")
+        if self._verbose and outcome.report.trace:
+            self.say(f"{escaped(log.shown)}: {escaped(outcome.report.trace)}")
 
     def _counts(self) -> str:
         graves = (counted(self._findings[each], each) for each in ("error", "warning") if self._findings[each])

@@ -142,7 +142,7 @@ def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log
         except MemoryError:
             outcome = _no_memory(log)
         done.append((log, outcome))
-        size += outcome.size if outcome else _TOGETHER
+        size += outcome.account.size if outcome else _TOGETHER
         if size >= _TOGETHER or len(done) >= min(_BATCH_JOBS, given // _BATCH_JOBS):
             yield from done
             given += len(done)

@@ -315,68 +315,121 @@ class Named(Struct, frozen=True, array_like=True):
     """Tells its path from others, to whoever has the key."""
 
 
-class Outcome(Struct, frozen=True, array_like=True):
-    """What became of one session; plain data, so that it can cross to another process."""
+class SessionRecords(Struct, frozen=True, array_like=True):
+    """The records of a session, and what decides where they are written."""
 
-    session: str
-    records: list[Record]
-    """Empty for a session that was left out."""
-    left_out: str | None
-    """The code of the finding for which it was left out."""
-    findings: list[Finding]
-    rejected: list[Rejected] = []
-    lines: int = 0
-    """Lines seen, blank ones too."""
-    account: Account = Account()
-    cleaned: dict[str, int] = {}
-    """How many messages of the record each cleaning rule changed or took out."""
-    dropped: dict[str, int] = {}
-    """How many entries each cleaning rule dropped whole."""
-    addresses: int = 0
-    """E-mail addresses replaced."""
+    records: list[Record] = []
+    """Empty for a session that was skipped."""
+    pairs: list[PreferencePair] = []
+    """If the options request them."""
+    chosen: Chosen | None = None
+    """``None`` if no entry was left."""
     day: str | None = None
     """``YYYY-MM-DD``: the date in the path, else the UTC date of the first entry left."""
+    family: Family | None = None
+    """Of a conversation in an agent's or a client's file, if there are several splits."""
+
+
+class SessionFindings(Struct, frozen=True, array_like=True):
+    """What is wrong with a session."""
+
+    left_out: str | None = None
+    """The code of the finding for which it was skipped."""
+    findings: list[Finding] = []
+    rejected: list[Rejected] = []
     trace: str = ""
     """The role trace of the selected request and its reply, for a session with errors; else empty."""
-    digest: str = ""
-    """XXH3 of the log, 128 bits, hexadecimal; of a compressed one as it stands on the disk."""
+
+
+class SessionAccount(Struct, frozen=True, array_like=True):
+    """The log of a session, and what happened to each of its lines."""
+
+    lines: int = 0
+    """Lines seen, including blank ones."""
     size: int = 0
-    """Bytes seen: of all lines, with their line feeds; those of a compressed log expanded."""
+    """Bytes seen: of all lines, with their line feeds; decompressed."""
+    counts: Account = Account()
     sizes: Account = Account()
-    """The bytes of the lines that ``account`` counts."""
-    chosen: Chosen | None = None
-    """``None`` where no entry was left."""
-    coverage: Coverage = Coverage()
-    meeting: Meeting | None = None
-    """``None`` for a document."""
-    replies: list[LoggedReply] = []
-    """What became of each logged reply, where several records may hold it, or the options ask for it."""
-    family: Family | None = None
-    """Of a conversation in an agent's or a client's file, where there are several splits."""
-    pairs: list[PreferencePair] = []
-    """Where the options ask for them."""
-    relatives: list[Relative] = []
-    """The other files that it was made of."""
+    """The bytes of the lines that ``counts`` counts."""
+    cleaned: dict[str, int] = {}
+    """How many messages of the record each cleaning rule changed or removed."""
+    dropped: dict[str, int] = {}
+    """How many complete entries each cleaning rule dropped."""
+    digest: str = ""
+    """XXH3 of the log, 128 bits, hexadecimal; of a compressed one as it is on the disk."""
     format: str | None = None
     """That of the log, or the agent that wrote it."""
+    relatives: list[Relative] = []
+    """The other files that it was made of."""
+    joined: bool = False
+    """Whether its conversation is part of the session of a gateway that it was joined with."""
+
+    def unwritten(self) -> SessionAccount:
+        """The same if no record is written after all."""
+        return replace(self, counts=self.counts.unwritten(), sizes=self.sizes.unwritten(), cleaned={})
+
+
+class SessionReplies(Struct, frozen=True, array_like=True):
+    """The logged replies of a session."""
+
+    coverage: Coverage = Coverage()
+    rows: list[LoggedReply] = []
+    """The outcome of each logged reply, if several records may contain it, or the options request it."""
     tokens: Tokens = Tokens()
     """Those of all exchanges of the session as they are logged, each response counted once."""
     sampled: list[tuple[int, int | None, int | None]] = []
-    """Of an agent's file: what tells each of these responses from all others, and its tokens."""
-    passed_over: int = 0
-    """Texts of its records that nobody searches: media, signatures and ids of the protocol."""
-    kept: list[bytes] = []
-    """Its lines that could not be read, as they may be kept; where they are, and placeholders stand in them."""
-    named: Named | None = None
-    """How its log is called; ``None``: as it is."""
-    joined: bool = False
-    """Whether its conversation stands in the session of a gateway that it was joined with."""
+    """Of an agent's file: what distinguishes each of these responses from all others, and its tokens."""
+    meeting: Meeting | None = None
+    """``None`` for a document."""
 
-    def also(self, finding: Finding) -> Outcome:
-        """The same with one finding more."""
-        return replace(self, findings=[*self.findings, finding])
+
+class SessionPrivacy(Struct, frozen=True, array_like=True):
+    """What was replaced in a session, and what is written instead."""
+
+    addresses: int = 0
+    """E-mail addresses replaced."""
+    passed_over: int = 0
+    """Texts of its records that are not searched: media, signatures and ids of the protocol."""
+    unreadable_lines: list[bytes] = []
+    """Its lines that could not be read, with placeholders; if they are kept."""
+    named: Named | None = None
+    """The name of its log in reports; ``None``: unchanged."""
+
+
+class Outcome(Struct, frozen=True, array_like=True):
+    """The outcome of one session; plain data, so that it can cross to another process."""
+
+    session: str
+    output: SessionRecords = SessionRecords()
+    report: SessionFindings = SessionFindings()
+    account: SessionAccount = SessionAccount()
+    replies: SessionReplies = SessionReplies()
+    privacy: SessionPrivacy = SessionPrivacy()
 
     @property
     def record(self) -> bytes | None:
-        """The line of its record, without a line feed; ``None`` for a session that was left out."""
-        return self.records[0].line if self.records else None
+        """The line of its record, without a line feed; ``None`` for a session that was skipped."""
+        return self.output.records[0].line if self.output.records else None
+
+    @property
+    def records(self) -> list[Record]:
+        """Its records; empty for a session that was skipped."""
+        return self.output.records
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong with it."""
+        return self.report.findings
+
+    @property
+    def left_out(self) -> str | None:
+        """The code of the finding for which it was skipped."""
+        return self.report.left_out
+
+    def with_records(self, records: list[Record]) -> Outcome:
+        """The same with other records."""
+        return replace(self, output=replace(self.output, records=records))
+
+    def with_finding(self, *more: Finding) -> Outcome:
+        """The same with one finding more, or several."""
+        return replace(self, report=replace(self.report, findings=[*self.report.findings, *more]))

@@ -39,7 +39,7 @@ class Chosen(NamedTuple):
     @property
     def why(self) -> str | None:
         """The option for which nothing is written of a session that has no fault."""
-        if self.outcome.joined:
+        if self.outcome.account.joined:
             return "--join"
         return self.filtered[0] if self.filtered and not self.outcome.records else None
 
@@ -72,9 +72,9 @@ class Choice:
 
     def named(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
         """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
-        if outcome.named is None and not outcome.lines and self.names.hides:
+        if outcome.privacy.named is None and not outcome.account.lines and self.names.hides:
             outcome = private_texts.hidden(outcome, log, self.names.text, self.names.digest)
-        named = private_texts.renamed(log, outcome.named)
+        named = private_texts.renamed(log, outcome.privacy.named)
         if named is not log:
             self._paths[log.shown] = named.shown
             self._paths.update(zip(log.beside, named.beside, strict=True))
@@ -87,13 +87,15 @@ class Choice:
     def choose(self, found: Log, log: Log, outcome: Outcome) -> Chosen:
         """The records of a session that are wanted; ``log`` is the one that was ``found``, as reports call it."""
         if self._meetings and (met := self._meetings.take(found, outcome)):
-            outcome = outcome.also(finding(met, outcome.session, log.shown))
+            outcome = outcome.with_finding(finding(met, outcome.session, log.shown))
         outcome = self._copied.counted_once(outcome)
         made, turns = len(outcome.records), turns_of(outcome)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
         if self._foresight:
             outcome = self._foresight.placed(log, outcome)
-        if not made and outcome.left_out is None and not outcome.joined:  # none of its conversations was asked for
+        if (
+            not made and outcome.left_out is None and not outcome.account.joined
+        ):  # none of its conversations was asked for
             filtered = (f"--conversations {self._options.conversations}",)
         return Chosen(outcome, made, turns, filtered, duplicates)
 
@@ -112,5 +114,5 @@ def stop_for(outcome: Outcome, file: str, options: Options) -> None:
 
     if aborts and outcome.left_out in INVALID:
         raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {why(outcome, file)}")
-    if options.strict and (outcome.left_out or outcome.rejected or cut_short(outcome)):
+    if options.strict and (outcome.left_out or outcome.report.rejected or cut_short(outcome)):
         raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")

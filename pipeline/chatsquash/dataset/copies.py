@@ -20,11 +20,11 @@ class Copied:
         """A session whose tokens are those of the responses that no session before it has."""
         again = [
             Tokens(prompt, completion)
-            for digest, prompt, completion in outcome.sampled
+            for digest, prompt, completion in outcome.replies.sampled
             if self._seen.put(digest or 1, 0) is not None
         ]
         if not again:
             return outcome
-        copied, all_of_them = total(again), outcome.tokens
+        copied, all_of_them = total(again), outcome.replies.tokens
         left = (None if have is None else have - (less or 0) for have, less in zip(all_of_them, copied, strict=True))
-        return replace(outcome, tokens=Tokens(*left))
+        return replace(outcome, replies=replace(outcome.replies, tokens=Tokens(*left)))

@@ -64,14 +64,14 @@ class Dataset:
         place = self._shards[split].add(record.line, beside, record.images)
         if self._options.format != "parquet":
             self._write(record.images)
-        self._statistics.add(record, outcome.day, usage)
+        self._statistics.add(record, outcome.output.day, usage)
         if found is None:
             return outcome, place
-        return outcome.also(finding(found, outcome.session, log.shown)), place
+        return outcome.with_finding(finding(found, outcome.session, log.shown)), place
 
     def add_pairs(self, outcome: Outcome) -> None:
         """Write the pairs of a session to the split of its records, which were written last."""
-        for pair in outcome.pairs if outcome.records else ():
+        for pair in outcome.output.pairs if outcome.records else ():
             self._pairs[self._split].add(pair.line, {}, {})
 
     def final(self) -> dict[str, str]:

@@ -67,7 +67,7 @@ class Filters:
             filtered += [option] if option else []
             duplicates += not option
             last = found._replace(conversation=record.conversation)
-            outcome = outcome.also(finding(last, outcome.session, log.shown))
+            outcome = outcome.with_finding(finding(last, outcome.session, log.shown))
         if gone:
             outcome = _left(outcome, kept, gone, last.code)
         return Filtered(outcome, tuple(filtered), duplicates)
@@ -103,7 +103,7 @@ def unwanted(outcome: Outcome, log: Log) -> Outcome:
     """An outcome none of whose records is wanted by the program that asked for them."""
     found = dataset.filtered("filter", "the function that was given does not want it")
     numbers = range(len(outcome.records))
-    told = outcome.also(finding(found, outcome.session, log.shown))
+    told = outcome.with_finding(finding(found, outcome.session, log.shown))
     return _left(told, [], dict.fromkeys(numbers, "filtered"), found.code)
 
 
@@ -118,34 +118,32 @@ def _where(options: Options) -> Where | None:
 def _day(log: Log, outcome: Outcome, record: Record) -> str | None:
     """The day of a record: that of its path, else that on which its conversation began."""
     started = record.chosen.started if record.chosen else None
-    return path_day(log.name) or (started[:10] if started and record.conversation else outcome.day)
+    return path_day(log.name) or (started[:10] if started and record.conversation else outcome.output.day)
 
 
 def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) -> Outcome:
     """An outcome with some of its records, and as of a session that was left out where there are none."""
     places = {number: place for place, number in enumerate(kept)}
-    if outcome.replies:
-        rows = [_moved(row, places, gone) for row in outcome.replies]
-        sums, before = coverage(rows), outcome.coverage
+    if outcome.replies.rows:
+        rows = [_moved(row, places, gone) for row in outcome.replies.rows]
+        sums, before = coverage(rows), outcome.replies.coverage
         covered = replace(sums, conversations=before.conversations, not_chosen=before.not_chosen)
     else:
-        rows, covered = [], outcome.coverage.gone(gone[0])
+        rows, covered = [], outcome.replies.coverage.gone(gone[0])
     records = [outcome.records[number] for number in kept]
     addresses = sum(record.addresses for record in records)
-    left = replace(outcome, records=records, replies=rows, coverage=covered, addresses=addresses)
+    left = replace(
+        outcome.with_records(records),
+        replies=replace(outcome.replies, rows=rows, coverage=covered),
+        privacy=replace(outcome.privacy, addresses=addresses),
+    )
     if kept:
         sizes = _sizes(outcome.records[number] for number in gone)
         for line in _sizes(records):
             sizes.pop(line, None)  # of which another record is made
-        account, size = outcome.account.without(len(sizes)), outcome.sizes.without(sum(sizes.values()))
-        return replace(left, account=account, sizes=size)
-    return replace(
-        left,
-        left_out=code,
-        account=outcome.account.unwritten(),
-        sizes=outcome.sizes.unwritten(),
-        cleaned={},
-    )
+        counts, size = outcome.account.counts.without(len(sizes)), outcome.account.sizes.without(sum(sizes.values()))
+        return replace(left, account=replace(outcome.account, counts=counts, sizes=size))
+    return replace(left, report=replace(left.report, left_out=code), account=outcome.account.unwritten())
 
 
 def _sizes(records: Iterable[Record]) -> dict[int | None, int]:

@@ -39,7 +39,7 @@ class Foresight:
             if self._prefixes and record.alike:
                 self._prefixes.see(record.alike, log.shown)
         if self._clusters:
-            self._clusters.see(told, outcome.family)
+            self._clusters.see(told, outcome.output.family)
 
     def settle(self) -> None:
         """No record is left to be seen."""
@@ -57,7 +57,8 @@ class Foresight:
         """The outcome whose records were looked at last, as of the family of its cluster."""
         if not self._clusters or not outcome.records:
             return outcome
-        return replace(outcome, family=Family(outcome.session, self._clusters.of(self._at), stem(log), outcome.day))
+        family = Family(outcome.session, self._clusters.of(self._at), stem(log), outcome.output.day)
+        return replace(outcome, output=replace(outcome.output, family=family))
 
 
 def foreseen(

@@ -41,7 +41,7 @@ class Replies(Struct):
 
     def add(self, outcome: Outcome, filtered: int, duplicates: int, made: int | None) -> None:
         """Count one session more; of ``made`` records some were filtered, or those of others."""
-        covered = outcome.coverage
+        covered = outcome.replies.coverage
         made = len(outcome.records) if made is None else made
         self.logged += covered.logged
         self.carried += covered.carried

@@ -67,8 +67,8 @@ class Written(NamedTuple):
 
 def line_of(log: Log, outcome: Outcome, record: Record | None, turns: int | None, written: Written) -> dict[str, Any]:
     """The line of the table on a record, or on a session without one."""
-    covered, place = outcome.coverage, written.place
-    chosen = (record.chosen if record else None) or outcome.chosen or _UNKNOWN
+    covered, place = outcome.replies.coverage, written.place
+    chosen = (record.chosen if record else None) or outcome.output.chosen or _UNKNOWN
     file, line = log.at(chosen.line)
     return {
         "file": place.file if place else None,
@@ -78,7 +78,7 @@ def line_of(log: Log, outcome: Outcome, record: Record | None, turns: int | None
         "log": printable(file),
         "line": line,
         "session": printable(outcome.session),
-        "format": outcome.format,
+        "format": outcome.account.format,
         "start": chosen.started,
         "end": chosen.ended,
         "model": printable(chosen.model) if chosen.model else None,
@@ -101,7 +101,10 @@ def line_of(log: Log, outcome: Outcome, record: Record | None, turns: int | None
             "lost": covered.lost,
         },
         "reasoning": {"logged": covered.reasoned, "carried": covered.with_reasoning, "withheld": covered.withheld},
-        "usage": {"prompt_tokens": outcome.tokens.prompt, "completion_tokens": outcome.tokens.completion},
+        "usage": {
+            "prompt_tokens": outcome.replies.tokens.prompt,
+            "completion_tokens": outcome.replies.tokens.completion,
+        },
         **(record.ending._asdict() if record else dict.fromkeys(Ending._fields)),
     }
 

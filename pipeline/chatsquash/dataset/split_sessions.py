@@ -27,7 +27,7 @@ class Meetings:
         """What a session has in common with one of another file."""
         if log.shown != self._shown:
             self._file, self._shown = self._file + 1, log.shown
-        met, here = outcome.meeting, self._file
+        met, here = outcome.replies.meeting, self._file
         if met is None:
             return None
         same = self._ids.put(met.id, here) if met.id else None

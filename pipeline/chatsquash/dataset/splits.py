@@ -96,7 +96,9 @@ class Splits:
         if len(self.splits) == 1:
             return self.splits[0].name, None
         # Conversations of an agent's file are of one session.
-        name = self._group(outcome.family or Family(outcome.session, _prefix(record), stem(log), outcome.day))
+        name = self._group(
+            outcome.output.family or Family(outcome.session, _prefix(record), stem(log), outcome.output.day)
+        )
         if name not in self._groups:
             self._groups[name] = Group(self._drawn(name), log.shown)
         group = self._groups[name]

@@ -20,8 +20,8 @@ def cut_short(outcome: Outcome) -> Finding | None:
 
 def why(outcome: Outcome, file: str) -> str:
     """What a run stops for, as an error message: where, what, and the code."""
-    if outcome.rejected and outcome.left_out in (None, "empty-session"):
-        first = outcome.rejected[0]
+    if outcome.report.rejected and outcome.left_out in (None, "empty-session"):
+        first = outcome.report.rejected[0]
         return f"{report.place(file, first.line)}: {escaped(first.reason)} [{first.code}]"
     named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
     found = next(named, None) or cut_short(outcome)

@@ -108,18 +108,18 @@ class Summary:
         self.size += log.size
         self._count(outcome, filtered, duplicates)
         self.replies.add(outcome, len(filtered) if made != 0 else 0, duplicates, made)
-        self.lines += outcome.lines
-        self.account = self.account.plus(outcome.account)
-        self.bytes += outcome.size
-        self.sizes = self.sizes.plus(outcome.sizes)
-        self.addresses += outcome.addresses
-        for rule, count in (*outcome.cleaned.items(), *outcome.dropped.items()):
+        self.lines += outcome.account.lines
+        self.account = self.account.plus(outcome.account.counts)
+        self.bytes += outcome.account.size
+        self.sizes = self.sizes.plus(outcome.account.sizes)
+        self.addresses += outcome.privacy.addresses
+        for rule, count in (*outcome.account.cleaned.items(), *outcome.account.dropped.items()):
             self.cleaned[rule] += count
         counted = self.filtered_findings if filtered and not outcome.records else self.findings
         for finding in outcome.findings:
             counted[finding.severity, finding.code] += 1
-        self.never_searched += outcome.passed_over if outcome.records else 0
-        self.pairs.update(pair.kind for pair in outcome.pairs if outcome.records)
+        self.never_searched += outcome.privacy.passed_over if outcome.records else 0
+        self.pairs.update(pair.kind for pair in outcome.output.pairs if outcome.records)
         for record in outcome.records:
             self.secrets += record.secrets
             self.replaced += record.replaced
@@ -137,7 +137,7 @@ class Summary:
         """Count a session by what became of it."""
         if outcome.records:
             self.written += 1
-        elif outcome.joined:
+        elif outcome.account.joined:
             self.joined += 1
         elif filtered:
             self.filtered[filtered[0]] += 1

@@ -150,7 +150,7 @@ def _session_as_json(converter: Converter, log: Log) -> dict[str, Any]:
         "format": (seen.format or None) if seen else None,
         "envelope": seen.envelope if seen else None,
         "entries": [row.as_json() for _, row in sorted(inspection.by_line.items())],
-        "conversations": outcome.coverage.conversations,
+        "conversations": outcome.replies.coverage.conversations,
         "record": len(outcome.record) if outcome.record else None,
         "left_out": outcome.left_out,
         "findings": [jsonio.loads(as_json(found)) for found in outcome.findings],
@@ -160,7 +160,7 @@ def _session_as_json(converter: Converter, log: Log) -> dict[str, Any]:
 def _inspected(converter: Converter, log: Log, *, verbose: bool) -> tuple[_Inspection, Outcome]:
     inspection = _Inspection(verbose)
     outcome = converter.convert(log, inspection)
-    for rejected in outcome.rejected:
+    for rejected in outcome.report.rejected:
         row = _EntryRow(rejected.line, size=rejected.length, outcome=rejected.code)
         inspection.by_line[rejected.line] = row
     return inspection, outcome

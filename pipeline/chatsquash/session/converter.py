@@ -14,7 +14,19 @@ from chatsquash.checks import reading
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Found, Mark, Seen, Skipped, Tokens
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Refused
+from chatsquash.core.outcome import (
+    Chosen,
+    Facts,
+    Outcome,
+    PreferencePair,
+    Record,
+    Refused,
+    SessionAccount,
+    SessionFindings,
+    SessionPrivacy,
+    SessionRecords,
+    SessionReplies,
+)
 from chatsquash.core.text import printable
 from chatsquash.core.times import day, stamp
 from chatsquash.formats import PLAIN
@@ -133,7 +145,7 @@ class Converter:
         if (before := as_found(file, log)) is not file:
             outcome = self.read(before, log)
         changed = finding(reading.changed_log(how), outcome.session, log.shown)
-        return outcome.also(changed)
+        return outcome.with_finding(changed)
 
     def read(self, file: BinaryIO, log: Log, observer: EntryObserver | None = None) -> Outcome:
         """Convert an open session log; raises as ``Reader.read``, and ``MixedSessionsError`` for unrelated requests.
@@ -162,53 +174,56 @@ class Converter:
         found = covered.explained(session).findings([*later, *covered.found], name, log.shown)
         findings = in_files(found, log)
         account, sizes = accounts(session, records)
-        return Outcome(
-            session=name,
-            records=records,
+        report = SessionFindings(
             left_out=left_out.code if left_out and not records else None,
             findings=findings,
             rejected=session.rejected,
+            trace=trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
+        )
+        lines = SessionAccount(
             lines=session.lines.all,
-            account=account,
+            size=session.sizes.all,
+            counts=account,
+            sizes=sizes,
             cleaned=snapshot.entry.cleaned if snapshot and records else {},
             dropped=session.dropped,
-            addresses=sum([each.addresses for each in records]),
-            day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
-            trace=trace(snapshot) if snapshot and any(each.severity == "error" for each in findings) else "",
             digest=hash_of(file, log) if log.reordered and not log.pieces else digest_of(read, self.hashed),
-            size=session.sizes.all,
-            sizes=sizes,
-            chosen=(records[-1].chosen if records else None) or (self._chosen(snapshot) if snapshot else None),
-            coverage=covered.of_records(_conversations(records)),
-            meeting=meeting(session),
-            replies=covered.rows,
-            family=covered.family,
-            relatives=[*covered.relatives, *(session.told.relatives if session.told else ())],
             format=_format(read, left_out),
+            relatives=[*covered.relatives, *(session.told.relatives if session.told else ())],
+        )
+        replies = SessionReplies(
+            coverage=covered.of_records(_conversations(records)),
+            rows=covered.rows,
             tokens=_tokens(read, session, log),
             sampled=_sampled(read, log),
-            pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
+            meeting=meeting(session),
         )
+        output = SessionRecords(
+            records=records,
+            pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
+            chosen=(records[-1].chosen if records else None) or (self._chosen(snapshot) if snapshot else None),
+            day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
+            family=covered.family,
+        )
+        addresses = sum([each.addresses for each in records])
+        return Outcome(name, output, report, lines, replies, SessionPrivacy(addresses=addresses))
 
     def _joined(self, read: Reading, session: Session, log: Log) -> Outcome:
         """The outcome of an agent's conversation that stands in the session of a gateway."""
         name = session.id or stem(log)
         lines, sizes = session.accounts(written=False)
-        return Outcome(
-            session=name,
-            records=[],
-            left_out=None,
-            findings=session.findings([], name, log.shown),
-            rejected=session.rejected,
+        report = SessionFindings(findings=session.findings([], name, log.shown), rejected=session.rejected)
+        account = SessionAccount(
             lines=session.lines.all,
-            account=lines._replace(left_out=0, joined=lines.left_out),
-            digest=digest_of(read, self.hashed),
             size=session.sizes.all,
+            counts=lines._replace(left_out=0, joined=lines.left_out),
             sizes=sizes._replace(left_out=0, joined=sizes.left_out),
-            relatives=read.document.relatives if read.document else [],
+            digest=digest_of(read, self.hashed),
             format=_format(read, None),
+            relatives=read.document.relatives if read.document else [],
             joined=True,
         )
+        return Outcome(name, report=report, account=account)
 
     def _is_out_of_order(self, session: Session, log: Log) -> bool:
         """Whether lines are to be taken in the order of their times that stand otherwise in the file."""
@@ -457,7 +472,7 @@ def _conversations(records: list[Record]) -> int:
 
 def nothing(log: Log, why: Found) -> Outcome:
     """The outcome of a log of which nothing is known but why."""
-    return Outcome(stem(log), [], why.code, [finding(why, stem(log), log.shown)])
+    return Outcome(stem(log), report=SessionFindings(why.code, [finding(why, stem(log), log.shown)]))
 
 
 def unreadable(log: Log, problem: OSError) -> Outcome:

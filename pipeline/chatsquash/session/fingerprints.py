@@ -32,7 +32,7 @@ def of_outcome(outcome: Outcome, options: Options) -> Outcome:
     if not options.compares or not outcome.records:
         return outcome
     records = [replace(each, alike=of_record(each, options)) for each in outcome.records]
-    return replace(outcome, records=records)
+    return outcome.with_records(records)
 
 
 def of_record(made: Record, options: Options) -> Likeness:

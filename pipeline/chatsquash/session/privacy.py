@@ -15,7 +15,7 @@ from chatsquash.checks import private as checks
 from chatsquash.core import jsonio, marks
 from chatsquash.core.log import Log
 from chatsquash.core.logged import LoggedReply
-from chatsquash.core.model import Found, Json
+from chatsquash.core.model import Finding, Found, Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
@@ -73,7 +73,7 @@ class Privacy:
         """
         try:
             told = self._replaced(outcome, log, file) if self._redactor else self.told(self._masked(outcome, log), log)
-            return self._looked(told, hidden.renamed(log, told.named), self._looker) if self._looker else told
+            return self._looked(told, hidden.renamed(log, told.privacy.named), self._looker) if self._looker else told
         except UnsearchedError as problem:
             return self.told(_left_out(outcome, log, checks.redaction_failed(str(problem))), log)
 
@@ -98,7 +98,7 @@ class Privacy:
     # Looking
 
     def _looked(self, outcome: Outcome, log: Log, looker: Redactor) -> Outcome:
-        records, findings, passed_over = list(outcome.records), [], outcome.passed_over
+        records, findings, passed_over = list(outcome.records), [], outcome.privacy.passed_over
         for at, record in enumerate(outcome.records):
             pieces = Pieces(jsonio.loads(record.line))
             counts = looker.look(pieces.values)
@@ -108,7 +108,8 @@ class Privacy:
                 line = _line(outcome, record)
                 facts = [each._replace(conversation=record.conversation) for each in _found(counts, pieces)]
                 findings += [finding(each, outcome.session, log.shown, line) for each in facts]
-        return replace(outcome, records=records, findings=[*outcome.findings, *findings], passed_over=passed_over)
+        privacy = replace(outcome.privacy, passed_over=passed_over)
+        return replace(outcome.with_records(records).with_finding(*findings), privacy=privacy)
 
     def _counted(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
         """A record that says what was found in it."""
@@ -128,16 +129,20 @@ class Privacy:
         assert self._redactor
         names = hidden.texts(outcome, log)
         made = self._spelled(outcome, names, self._redactor)
-        if outcome.rejected and self._options.keep_rejected and may_be_kept(log, self._options):
+        if outcome.report.rejected and self._options.keep_rejected and may_be_kept(log, self._options):
             known = self._redactor.remembered(made.values)
-            kept = [b"".join(kept_line(file, each, self._names, known)) for each in outcome.rejected]
-            outcome = replace(outcome, kept=kept)
+            kept = [b"".join(kept_line(file, each, self._names, known)) for each in outcome.report.rejected]
+        else:
+            kept = outcome.privacy.unreadable_lines
         outcome = replace(
             outcome,
-            records=made.records,
-            pairs=made.pairs,
-            addresses=sum(record.addresses for record in made.records),
-            passed_over=self._redactor.passed_over,
+            output=replace(outcome.output, records=made.records, pairs=made.pairs),
+            privacy=replace(
+                outcome.privacy,
+                addresses=sum(record.addresses for record in made.records),
+                passed_over=self._redactor.passed_over,
+                unreadable_lines=kept,
+            ),
         )
         told = {before: without_beginnings(after, made.values) for before, after in made.hidden.items()}
         return self._hidden(self._masked(outcome, log), log, told)
@@ -145,13 +150,13 @@ class Privacy:
     def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replaced:
         """All that is told of a session, searched in one go, so that what is found once is replaced everywhere."""
         records = [Pieces(jsonio.loads(record.line)) for record in outcome.records]
-        pairs = [Pieces(jsonio.loads(pair.line)) for pair in outcome.pairs]
+        pairs = [Pieces(jsonio.loads(pair.line)) for pair in outcome.output.pairs]
         after = list(names)
         counts = redactor.replace([*(value for each in (*records, *pairs) for value in each.values), after])
         found = zip(outcome.records, records, _divided(counts, records), strict=True)
         made = [self._record(record, pieces, own) for record, pieces, own in found]
         lines = [jsonio.dumps(self._without_addresses(pieces.whole())) for pieces in pairs]
-        written = [pair._replace(line=line) for pair, line in zip(outcome.pairs, lines, strict=True)]
+        written = [pair._replace(line=line) for pair, line in zip(outcome.output.pairs, lines, strict=True)]
         values = sorted({value for _, value in counts})
         return _Replaced(made, written, dict(zip(names, after, strict=True)), values)
 
@@ -191,7 +196,7 @@ class Privacy:
 
     def _masked(self, outcome: Outcome, log: Log) -> Outcome:
         """An outcome whose replies with placeholders for secrets are not trained on, or of which a finding says so."""
-        records, findings, places = [*outcome.records], [*outcome.findings], set[tuple[int, int]]()
+        records, findings, places = [*outcome.records], list[Finding](), set[tuple[int, int]]()
         for number, record in enumerate(outcome.records):
             if not record.replaced:
                 continue
@@ -204,8 +209,11 @@ class Privacy:
             elif masked:
                 fact = checks.placeholder_in_reply(len(masked), masked[0])._replace(conversation=record.conversation)
                 findings.append(finding(fact, outcome.session, log.shown, _line(outcome, record)))
-        replies = [_reply(each, places) for each in outcome.replies] if places else outcome.replies
-        return replace(outcome, records=records, findings=findings, replies=replies)
+        outcome = outcome.with_records(records).with_finding(*findings)
+        if not places:
+            return outcome
+        rows = [_reply(each, places) for each in outcome.replies.rows]
+        return replace(outcome, replies=replace(outcome.replies, rows=rows))
 
     def _unflag(self, value: dict[str, Any], masked: list[int], record: Record) -> tuple[dict[str, int], int]:
         """Have replies say that they are not trained on: how many are and why not the others, and those of a sample."""
@@ -257,7 +265,7 @@ def _divided(counts: _Counts, records: list[Pieces]) -> list[_Counts]:
 
 def _line(outcome: Outcome, record: Record) -> int | None:
     """The line of the entry that a record is made from."""
-    chosen = record.chosen or outcome.chosen
+    chosen = record.chosen or outcome.output.chosen
     return chosen.line if chosen else None
 
 
@@ -294,16 +302,13 @@ def _reply(reply: LoggedReply, masked: set[tuple[int, int]]) -> LoggedReply:
 
 def _left_out(outcome: Outcome, log: Log, why: Found) -> Outcome:
     """The outcome of a session of which nothing may be written."""
+    findings = [*outcome.findings, finding(why, outcome.session, log.shown)]
+    rows = [reply.gone("refused") for reply in outcome.replies.rows]
     return replace(
         outcome,
-        records=[],
-        left_out=why.code,
-        findings=[*outcome.findings, finding(why, outcome.session, log.shown)],
+        output=replace(outcome.output, records=[], pairs=[]),
+        report=replace(outcome.report, left_out=why.code, findings=findings),
         account=outcome.account.unwritten(),
-        sizes=outcome.sizes.unwritten(),
-        coverage=outcome.coverage.gone("refused"),
-        replies=[reply.gone("refused") for reply in outcome.replies],
-        pairs=[],
-        cleaned={},
-        addresses=0,
+        replies=replace(outcome.replies, coverage=outcome.replies.coverage.gone("refused"), rows=rows),
+        privacy=replace(outcome.privacy, addresses=0),
     )

@@ -38,18 +38,25 @@ def hidden(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcom
     ``digest`` tells the path of such a log from others.
     """
     paths = {path: hide(path) for path in (log.shown, *log.beside)}
-    chosen, family = outcome.chosen, outcome.family
+    chosen, family = outcome.output.chosen, outcome.output.family
+    relatives = [_relative(each, hide) for each in outcome.account.relatives]
     return structs.replace(
         outcome,
         session=hide(outcome.session),
-        records=[_record(record, hide) for record in outcome.records],
-        findings=[_finding(each, paths, hide) for each in outcome.findings],
-        rejected=[each._replace(reason=hide(each.reason)) for each in outcome.rejected],
-        trace=hide(outcome.trace),
-        chosen=_chosen(chosen, hide) if chosen else None,
-        family=family and family._replace(session=hide(family.session), log=hide(family.log)),
-        relatives=[_relative(each, hide) for each in outcome.relatives],
-        named=_named(log, paths, hide, digest),
+        output=structs.replace(
+            outcome.output,
+            records=[_record(record, hide) for record in outcome.records],
+            chosen=_chosen(chosen, hide) if chosen else None,
+            family=family and family._replace(session=hide(family.session), log=hide(family.log)),
+        ),
+        report=structs.replace(
+            outcome.report,
+            findings=[_finding(each, paths, hide) for each in outcome.findings],
+            rejected=[each._replace(reason=hide(each.reason)) for each in outcome.report.rejected],
+            trace=hide(outcome.report.trace),
+        ),
+        account=structs.replace(outcome.account, relatives=relatives),
+        privacy=structs.replace(outcome.privacy, named=_named(log, paths, hide, digest)),
     )
 
 

@@ -27,11 +27,11 @@ def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Told) ->
     """
     if not may_be_kept(log, options):
         return
-    if outcome.kept:
-        yield from ([line] for line in outcome.kept)
+    if outcome.privacy.unreadable_lines:
+        yield from ([line] for line in outcome.privacy.unreadable_lines)
         return
     with opened_log(log, options) as file:
-        for rejected in outcome.rejected:
+        for rejected in outcome.report.rejected:
             yield kept_line(file, rejected, names)
 
 

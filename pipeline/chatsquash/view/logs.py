@@ -65,7 +65,7 @@ class Looked:
     @property
     def replies(self) -> list[LoggedReply]:
         """What became of each reply."""
-        return self.outcome.replies
+        return self.outcome.replies.rows
 
     @property
     def is_in_lines(self) -> bool:
@@ -211,9 +211,9 @@ def _looked(converter: Converter, told: set[str], log: Log) -> Looked:
     outcome = converter.convert(log, watch)
     rejected = [
         EntryRow(each.line, None, each.length, 0, 0, 0, "", None, None, each.reason, each.code)
-        for each in outcome.rejected
+        for each in outcome.report.rejected
     ]
     rows = sorted([*watch.settled(), *rejected])
     why = watch.seen.why if watch.seen else ""
-    is_changed = bool(told) and outcome.digest not in told
+    is_changed = bool(told) and outcome.account.digest not in told
     return Looked(log, outcome, tuple(rows), tuple(watch.messages), why, is_changed)

@@ -236,7 +236,7 @@ class _Shard:
 
     def _written(self, writer: PartWriter, job: int, log: Log, outcome: Outcome) -> Outcome:
         """Write an outcome; it has one finding more where lines are to be kept that are gone."""
-        if not (self._options.keep_rejected and outcome.rejected):
+        if not (self._options.keep_rejected and outcome.report.rejected):
             writer.add(job, log, outcome, iter(()))
             return outcome
         try:

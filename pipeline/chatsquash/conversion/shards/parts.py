@@ -75,7 +75,8 @@ class PartWriter:
         lines = payload.lines(outcome)
         pieces = [(each.shown, each.line, each.offset, each.size) for each in log.pieces]
         places = [self._rejected(each) for each in rejected]
-        bare = structs.replace(payload.without(outcome), kept=[])
+        privacy = structs.replace(outcome.privacy, unreadable_lines=[])
+        bare = structs.replace(payload.without(outcome), privacy=privacy)
         told = _packed(_Told(bare, log.shown, log.name, log.size, log.part, log.whole, log.unit, pieces, places))
         sizes = len(told), sum(map(len, lines))
         self._write("part", _FRAME.pack(job, *sizes, xxh3_64_digest(told)), told, *lines)

@@ -18,7 +18,7 @@ class RejectedLines(Report):
 
     def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """Where the lines of a session stand, and why they could not be read."""
-        for rejected in taken.outcome.rejected:
+        for rejected in taken.outcome.report.rejected:
             file, line, offset = taken.log.place(rejected.line, rejected.offset)
             yield REJECTED, shown({"file": printable(file), **rejected._asdict(), "line": line, "offset": offset})
 

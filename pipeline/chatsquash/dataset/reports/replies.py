@@ -25,7 +25,7 @@ class Replies(Report):
     def add(self, taken: TakenSession) -> Iterator[ReportLine]:
         """The replies of the sessions before, once nothing more of their file comes."""
         log = taken.log
-        rows = [_row(taken, reply) for reply in taken.outcome.replies]
+        rows = [_row(taken, reply) for reply in taken.outcome.replies.rows]
         if self._held and not self._across_files and self._held[0][0] != log.shown:
             yield from self.render()
         self._held += rows
