@@ -9,9 +9,7 @@ from chatsquash import Options
 from chatsquash.checks.registry import View
 from chatsquash.conversion.convert import convert
 from chatsquash.core.model import Conversation, Reply
-from chatsquash.session.ending import ending, users
-from chatsquash.session.ending.commands import exit_code, runs_tests
-from chatsquash.session.ending.users import judged
+from chatsquash.session.ending import COMPLAINTS, CORRECTIONS, THANKS, ending, exit_code, judged, runs_tests
 from tests.conftest import assistant, user
 from tests.outputs import report
 
@@ -151,13 +149,13 @@ def test_what_a_user_said_last(text, expected):
 
 
 def test_each_word_of_a_kind_tells_at_the_beginning():
-    for kind, words in (("complaint", users.COMPLAINTS), ("correction", users.CORRECTIONS), ("thanks", users.THANKS)):
+    for kind, words in (("complaint", COMPLAINTS), ("correction", CORRECTIONS), ("thanks", THANKS)):
         assert {judged(f"{word}, so it is")[0] for word in words} == {kind}
 
 
 def test_the_words_are_those_of_the_docs():
     page = (Path(__file__).parents[2] / "docs/output.md").read_text(encoding="utf-8")
-    for kind, words in (("complaint", users.COMPLAINTS), ("correction", users.CORRECTIONS), ("thanks", users.THANKS)):
+    for kind, words in (("complaint", COMPLAINTS), ("correction", CORRECTIONS), ("thanks", THANKS)):
         assert f"| `{kind}` | {', '.join(words)} |" in page
 
 

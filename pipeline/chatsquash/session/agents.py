@@ -20,9 +20,8 @@ from chatsquash.reading.documents import LogDocument
 from chatsquash.reading.lineage import Place
 from chatsquash.reading.tokens import total
 from chatsquash.session import parent_sessions
-from chatsquash.session.client_requests import ways
 from chatsquash.session.conversations import MakeLast, asks_marks, counted
-from chatsquash.session.coverage import Covered, lost_of
+from chatsquash.session.coverage import Covered, lost_of, ways
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import WHY
 from chatsquash.trees.coverage import coverage, fate

@@ -17,17 +17,14 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Refused
 from chatsquash.reading.origins import line_of
 from chatsquash.session import prompt_prefix
-from chatsquash.session.client_requests import ways, with_asides
-from chatsquash.session.coverage import Covered, lost_of
+from chatsquash.session.coverage import Covered, lost_of, ways, with_asides
 from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
-from chatsquash.trees.account import Kept, account
+from chatsquash.trees.account import Held, Kept, account, held, shared_calls
 from chatsquash.trees.coverage import coverage
 from chatsquash.trees.kinds import Path, conversations
-from chatsquash.trees.positions import Held, held, shared_calls
-from chatsquash.trees.replies import Reply
-from chatsquash.trees.requests import numbered
+from chatsquash.trees.replies import Reply, numbered
 from chatsquash.trees.restore import Wanted, restored
 from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
 from chatsquash.trees.trees import Trees

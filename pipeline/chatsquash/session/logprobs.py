@@ -15,8 +15,8 @@ from chatsquash.records.samples import Draft
 from chatsquash.session.conversations import end_of
 from chatsquash.session.samples import Sample, said
 from chatsquash.session.session import Session, Snapshot
+from chatsquash.trees.account import held
 from chatsquash.trees.kinds import Path
-from chatsquash.trees.positions import held
 from chatsquash.trees.replies import Reply
 
 MEMBER = "logprobs"

@@ -14,7 +14,7 @@ from chatsquash.reading.tokens import total
 
 if TYPE_CHECKING:
     from chatsquash.trees import replies
-    from chatsquash.trees.growth import Growth
+    from chatsquash.trees.rewrites import Growth
     from chatsquash.trees.trees import Trees
 
 _NO_TOKENS = Tokens()
@@ -118,7 +118,7 @@ class Followed(Struct):
 
     def _goes_on(self, last: Entry, entry: Entry) -> bool:
         if self._growth is None:
-            from chatsquash.trees.growth import Growth  # which clients that append to what they sent do not need
+            from chatsquash.trees.rewrites import Growth  # which clients that append to what they sent do not need
 
             self._growth = Growth()
         return self._growth.goes_on(last, entry)

@@ -11,8 +11,8 @@ from chatsquash.checks.registry import View
 from chatsquash.checks.results import corrected
 from chatsquash.core import chat
 from chatsquash.core.model import Conversation, Mark, Message, Origin
+from chatsquash.trees.account import Held, bearers
 from chatsquash.trees.kinds import Path
-from chatsquash.trees.positions import Held, bearers
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 

@@ -151,8 +151,8 @@ class Logs:
 
     def _look(self, at: int) -> Looked:
         from chatsquash.dataset.option_rules import refuse_wrong
+        from chatsquash.session.chains import each_session  # which takes time to import
         from chatsquash.session.converter import Converter
-        from chatsquash.session.each import each_session  # which takes time to import
 
         row = self._result.sessions.row(at, named=True)
         known = self._result.inputs([row["log"]])[row["log"]]

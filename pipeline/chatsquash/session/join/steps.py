@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from chatsquash.core.model import Added, Edits, Entry, Kept, Message, Reply, Tokens
 from chatsquash.session.cleaning import clean
-from chatsquash.session.join.files import View
-from chatsquash.session.join.keys import said
+from chatsquash.session.join.files import View, said
 
 
 class Step(Struct, frozen=True):
