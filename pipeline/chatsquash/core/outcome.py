@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.model import ConversationKind, Finding, Found, Mark, Rejected, Tokens
 
 
@@ -349,7 +349,7 @@ class Outcome(Struct, frozen=True, array_like=True):
     coverage: Coverage = Coverage()
     meeting: Meeting | None = None
     """``None`` for a document."""
-    replies: list[LoggedReply] = []
+    replies: list[ReplyOutcome] = []
     """What became of each logged reply, where several records may hold it, or the options ask for it."""
     family: Family | None = None
     """Of a conversation in an agent's or a client's file, where there are several splits."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
 from chatsquash.checks.reading import short_tail
-from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Found, Mark, Message
 from chatsquash.core.options import Options
@@ -170,7 +170,7 @@ def of_each(
     return begun_with(records, begun, session, options), noted, Covered(covered, rows, lost, alone), why
 
 
-def _tail(session: Session, alone: set[int], wanted: list[_Chosen], rows: list[LoggedReply]) -> list[Noted]:
+def _tail(session: Session, alone: set[int], wanted: list[_Chosen], rows: list[ReplyOutcome]) -> list[Noted]:
     """What is said where the log ends with a request that begins anew, and no record holds what it got."""
     last = session.followed.last
     if last is None or last.line not in alone or not wanted:
@@ -233,7 +233,7 @@ def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Optio
     ]
 
 
-def summed(rows: list[LoggedReply], others: Iterable[Path], seen: int, asides: int) -> Coverage:
+def summed(rows: list[ReplyOutcome], others: Iterable[Path], seen: int, asides: int) -> Coverage:
     """The sums over replies and conversations, of which others were not chosen."""
     kinds = Counter(each.kind for each in others)
     kinds["side"] += asides

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
 from chatsquash.checks.coverage import NEVER
-from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Account, Family, Record, Relative
 from chatsquash.session.session import Noted, Session
@@ -25,7 +25,7 @@ class Covered(NamedTuple):
     """What the records of a session hold of it."""
 
     coverage: Coverage
-    rows: list[LoggedReply]
+    rows: list[ReplyOutcome]
     found: list[Noted]
     unexplained: set[int] | None = None
     """The lines whose history no tree explains; ``None``: there are no trees, and any line may be reported."""
@@ -75,8 +75,8 @@ def accounts(session: Session, records: list[Record]) -> tuple[Account, Account]
 
 
 def with_asides(
-    rows: list[LoggedReply], lines: list[int], session: str, found: list[Path], ids: dict[int, str]
-) -> list[LoggedReply]:
+    rows: list[ReplyOutcome], lines: list[int], session: str, found: list[Path], ids: dict[int, str]
+) -> list[ReplyOutcome]:
     """The rows of a session's replies with those to requests that cleaning dropped, in the order of the lines.
 
     Such a request is about the person's conversation that began last before it, or about the first one; ``ids`` are the
@@ -85,11 +85,11 @@ def with_asides(
     if not lines:
         return rows
     begun = sorted((path.own[0].line, ids[id(path)]) for path in found if path.kind == "main")
-    asides: list[LoggedReply] = []
+    asides: list[ReplyOutcome] = []
     for line in lines:
         place = bisect(begun, (line, "")) - 1
         about = begun[max(place, 0)][1] if begun else None
-        asides.append(LoggedReply(line, "side", "lost", "side-request", name_of_line(session, line), about))
+        asides.append(ReplyOutcome(line, "side", "lost", "side-request", name_of_line(session, line), about))
     return sorted([*rows, *asides], key=lambda row: row.line)
 
 

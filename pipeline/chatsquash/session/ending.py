@@ -9,7 +9,7 @@ from typing import Any, Literal
 from chatsquash.checks.exchanges import exchanges
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import Json, Origin, Reply
+from chatsquash.core.model import Json, Origin, Response
 from chatsquash.core.outcome import Ending
 from chatsquash.core.text import printable
 
@@ -287,14 +287,14 @@ _LONGEST = 64
 """Characters of a reason that are kept, which may be any text."""
 
 
-def ending(view: View, reply: Reply, origin: Origin | None = None) -> Ending:
+def ending(view: View, reply: Response, origin: Origin | None = None) -> Ending:
     """How a conversation ended: ``view`` is of its messages as they were logged, ``reply`` its last one."""
     finish, told, truncated, why = _finished(reply)
     reward, rewarded = (origin.reward, origin.reward_evidence) if origin else (None, None)
     return Ending(*last_exit(view), reward, rewarded, finish, told, truncated, why, *last_word(view))
 
 
-def _finished(reply: Reply) -> tuple[str | None, str | None, bool | None, str | None]:
+def _finished(reply: Response) -> tuple[str | None, str | None, bool | None, str | None]:
     """Why a reply ended, and whether it was cut off, each with its evidence; ``None`` for what nobody logged."""
     reason = None if reply.finish_reason is None else printable(reply.finish_reason[:_LONGEST])
     told = None if reason is None else "finish reason of the last reply"

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.checks import sampling as checks
-from chatsquash.core.logged import LoggedReply
+from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Found, Message
 from chatsquash.core.options import Options
@@ -149,7 +149,7 @@ def _rows(
     wanted: dict[int, tuple[Reply, Path]],
     sampling: Sampling,
     made: list[tuple[Sample, Record]],
-) -> list[LoggedReply]:
+) -> list[ReplyOutcome]:
     """What became of every reply: the sample in which it has loss, else the first one that holds it as context."""
     unwanted = of_records(sampling.asked.options)
     kept: list[Kept] = []

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core import chat
-from chatsquash.core.logged import LoggedReply, Stands
+from chatsquash.core.logged import ReplyOutcome, Stands
 from chatsquash.core.model import Mark, Message
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate
@@ -47,7 +47,7 @@ class Kept(Struct, frozen=True):
         return self.held.whole if self.marks is None else self.marks
 
 
-def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, str]) -> list[LoggedReply]:
+def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, str]) -> list[ReplyOutcome]:
     """What became of every reply, in the order of the lines; ``ids`` are the names of the paths by their ``id()``."""
     owners = {reply.number: path for path in paths for reply in path.own}
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
@@ -55,12 +55,12 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
     standing = bearers(shown, present, owners)
     written = {id(each.held.path) for each in kept if each.why != "refused"}
     fates = _Fates(_replaced(paths, written), _holders(kept))
-    rows: list[LoggedReply] = []
+    rows: list[ReplyOutcome] = []
     for reply in trees.replies:
         path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
         each = kept[standing[reply.number]] if reply.number in standing else None
         message = each.held.message(reply.number) if each and each.record is not None else None
-        row = LoggedReply(
+        row = ReplyOutcome(
             line=reply.line,
             kind="retry" if reply.is_retried else path.kind if path else "branch",
             status="lost",
@@ -73,9 +73,9 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
     for again in trees.again:
         row = rows[again.by.number]
         if again.is_same_response:
-            rows.append(LoggedReply(again.line, "retry", "lost", "retry", row.conversation, row.parent))
+            rows.append(ReplyOutcome(again.line, "retry", "lost", "retry", row.conversation, row.parent))
         else:
-            rows.append(LoggedReply(again.line, "branch", "lost", "duplicate", row.conversation, row.parent))
+            rows.append(ReplyOutcome(again.line, "branch", "lost", "duplicate", row.conversation, row.parent))
     return sorted(rows, key=lambda row: row.line)
 
 
@@ -87,7 +87,7 @@ class _Fates(Struct, frozen=True):
     holders: dict[int, list[Kept]]
     """Those with a record that hold each reply, in order."""
 
-    def row(self, row: LoggedReply, reply: Reply, path: Path | None, kept: Kept | None) -> LoggedReply:
+    def row(self, row: ReplyOutcome, reply: Reply, path: Path | None, kept: Kept | None) -> ReplyOutcome:
         """A reply's row with what became of it."""
         if kept is None or kept.record is None:
             return replace(row, why=self._why(row, path, kept))
@@ -102,7 +102,7 @@ class _Fates(Struct, frozen=True):
         record, status, message, loss, _ = first
         return replace(row, status=status, record=record, message=message, loss=loss, others=others)
 
-    def _why(self, row: LoggedReply, path: Path | None, kept: Kept | None) -> str | None:
+    def _why(self, row: ReplyOutcome, path: Path | None, kept: Kept | None) -> str | None:
         if row.kind == "retry":
             return "retry"
         if kept:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.core.model import Added, Edits, Entry, Json, Kept, Message, Reply, Tokens, Tool
+from chatsquash.core.model import Added, Edits, Entry, Json, Kept, Message, Response, Tokens, Tool
 from chatsquash.reading import usage
 from chatsquash.reading.tokens import total
 
@@ -184,7 +184,7 @@ def _logprobs(raw: bytes) -> bytes:
 
 
 def _entry(each: Grown, messages: list[Message], edits: Edits) -> Entry:
-    reply = Reply(each.message, finish_reason=each.finish_reason, cut=each.cut)
+    reply = Response(each.message, finish_reason=each.finish_reason, cut=each.cut)
     return Entry(each.line, each.at, None, messages[: each.count], edits, each.tools, reply, limit=each.limit)
 
 

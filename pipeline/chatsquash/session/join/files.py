@@ -12,7 +12,7 @@ from xxhash import xxh3_64_intdigest
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.log import Log
-from chatsquash.core.model import Message, Sampled
+from chatsquash.core.model import Message, OriginReply
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Relative
 from chatsquash.core.reasoning import is_part
@@ -42,7 +42,7 @@ class View(Struct, eq=False):
         """What tells one of its replies from all others, whichever conversations of its file hold it."""
         return self.file, self.place.keys[number]
 
-    def reply(self, number: int) -> Sampled:
+    def reply(self, number: int) -> OriginReply:
         """What the file says of one of its replies."""
         return self.place.origin.replies[number]
 

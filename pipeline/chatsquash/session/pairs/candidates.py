@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Entry, Message, Sampled
+from chatsquash.core.model import Entry, Message, OriginReply
 from chatsquash.formats import named
 from chatsquash.reading import replies as responses
 from chatsquash.reading.lineage import Place
@@ -162,7 +162,7 @@ class Alternative(Struct):
     """A reply to some messages, in the first conversation that has it."""
 
     place: Place
-    reply: Sampled
+    reply: OriginReply
     ends: tuple[int, int, int]
     """Of the last of the conversations that go on from it."""
     is_gone_on: bool
