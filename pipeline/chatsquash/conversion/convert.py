@@ -125,7 +125,7 @@ def find(
 
 
 def _days(log: Log, options: Options) -> list[str]:
-    from chatsquash.session.days import days_logged  # which only a choice by day needs
+    from chatsquash.session.parts import days_logged  # which only a choice by day needs
 
     return days_logged(options, log)
 

@@ -14,7 +14,7 @@ from xxhash import xxh3_128_digest
 from chatsquash.checks import private as checks
 from chatsquash.core import jsonio, marks
 from chatsquash.core.log import Log
-from chatsquash.core.logged import LoggedReply
+from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.model import Finding, Found, Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
@@ -291,7 +291,7 @@ def _without_flags(value: dict[str, Any], flag: str) -> dict[str, Json]:
     return {**value, name: said}
 
 
-def _reply(reply: LoggedReply, masked: set[tuple[int, int]]) -> LoggedReply:
+def _reply(reply: ReplyOutcome, masked: set[tuple[int, int]]) -> ReplyOutcome:
     """A reply that is not trained on where a placeholder stands in it for a secret."""
     others = tuple(each._replace(loss=0) if (each.record, each.message) in masked else each for each in reply.others)
     is_masked = (reply.record, reply.message) in masked
