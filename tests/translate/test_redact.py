@@ -150,6 +150,33 @@ def test_processes_replace_as_one_does(command):
     assert len(made[0]) == 600
 
 
+@pytest.mark.parametrize("is_killed_again", [False, True])
+def test_a_piece_that_ends_its_process_is_tried_once_more_alone(command, monkeypatch, is_killed_again):
+    import os
+    import signal
+
+    from chatsquash.translate import work
+    from chatsquash.translate.sources import Sources
+
+    put("a.jsonl", *(body({"n": number}) for number in range(600)))
+    parent, translate = os.getpid(), work.Translator.__call__
+
+    def deadly(translator, piece):
+        if piece.lines[0].number > 1 and os.getpid() != parent and (is_killed_again or not Path("struck").exists()):
+            Path("struck").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return translate(translator, piece)
+
+    monkeypatch.setattr(work.Translator, "__call__", deadly)
+    translated = work.translated(Sources().pieces(["a.jsonl"], None), work.Wanted("gemini"), 2)
+    if is_killed_again:
+        with pytest.raises(work.LostWorkerError, match="a worker process ended"):
+            list(translated)
+    else:
+        assert sum(len(each.documents) for each in translated) == 600
+    assert Path("struck").exists()
+
+
 def test_a_conversation_that_cannot_be_searched_is_left_out(command, monkeypatch):
     def fails(text):
         if "bad" in text:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -191,43 +190,35 @@ class LostWorkerError(ChatsquashError):
 
 
 def translated(pieces: Iterable[Piece], wanted: Wanted, workers: int) -> Iterator[Done]:
-    """What comes of pieces, in their order; with more than one worker, in as many processes.
+    """The results of pieces, in their order; with more than one worker, from as many processes.
 
-    Raises ``LostWorkerError`` where one of them ends, as it does where memory runs out.
+    Raises ``LostWorkerError`` if a piece ends its process twice, which happens if memory runs out.
     """
     if workers <= 1:
         yield from map(Translator(wanted), pieces)
         return
-    from concurrent.futures import Future, ProcessPoolExecutor  # which a small translation does not need
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+    from chatsquash.conversion.pool import Pool, Queue  # which a small translation does not need
 
-    context = get_context(platform.start_method())
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(wanted,))
-    waiting: deque[Future[Done]] = deque()
-    try:
-        for piece in pieces:
-            with platform.uninterrupted():  # it starts processes
-                waiting.append(pool.submit(_translate, piece))
-            if len(waiting) >= _AHEAD * workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenProcessPool:
-        raise LostWorkerError("a worker process ended, as it does where memory runs out; try --workers 1") from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    queue: Queue[Piece, Done | Exception] = Queue(((piece,) for piece in pieces), _AHEAD * workers, _lost)
+    for results in Pool(_prepare, wanted).run(queue, workers):
+        for _, result in results:
+            if isinstance(result, Exception):
+                raise result
+            yield result
 
 
-_made: list[Callable[[Piece], Done]] = []
+def _prepare(wanted: Wanted) -> Callable[[Piece], Done | Exception]:
+    """What translates a piece in a worker process; an error is raised again in this one."""
+    translate = Translator(wanted)
+
+    def attempt(piece: Piece) -> Done | Exception:
+        try:
+            return translate(piece)
+        except Exception as problem:  # noqa: BLE001
+            return problem
+
+    return attempt
 
 
-def _begin(wanted: Any) -> None:
-    """What a worker process does first."""
-    platform.leave_interrupts_to_parent()
-    platform.end_with_parent()
-    _made[:] = [Translator(wanted)]
-
-
-def _translate(piece: Piece) -> Done:
-    return _made[0](piece)
+def _lost(piece: Piece, how: str) -> Done:  # noqa: ARG001 - the signature of the queue
+    raise LostWorkerError("a worker process ended, as it does where memory runs out; try --workers 1")
