@@ -26,7 +26,7 @@ from chatsquash.redact.pseudonyms import anonymizer, with_passwords
 from chatsquash.session import prompt_prefix, truncation
 from chatsquash.session.coverage import Covered, accounts, lost_of
 from chatsquash.session.plan import Plan, asks_for_kinds, plan
-from chatsquash.session.privacy import Privacy
+from chatsquash.session.privacy import OutcomePrivacy
 from chatsquash.session.session import Noted, Session, Snapshot, finding
 from chatsquash.session.summary import (
     cleaned,
@@ -90,7 +90,7 @@ class Converter:
         self._reader = Reader(options)
         self._template: Template | None = None
         self._lengths = _lengths(options)
-        self._privacy = Privacy(options, self._lengths)
+        self._privacy = OutcomePrivacy(options, self._lengths)
         self.hashed = Hashed()
         """What was read last."""
 

@@ -14,8 +14,8 @@ from chatsquash.core.options import Options
 from chatsquash.redact import requests
 from chatsquash.redact.hits import Value
 from chatsquash.redact.placeholders import words
+from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.pseudonyms import anonymizer
-from chatsquash.redact.side_texts import Told
 
 if TYPE_CHECKING:
     from chatsquash.translate.work import Done
@@ -30,7 +30,7 @@ class Private:
         key = options.anonymize_key or b""
         self._anonymizer = anonymizer(options)
         self._redactor = requests.redactor(options, key)
-        self._told = Told(options)
+        self._told = Privacy(options)
         self._found: set[Value] = set()
         """What was found in the documents of a piece."""
 
