@@ -14,7 +14,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Held, Outcome
 from chatsquash.dataset.store import Output
 from chatsquash.reading.sessions import cleared
-from chatsquash.redact.side_texts import Told
+from chatsquash.redact.privacy import Privacy
 from chatsquash.session.rejected_lines import rejected_lines
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
@@ -119,7 +119,7 @@ class Converting(Sessions):
     def __init__(self, logs: Logs, options: Options, incremental: Incremental, out: Output) -> None:
         super().__init__(logs, options, out.expanded, out.scratch, incremental.journals)
         self._incremental = incremental
-        self._names = Told(options)
+        self._names = Privacy(options)
 
     def taken(self, log: Log, outcome: Outcome) -> None:
         """As ``Given`` has it."""

@@ -41,7 +41,7 @@ from chatsquash.session.coverage import Covered, accounts, lost_of
 from chatsquash.session.digests import digest_of, hash_of, is_whole, meeting
 from chatsquash.session.log_findings import cleaned, cut_rejection, in_files, logger_cuts, taken_apart, unfit
 from chatsquash.session.plan import Plan, asks_for_kinds, plan
-from chatsquash.session.privacy import Privacy
+from chatsquash.session.privacy import OutcomePrivacy
 from chatsquash.session.session import Noted, Session, Snapshot, finding
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
@@ -94,7 +94,7 @@ class Converter:
         self._reader = Reader(options)
         self._template: Template | None = None
         self._lengths = _lengths(options)
-        self._privacy = Privacy(options, self._lengths)
+        self._privacy = OutcomePrivacy(options, self._lengths)
         self.hashed = Hashed()
         """What was read last."""
 
