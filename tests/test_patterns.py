@@ -28,8 +28,8 @@ from chatsquash.redact import (
     userinfo,
 )
 from chatsquash.redact import names as listed_names
+from chatsquash.session import ending
 from chatsquash.session.cleaning.info_messages import _OPEN, _is_info
-from chatsquash.session.ending import users
 from chatsquash.sources import compression as compressed
 from chatsquash.storage.stores.address import _HOSTS
 from chatsquash.storage.stores.objects import _WHY
@@ -45,13 +45,13 @@ FORMS = [encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN]
 IN_FORMS = [*(pattern.pattern for pattern in FORMS), "some-value", "[A-Za-z0-9+/]{20,}", "(?:c29tZS12YWx1ZSBpcyBo)*"]
 PACK = [("finditer" if rule.anywhere or rule.run else "match", rule.pattern) for rule in rules.builtin()]
 SECRETS = secrets.Secrets()
-WORDS_OF_USERS = [users._COMPLAINT, users._CORRECTION, users._THANK, users._ENGLISH]
+WORDS_OF_USERS = [ending._COMPLAINT, ending._CORRECTION, ending._THANK, ending._ENGLISH]
 RUNNING = {
     (
         "chatsquash.templates.counting",
         "'|'.join((text if takes_more else f'({text})' for text, takes_more in spelled))",
     ): [("finditer", re.compile(r"(<\|im_start\|>)|(<\|im_end\|>)|<mask>|(<s>)"))],
-    ("chatsquash.session.ending.users", "f\"{begin}(?:{'|'.join(map(re.escape, longest_first))})\\\\b\""): [
+    ("chatsquash.session.ending", "f\"{begin}(?:{'|'.join(map(re.escape, longest_first))})\\\\b\""): [
         ("finditer", each) for each in WORDS_OF_USERS
     ],
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],

@@ -270,7 +270,8 @@ def test_worker_processes_are_safe_beside_polars(here, big):
 HELD = """
 import os, time
 from pathlib import Path
-from chatsquash.run import pool, session, workers
+from chatsquash.conversion import pool, workers
+from chatsquash.session import converter
 
 def held(self, job, **more):
     Path(f"ready-{os.getpid()}").touch()
@@ -280,7 +281,7 @@ def held(self, job, **more):
 
 workers._WORTH_A_PROCESS = 1
 workers._BATCH_JOBS = 1
-convert, session.Converter.convert = session.Converter.convert, held
+convert, converter.Converter.convert = converter.Converter.convert, held
 if __name__ == "__main__":
     from chatsquash.cli.commands import main
     main()

@@ -125,7 +125,7 @@ def test_a_day_that_takes_too_much_memory_to_find_is_looked_for_when_it_is_conve
     def short(*given, **named):
         raise MemoryError
 
-    monkeypatch.setattr("chatsquash.session.days.days_logged", short)
+    monkeypatch.setattr("chatsquash.session.parts.days_logged", short)
     assert convert("logs", "out", Options(since="2020-01-01")).written == 1
 
 

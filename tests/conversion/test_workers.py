@@ -177,11 +177,11 @@ def taken(sizes: list[int], count: int = 2) -> list[str]:
     logs = Logs()
     for number, size in enumerate(sizes):
         logs.append(Log(f"{number}", f"{number}", f"{number}", size))
-    queue = workers._Queue(workers.batches(logs), 2, workers._largest(logs, count))
+    queue = workers.Queue(workers.batches(logs), 2, workers._lost, workers._largest(logs, count))
     begun, ended = [], []
     while batch := queue.take():
-        begun += [log.name for log in batch.logs]
-        queue.put(batch, [(log, Outcome(log.name, report=SessionFindings("x"))) for log in batch.logs])
+        begun += [log.name for log in batch.jobs]
+        queue.put(batch, [(log, Outcome(log.name, report=SessionFindings("x"))) for log in batch.jobs])
         while queue.is_next_done():
             ended += [log.name for log, _ in queue.next_done()]
     assert ended == [f"{number}" for number in range(len(sizes))]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from chatsquash.core import edits as edits_module
 from chatsquash.core.edits import difference, replay, settle
-from chatsquash.core.model import Added, Entry, Kept, Reply
+from chatsquash.core.model import Added, Entry, Kept, Response
 
 MESSAGES = [{"role": "user", "content": str(number)} for number in range(8)]
 A, B, C, D = MESSAGES[:4]
@@ -112,4 +112,4 @@ KEPT = [
 
 @pytest.mark.parametrize("sentence, edits, kept", KEPT, ids=[row[0] for row in KEPT])
 def test_an_entry_knows_how_much_of_the_beginning_it_kept(sentence, edits, kept):
-    assert Entry(1, None, None, [], edits, [], Reply()).kept == kept
+    assert Entry(1, None, None, [], edits, [], Response()).kept == kept

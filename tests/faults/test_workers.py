@@ -12,7 +12,8 @@ from tests.conftest import log_line, write_log
 DEADLY = """
 import os, signal
 from pathlib import Path
-from chatsquash.run import session, workers
+from chatsquash.conversion import workers
+from chatsquash.session import converter
 from chatsquash.sources.compression import stem
 
 def deadly(self, job, **more):
@@ -26,7 +27,7 @@ def deadly(self, job, **more):
 
 workers._WORTH_A_PROCESS = 1
 workers._BATCH_JOBS = {batch}
-convert, session.Converter.convert = session.Converter.convert, deadly
+convert, converter.Converter.convert = converter.Converter.convert, deadly
 if __name__ == "__main__":
     from chatsquash.cli.commands import main
     main()

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from chatsquash.core.model import Repeated, Sampled
+from chatsquash.core.model import OriginReply, Repeated
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.reading.lineage import places
@@ -171,8 +171,8 @@ def test_what_is_said_of_a_reply():
     ]
     (found,) = CLAUDE.conversations(lines, [1, 2, 4, 5, 7])
     assert found.origin.replies == (
-        Sampled(1, 2, NOON + 2 * 10**9, "claude-x", 543, 9, "tool_calls", "m"),
-        Sampled(3, 7, NOON + 5 * 10**9, "claude-x", None, None, "length", "ma5"),
+        OriginReply(1, 2, NOON + 2 * 10**9, "claude-x", 543, 9, "tool_calls", "m"),
+        OriginReply(3, 7, NOON + 5 * 10**9, "claude-x", None, None, "length", "ma5"),
     )
     assert found.origin.lines == (1, 2, 5, 7)
     assert (found.origin.started, found.origin.ended) == (NOON + 10**9, NOON + 5 * 10**9)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.model import Added, Entry, Reply
+from chatsquash.core.model import Added, Entry, Response
 from chatsquash.core.options import Options
 from chatsquash.inspect import conversations
 from chatsquash.inspect.inspect import inspect
@@ -320,7 +320,7 @@ def test_paths_that_come_from_each_other_in_a_circle_are_drawn_once():
     trees = Trees()
     for line in logs.lone():
         messages = line["request"]["messages"]
-        reply = Reply(line["response"]["choices"][0]["message"], finish_reason="stop")
+        reply = Response(line["response"]["choices"][0]["message"], finish_reason="stop")
         trees.add(Entry(len(trees.replies) + 1, None, None, messages, (Added(tuple(messages)),), [], reply), None, "")
     one, two = paths(trees.replies, trees.links)
     one.parent, two.parent = two, one

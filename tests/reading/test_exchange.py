@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.core.model import Reply
+from chatsquash.core.model import Response
 from chatsquash.formats.providers import openai_chat
 from chatsquash.reading import exchange, replies, scan
 from chatsquash.reading.exchange import LineError, split
@@ -23,7 +23,7 @@ LINES = [
 ]
 
 
-def splitted(line: bytes) -> tuple[bytes, bytes, bytes, str | None, Reply]:
+def splitted(line: bytes) -> tuple[bytes, bytes, bytes, str | None, Response]:
     """The turns, the tools, the time, the session and the reply of a line."""
     found = split(line, openai_chat)
     return found.turns, found.first(openai_chat.TOOLS), found.timestamp, found.session_id, found.reply
@@ -45,8 +45,8 @@ def test_slices_are_the_values(line):
 
 
 NO_CHOICES, NO_RESPONSE = (
-    Reply(problem="the response has no choices", foreign=True, raw=b'{"choices":[],"p":-Infinity}'),
-    Reply(problem="there is no response"),
+    Response(problem="the response has no choices", foreign=True, raw=b'{"choices":[],"p":-Infinity}'),
+    Response(problem="there is no response"),
 )
 NAN = b'{"x":NaN,"request":{"messages":[{"role":"user"}]},"response":{"choices":[],"p":-Infinity}}'
 ROWS = [

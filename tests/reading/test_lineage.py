@@ -5,14 +5,14 @@ import time
 
 import pytest
 
-from chatsquash.core.model import Conversation, Origin, Sampled
+from chatsquash.core.model import Conversation, Origin, OriginReply
 from chatsquash.reading.lineage import places
 
 
 def told(name, kind="main", parent=None, said="", **more):
     """A conversation in which the model said these letters, each a message; its time is that of the letter."""
     messages = [{"role": "user", "content": name}, *({"role": "assistant", "content": each} for each in said)]
-    replies = tuple(Sampled(at, time=ord(each)) for at, each in enumerate(said, 1))
+    replies = tuple(OriginReply(at, time=ord(each)) for at, each in enumerate(said, 1))
     return Conversation(messages, [], origin=Origin(name, kind=kind, parent=parent, replies=replies, **more))
 
 
@@ -117,7 +117,7 @@ def test_kinds_parents_and_replies(sentence, held, expected):
 def test_replies_without_times_that_say_the_same_are_told_apart_by_their_order():
     def said(words, **more):
         messages = [{"role": "user", "content": "hi"}, *({"role": "assistant", "content": each} for each in words)]
-        replies = tuple(Sampled(at, line=1) for at in range(1, len(messages)))
+        replies = tuple(OriginReply(at, line=1) for at in range(1, len(messages)))
         return Conversation(messages, [], origin=Origin(replies=replies, **more))
 
     found = places([said("aab", id="a"), said("aaac", id="b", kind="branch", parent="a")])

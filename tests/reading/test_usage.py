@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from chatsquash.core.model import Reply
+from chatsquash.core.model import Response
 from chatsquash.formats.providers import openai_chat
 from chatsquash.reading import envelopes
 from chatsquash.reading.exchange import split
@@ -65,4 +65,4 @@ def test_an_exchange_tells_its_model_and_its_tokens(sentence, entry, expected):
 
 
 def test_a_document_tells_nothing():
-    assert told(Reply(included=True)) == LoggedUsage()
+    assert told(Response(included=True)) == LoggedUsage()

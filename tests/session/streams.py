@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.core.edits import difference
-from chatsquash.core.model import Conversation, Entry, Found, Reply, Skipped, Staged
+from chatsquash.core.model import Conversation, Entry, Found, Response, Skipped, Staged
 from chatsquash.reading.deltas import Effort
 from chatsquash.reading.entries import EntryReader
 from chatsquash.reading.lines import lines
@@ -29,7 +29,7 @@ class Cleaned(NamedTuple):
 def entry(*messages: Any, reply: Any = None, tools: Any = (), **fields: Any) -> Entry:
     """An entry on its own; ``stream`` gives it its line and its edits."""
     fields = {"line": 0, "at": None, "session_id": "s1", **fields}
-    reply = reply if isinstance(reply, Reply) else Reply(reply, int(reply is not None))
+    reply = reply if isinstance(reply, Response) else Response(reply, int(reply is not None))
     return Entry(messages=list(messages), edits=(), tools=list(tools), reply=reply, **fields)
 
 

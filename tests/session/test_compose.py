@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.core.blocks import Call, Turn
 from chatsquash.core.chat import PRIVATE
-from chatsquash.core.model import Reply
+from chatsquash.core.model import Response
 from chatsquash.formats import view
 from chatsquash.session.select import select
 from chatsquash.session.stages.compose import compose, normalise
@@ -72,7 +72,7 @@ def test_the_reply_comes_last():
 
 
 def test_no_reply_is_made_up():
-    conversation, found = composed(user(), reply=Reply(problem="the response is an error body"))
+    conversation, found = composed(user(), reply=Response(problem="the response is an error body"))
     assert conversation.messages == [user()]
     assert facts(found) == [("missing-reply", "warning")]
     assert texts(found, "missing-reply")[0].startswith("no reply is appended, the response is an error body:")
@@ -101,17 +101,17 @@ def test_tools_come_from_the_snapshot():
 
 
 REPLIES = [
-    ("one choice that stopped by itself", Reply(assistant(), 1, "stop"), []),
-    ("one choice that stopped for calls", Reply(assistant(), 1, "tool_calls"), []),
-    ("one choice that does not say why it stopped", Reply(assistant(), 1, None), []),
-    ("length in another case is another reason", Reply(assistant(), 1, "LENGTH"), []),
-    ("two choices", Reply(assistant(), 2, "stop"), ["extra-choices"]),
-    ("a choice that was cut off", Reply(assistant(), 1, "length"), ["reply-truncated"]),
-    ("two choices, the first of which was cut off", Reply(assistant(), 2, "length"), ["reply-truncated", "extra-choices"]),
-    ("two choices, the first without a message", Reply(None, 2, None, "it has no message"), ["missing-reply", "extra-choices"]),
-    ("a stream that was cut", Reply(assistant(), 1, None, cut=True), ["stream-cut"]),
-    ("a stream that was cut before it said anything", Reply(None, 0, None, "it has no message", cut=True), ["missing-reply"]),
-    ("no message that could have been cut off", Reply(None, 1, "length", "it has no message"), ["missing-reply"]),
+    ("one choice that stopped by itself", Response(assistant(), 1, "stop"), []),
+    ("one choice that stopped for calls", Response(assistant(), 1, "tool_calls"), []),
+    ("one choice that does not say why it stopped", Response(assistant(), 1, None), []),
+    ("length in another case is another reason", Response(assistant(), 1, "LENGTH"), []),
+    ("two choices", Response(assistant(), 2, "stop"), ["extra-choices"]),
+    ("a choice that was cut off", Response(assistant(), 1, "length"), ["reply-truncated"]),
+    ("two choices, the first of which was cut off", Response(assistant(), 2, "length"), ["reply-truncated", "extra-choices"]),
+    ("two choices, the first without a message", Response(None, 2, None, "it has no message"), ["missing-reply", "extra-choices"]),
+    ("a stream that was cut", Response(assistant(), 1, None, cut=True), ["stream-cut"]),
+    ("a stream that was cut before it said anything", Response(None, 0, None, "it has no message", cut=True), ["missing-reply"]),
+    ("no message that could have been cut off", Response(None, 1, "length", "it has no message"), ["missing-reply"]),
 ]  # fmt: skip
 
 

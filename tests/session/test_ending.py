@@ -8,10 +8,8 @@ import pytest
 from chatsquash import Options
 from chatsquash.checks.registry import View
 from chatsquash.conversion.convert import convert
-from chatsquash.core.model import Conversation, Reply
-from chatsquash.session.ending import ending, users
-from chatsquash.session.ending.commands import exit_code, runs_tests
-from chatsquash.session.ending.users import judged
+from chatsquash.core.model import Conversation, Response
+from chatsquash.session.ending import COMPLAINTS, CORRECTIONS, THANKS, ending, exit_code, judged, runs_tests
 from tests.conftest import assistant, user
 from tests.outputs import report
 
@@ -61,7 +59,7 @@ def test_what_the_exit_code_of_a_command_says_of_its_tests(command, expected):
 ])  # fmt: skip
 def test_a_code_of_another_program_is_none_of_the_tests(command, code, expected):
     view = said(user("go"), *ran("pytest", "Exit code: 3", "a"), *ran(command, f"Exit code: {code}", "b"))
-    assert ending(view, Reply()).exit == expected
+    assert ending(view, Response()).exit == expected
 
 
 CODES = [
@@ -100,7 +98,7 @@ def test_the_last_run_counts_and_other_commands_do_not():
         user("go"), *ran("pytest", "Exit code: 1", "a"), *ran(["bash", "-lc", "cd x && make"], "exit code 0", "b"),
         *ran("ls", "Exit code: 2", "c"),
     )  # fmt: skip
-    found = ending(view, Reply())
+    found = ending(view, Response())
     assert (found.exit, found.exit_evidence) == (
         0,
         "message 4, 0 in the result of a command that runs tests or a build",
@@ -109,19 +107,19 @@ def test_the_last_run_counts_and_other_commands_do_not():
 
 def test_a_run_whose_result_names_no_code_is_unknown_though_one_before_did():
     view = said(user("go"), *ran("pytest", "Exit code: 1", "a"), *ran("pytest", "3 passed", "b"))
-    assert ending(view, Reply())[:2] == (None, None)
+    assert ending(view, Response())[:2] == (None, None)
 
 
 def test_results_that_stand_elsewhere_are_found_all_the_same():
     (call, result), (other, answer) = ran("pytest", "Exit code: 1", "a"), ran("ls", "x", "b")
     both = {**call, "tool_calls": [*call["tool_calls"], *other["tool_calls"]]}
-    assert ending(said(user("go"), both, answer, result), Reply()).exit == 1
+    assert ending(said(user("go"), both, answer, result), Response()).exit == 1
 
 
 @pytest.mark.parametrize("reply, expected", [
-    (Reply(finish_reason="stop"), ("stop", False)), (Reply(finish_reason="length"), ("length", True)),
-    (Reply(), (None, None)), (Reply(finish_reason="stop", cut=True), ("stop", True)), (Reply(cut=True), (None, True)),
-    (Reply(finish_reason="x\x1b[2J" + "y" * 100), ("x\x1b[2J" + "y" * 59, False)),
+    (Response(finish_reason="stop"), ("stop", False)), (Response(finish_reason="length"), ("length", True)),
+    (Response(), (None, None)), (Response(finish_reason="stop", cut=True), ("stop", True)), (Response(cut=True), (None, True)),
+    (Response(finish_reason="x\x1b[2J" + "y" * 100), ("x\x1b[2J" + "y" * 59, False)),
 ])  # fmt: skip
 def test_why_the_last_reply_ended(reply, expected):
     found = ending(said(user("go"), assistant("done")), reply)
@@ -143,7 +141,7 @@ WORDS = [
 @pytest.mark.parametrize("text, expected", WORDS)
 def test_what_a_user_said_last(text, expected):
     assert judged(text)[0] == expected
-    found = ending(said(user("Write it."), assistant("Here."), user(text), assistant("Done.")), Reply())
+    found = ending(said(user("Write it."), assistant("Here."), user(text), assistant("Done.")), Response())
     assert (found.last_user, found.last_user_evidence and found.last_user_evidence.split(",")[0]) == (
         expected,
         "message 2",
@@ -151,29 +149,29 @@ def test_what_a_user_said_last(text, expected):
 
 
 def test_each_word_of_a_kind_tells_at_the_beginning():
-    for kind, words in (("complaint", users.COMPLAINTS), ("correction", users.CORRECTIONS), ("thanks", users.THANKS)):
+    for kind, words in (("complaint", COMPLAINTS), ("correction", CORRECTIONS), ("thanks", THANKS)):
         assert {judged(f"{word}, so it is")[0] for word in words} == {kind}
 
 
 def test_the_words_are_those_of_the_docs():
     page = (Path(__file__).parents[2] / "docs/output.md").read_text(encoding="utf-8")
-    for kind, words in (("complaint", users.COMPLAINTS), ("correction", users.CORRECTIONS), ("thanks", users.THANKS)):
+    for kind, words in (("complaint", COMPLAINTS), ("correction", CORRECTIONS), ("thanks", THANKS)):
         assert f"| `{kind}` | {', '.join(words)} |" in page
 
 
 def test_what_clients_put_in_is_no_word_of_the_user():
     reminder = "<system-reminder>That's wrong.</system-reminder>"
     view = said(user("Go."), assistant("Done."), user(f"{reminder}\nThank you."), assistant("."), user(reminder))
-    assert ending(view, Reply())[-2:] == ("thanks", "message 2, 'thank you'")
+    assert ending(view, Response())[-2:] == ("thanks", "message 2, 'thank you'")
 
 
 def test_many_blocks_that_clients_put_in_take_no_time_each():
     blocks = "<a></a>\n" * 200_000  # minutes, were what is behind each of them copied
-    assert ending(said(user("Go."), assistant("Done."), user(blocks + " Thanks.")), Reply()).last_user == "thanks"
+    assert ending(said(user("Go."), assistant("Done."), user(blocks + " Thanks.")), Response()).last_user == "thanks"
 
 
 def test_nobody_spoke_after_the_work():
-    assert ending(said(user("Thanks!"), assistant("Done.")), Reply())[-2:] == ("none", None)
+    assert ending(said(user("Thanks!"), assistant("Done.")), Response())[-2:] == ("none", None)
 
 
 def trajectory(**members):

@@ -9,7 +9,7 @@ from chatsquash import Options, convert
 from chatsquash.conversion.shards.divide import divide
 from chatsquash.core.errors import UsageError
 from chatsquash.session.cleaning import CleanedRequest
-from chatsquash.trees.requests import Requests
+from chatsquash.trees.replies import Requests
 from tests.conftest import write_log
 from tests.outputs import findings, report
 

@@ -7,7 +7,7 @@ import pytest
 from chatsquash import Options, convert_session
 from chatsquash.core import chat
 from chatsquash.core.model import Conversation
-from chatsquash.session.stages.join_texts import join_texts
+from chatsquash.session.stages.public import join_texts
 
 IMAGE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
 THOUGHT = {"type": "thinking", "thinking": "hm"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.redact.pieces import Pieces
+from chatsquash.redact.privacy import Pieces
 from tests.conftest import assistant, user
 
 SYSTEM = {"role": "system", "content": "s"}

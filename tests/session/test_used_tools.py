@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.session.stages.used_tools import used_tools
+from chatsquash.session.stages.tools import used_tools
 from tests.checks.rows import assistant, call, talk, tool, user
 from tests.session.streams import facts, staged
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from chatsquash.session.stages.validate import validate
+from chatsquash.session.stages.checking import validate
 from tests.checks.rows import user
 from tests.session.streams import entry, noted, stream, taken, texts
 

@@ -38,7 +38,7 @@ class Node:
     """The place of the call that a result answers."""
     copy_of: Node | None = None
     children: list[Node] = field(default_factory=list)
-    sampled: Sampled | None = None
+    sampled: OriginReply | None = None
     worded: set[str] = field(default_factory=set)
     """Other texts that a client sent in its place."""
 
@@ -86,7 +86,7 @@ class Request:
 
 
 @dataclass(eq=False, slots=True)
-class Sampled:
+class OriginReply:
     """The evidence of a logged reply."""
 
     request: Request

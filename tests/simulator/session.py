@@ -10,7 +10,7 @@ from typing import Any, Literal
 import orjson
 
 from tests.simulator.client import Client
-from tests.simulator.nodes import Call, Node, Place, Request, Sampled, Tree
+from tests.simulator.nodes import Call, Node, OriginReply, Place, Request, Tree
 from tests.simulator.styles import STYLES
 from tests.simulator.styles.common import TOOLS, WORKING
 from tests.simulator.words import Words
@@ -146,7 +146,7 @@ class Session:
         parent = thread.tip
         text, reasoning = self._answer(parent, calls) if text is None else (text, reasoning)
         node = Node("assistant", text, parent, calls, reasoning)
-        node.sampled = Sampled(request, self.log_count, ended, side, self.playing)
+        node.sampled = OriginReply(request, self.log_count, ended, side, self.playing)
         thread.tree.replies.append(node)
         thread.tip = node
         self.write(node)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.simulator.nodes import Node, Place, Request, Sampled, Tree
+from tests.simulator.nodes import Node, OriginReply, Place, Request, Tree
 from tests.simulator.truth import judged
 
 
@@ -22,7 +22,7 @@ class Drawn:
         node = Node("assistant", name, above)
         at = sum(len(each.replies) for each in self.trees.values())
         ended = None if more.pop("broken", False) else "stop"
-        node.sampled = Sampled(
+        node.sampled = OriginReply(
             Request([], "", (), 1), at, ended, more.pop("side", False), "", [Place("f", at + 1)], **more
         )
         self.trees[tree].replies.append(node)

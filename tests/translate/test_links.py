@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.translate.links import unlinked
+from chatsquash.translate.logs import unlinked
 from tests.formats.kinds import KINDS, answers, calling, gives, says
 
 UNLINKED = [

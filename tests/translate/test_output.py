@@ -262,7 +262,7 @@ def test_a_format_that_is_none_is_refused_before_anything_is_read(here, wanted):
 
 def test_many_conversations_of_one_name_take_no_longer_each(here, monkeypatch):
     asked = []
-    monkeypatch.setattr(output, "_refuse", lambda path, **_: asked.append(path))
+    monkeypatch.setattr(output, "refuse_existing", lambda path, **_: asked.append(path))
     (here / "old").mkdir()
     with output.output("old", io.BytesIO(), jsonl=False, force=False) as writer:
         at = time.process_time()

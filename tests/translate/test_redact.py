@@ -1,13 +1,19 @@
 """``chatsquash translate --redact``: conversations of any format, with placeholders in the place of what is private."""
 
 import json
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
 
+from chatsquash.core.options import Options
 from chatsquash.redact import requests
 from chatsquash.redact.redactor import Redactor
+from chatsquash.translate import work
+from chatsquash.translate.files import Translation
+from chatsquash.translate.sources import Sources
 from tests.conftest import tree
 
 TOKEN = "ghp_Zq7Vn2Lk9Xw4Rt8Bm3Hc6Yd1Pf5Js0GuAe7T"
@@ -134,20 +140,47 @@ def test_twice_changes_nothing(command):
 def test_processes_replace_as_one_does(command):
     lines = [body({"cmd": TOKEN, "n": number}) for number in range(600)]
     put("a.jsonl", *lines)
-    from chatsquash.core.options import Options
-    from chatsquash.translate.files import Translation
-    from chatsquash.translate.sources import Sources
-    from chatsquash.translate.work import Wanted, translated
-
     private = Options(redact="secrets", anonymize=False, anonymize_key=b"a key for these tests")
     assert Translation("gemini", "-", private=private).replaced() == private
     made = []
     for workers in (1, 2):
         pieces = Sources().pieces(["a.jsonl"], None)
-        done = translated(pieces, Wanted("gemini", private=private), workers)
+        done = work.translated(pieces, work.Wanted("gemini", private=private), workers)
         made.append([document for each in done for document in each.documents])
     assert made[0] == made[1]
     assert len(made[0]) == 600
+
+
+def deadly_each_time(wanted):
+    """Translates the first piece; the others end the process."""
+    translate = work.Translator(wanted)
+
+    def attempt(piece):
+        if piece.lines[0].number > 1:
+            Path("struck").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return translate(piece)
+
+    return attempt
+
+
+def deadly_once(wanted):
+    """The same, but only the first of them."""
+    translate, deadly = work.Translator(wanted), deadly_each_time(wanted)
+    return lambda piece: (translate if Path("struck").exists() else deadly)(piece)
+
+
+@pytest.mark.parametrize("prepare", [deadly_once, deadly_each_time])
+def test_a_piece_that_ends_its_process_is_tried_once_more_alone(command, monkeypatch, prepare):
+    put("a.jsonl", *(body({"n": number}) for number in range(500)))
+    monkeypatch.setattr(work, "_prepare", prepare)
+    translated = work.translated(Sources().pieces(["a.jsonl"], None), work.Wanted("gemini"), 2)
+    if prepare is deadly_once:
+        assert sum(len(each.documents) for each in translated) == 500
+    else:
+        with pytest.raises(work.LostWorkerError, match="a worker process ended"):
+            list(translated)
+    assert Path("struck").exists()
 
 
 def test_a_conversation_that_cannot_be_searched_is_left_out(command, monkeypatch):

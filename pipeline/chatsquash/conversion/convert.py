@@ -36,7 +36,7 @@ from chatsquash.dataset.run_reports import Reports
 from chatsquash.dataset.store import RUN, Output
 from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.records import presets
-from chatsquash.redact.side_texts import Told
+from chatsquash.redact.privacy import Privacy
 from chatsquash.session.session import finding
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovered, discover
@@ -125,7 +125,7 @@ def find(
 
 
 def _days(log: Log, options: Options) -> list[str]:
-    from chatsquash.session.days import days_logged  # which only a choice by day needs
+    from chatsquash.session.parts import days_logged  # which only a choice by day needs
 
     return days_logged(options, log)
 
@@ -146,7 +146,7 @@ def _converted(
             scanner_rules.make(options, out.path)
         old = None if options.replace else old_result(out)
         if old:
-            old.refuse_other_logs(found.logs, Told(options).digest)
+            old.refuse_other_logs(found.logs, Privacy(options).digest)
         run = Conversion(options, out, asks[0], summary, described(options))
         run.keeps = asks[1]
         run.all(Converting(found.logs, options, incremental, out))

@@ -14,8 +14,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Held, Outcome
 from chatsquash.dataset.store import Output
 from chatsquash.reading.sessions import cleared
-from chatsquash.redact.side_texts import Told
-from chatsquash.session.chains import chained
+from chatsquash.redact.privacy import Privacy
 from chatsquash.session.rejected_lines import rejected_lines
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
@@ -71,7 +70,11 @@ class Sessions:
     ) -> None:
         self.logs, self.size = logs, logs.size
         self._options, self._expanded, self._scratch, self._journals = options, expanded, scratch, journals
-        self._found = chained(logs, options, expanded) if options.sessions_by == "chain" else None
+        self._found = None
+        if options.sessions_by == "chain":
+            from chatsquash.session.chains import chained  # which few runs need
+
+            self._found = chained(logs, options, expanded)
         self._spool: Spool | None = None
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
@@ -116,7 +119,7 @@ class Converting(Sessions):
     def __init__(self, logs: Logs, options: Options, incremental: Incremental, out: Output) -> None:
         super().__init__(logs, options, out.expanded, out.scratch, incremental.journals)
         self._incremental = incremental
-        self._names = Told(options)
+        self._names = Privacy(options)
 
     def taken(self, log: Log, outcome: Outcome) -> None:
         """As ``Given`` has it."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from errno import EIO
 from functools import partial
-from itertools import starmap
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from chatsquash.checks import reading
-from chatsquash.conversion.journal import Frame, Journals, JournalWriter
-from chatsquash.conversion.pool import Batch, Done, Pool, attempt
+from chatsquash.conversion.journal import Frame, Journals, JournalWriter, Packed
+from chatsquash.conversion.pool import Batch, Pool, Queue
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
+from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.session.converter import Converter, nothing, unreadable
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
@@ -22,6 +24,10 @@ from chatsquash.storage.folder import Folder
 if TYPE_CHECKING:
     from chatsquash.session.join.sessions import Joins
 
+Done = tuple[Log, Outcome | None]
+"""A log and its outcome; ``None`` for a file that has to be split into its sessions first."""
+Sent = Packed | Outcome | None
+"""An outcome as a worker process sends it."""
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
 _TOGETHER = 1 << 20
@@ -171,94 +177,55 @@ def batches(logs: Iterable[Log]) -> Iterator[tuple[Log, ...]]:
 def _spread(options: Options, workers: int, journals: Journals | None, logs: Iterable[Log]) -> Iterator[Done]:
     """Outcomes from worker processes, each of which has one batch at a time.
 
-    The lines of records stay in the journals of the workers where nobody looks at them here.  There is no thread on
-    this side, so that a fork copies none and an interrupt meets none.
+    The lines of records stay in the journals of the workers where nobody looks at them here.
     """
-    pool = Pool(options, journals.writer if journals else None)
+    writer = journals.writer if journals else None
     looks = options.max_chars is not None if options.foresees else options.looks
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
-    queue = _Queue(batches(logs), 2 * workers + 2, first)
+    queue: Queue[Log, Sent] = Queue(batches(logs), 2 * workers + 2, _lost, first)
+    pool = Pool(_prepare, options, writer and replace(writer, descriptor=None, size=0))  # each has its own journal
+    for results in pool.run(queue, workers):
+        for log, sent in results:
+            if isinstance(sent, Packed) and writer:
+                writer.seen[log.shown] = sent.seen
+            outcome = sent.outcome if isinstance(sent, Packed) else sent
+            yield log, journals.filled(outcome) if journals and looks and outcome else outcome
+
+
+def _prepare(options: Options, writer: JournalWriter | None) -> Callable[[Log], Sent]:
+    """What converts a log in a worker process."""
+    if writer and "kingfisher" in options.redacts:
+        from chatsquash.conversion import scanner_rules  # which few runs need
+
+        scanner_rules.take(options, writer.folder.path.parents[1])
+    converter = Converter(options)
+
+    def convert(log: Log) -> Sent:
+        outcome, packed = attempt(converter, writer, log)
+        return packed if packed and packed.journal else outcome
+
+    return convert
+
+
+def _lost(log: Log, how: str) -> Outcome:
+    return nothing(log, reading.lost_worker(f"its process ended twice, by {how}"))
+
+
+def attempt(converter: Converter, writer: JournalWriter | None, log: Log) -> tuple[Outcome | None, Packed | None]:
+    """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
     try:
-        pool.start(workers)
-        while True:
-            for connection in pool.idle():
-                if batch := queue.take():
-                    pool.send(connection, batch)
-            if queue.is_next_done():
-                for log, outcome in queue.next_done():
-                    yield log, journals.filled(outcome) if journals and looks and outcome else outcome
-            elif pool.under_way:
-                for batch, done in pool.finished():
-                    queue.put(batch, done)
-            else:
-                return
-    finally:
-        pool.close()
+        outcome = converter.convert(log, also=writer.look if writer else None)
+    except MixedSessionsError:
+        return None, None
+    except OSError as problem:
+        return unreadable(log, problem), None
+    return outcome, writer.add(log, outcome) if writer else None
 
 
-def _largest(logs: Logs, workers: int) -> list[Batch]:
+def _largest(logs: Logs, workers: int) -> list[Batch[Log]]:
     """Logs that are so large that one of them, begun last, would keep one worker busy alone; each is a batch."""
     least = max(_BATCH_BYTES, logs.size // (_SHARES * workers))
     if logs.largest <= least:
         return []
     found = [Batch(number, batch) for number, batch in enumerate(batches(logs)) if batch[0].size > least]
-    return sorted(found, key=lambda batch: batch.logs[0].size, reverse=True)
-
-
-class _Queue:
-    """Batches on their way, only so far ahead of the one whose turn it is, since what is done waits in memory.
-
-    Some go first, of which there are so few that all of them may wait: their records do not.
-    """
-
-    def __init__(self, todo: Iterable[tuple[Log, ...]], ahead: int, first: Sequence[Batch] = ()) -> None:
-        self._first = deque(first)
-        self._early = {batch.number for batch in first}
-        self._waiting = 0  # of those that went first
-        self._todo = (batch for batch in starmap(Batch, enumerate(todo)) if batch.number not in self._early)
-        self._ahead = ahead
-        self._under_way = 0
-        self._turn = 0
-        self._done: dict[int, list[Done]] = {}
-        self._retries: deque[Batch] = deque()
-        self._missing: Counter[int] = Counter()  # of batches whose logs are tried alone
-
-    def take(self) -> Batch | None:
-        """What to convert next; ``None`` while there is nothing that may begin."""
-        batch = None
-        if self._retries:
-            batch = None if self._under_way else self._retries.popleft()
-        elif self._first:
-            batch = self._first.popleft()
-            self._waiting += 1
-        elif self._under_way + len(self._done) - self._waiting < self._ahead:
-            batch = next(self._todo, None)
-        self._under_way += batch is not None
-        return batch
-
-    def put(self, batch: Batch, done: list[Done] | str) -> None:
-        """What came of a batch: outcomes, or how the process ended that had it.
-
-        Each of its logs is then tried once more alone, and left out if that, too, ends a process.
-        """
-        self._under_way -= 1
-        if isinstance(done, str):
-            if not batch.alone:
-                self._missing[batch.number] = len(batch.logs)
-                self._retries += [Batch(batch.number, (log,), alone=True) for log in batch.logs]
-                return
-            lost = reading.lost_worker(f"its process ended twice, by {done}")
-            done = [(log, nothing(log, lost)) for log in batch.logs]
-        self._done.setdefault(batch.number, []).extend(done)
-        if batch.alone:
-            self._missing[batch.number] -= 1
-
-    def is_next_done(self) -> bool:
-        """Whether the batch whose turn it is has all its outcomes."""
-        return self._turn in self._done and not self._missing[self._turn]
-
-    def next_done(self) -> list[Done]:
-        """The outcomes of the batch whose turn it is."""
-        self._waiting -= self._turn in self._early
-        self._turn += 1
-        return self._done.pop(self._turn - 1)
+    return sorted(found, key=lambda batch: batch.jobs[0].size, reverse=True)

@@ -37,7 +37,7 @@ class Stands(NamedTuple):
     """Whether it has its reasoning there."""
 
 
-class LoggedReply(Struct, frozen=True, array_like=True):
+class ReplyOutcome(Struct, frozen=True, array_like=True):
     """What became of a logged reply, as ``reports/replies.jsonl`` has it but for what the run knows."""
 
     line: int
@@ -60,7 +60,7 @@ class LoggedReply(Struct, frozen=True, array_like=True):
     redacted: bool = False
     """Whether it is not trained on since a placeholder stands in it for a secret."""
 
-    def moved(self, others: tuple[Stands, ...]) -> LoggedReply:
+    def moved(self, others: tuple[Stands, ...]) -> ReplyOutcome:
         """The same where its record is not written after all, but others are that hold it."""
         first, *rest = others
         fate = self.reasoning
@@ -76,7 +76,7 @@ class LoggedReply(Struct, frozen=True, array_like=True):
             others=tuple(rest),
         )
 
-    def gone(self, why: str) -> LoggedReply:
+    def gone(self, why: str) -> ReplyOutcome:
         """The same where its record is not written after all."""
         lost = "lost" if self.reasoning == "carried" else self.reasoning
         return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=lost)

@@ -72,7 +72,7 @@ class Tokens(NamedTuple):
     completion: int | None = None
 
 
-class Reply(Struct, frozen=True, gc=False):
+class Response(Struct, frozen=True, gc=False):
     """What a response holds: the message of its first choice, how many choices, and why the first one stopped."""
 
     message: Message | None = None
@@ -138,7 +138,7 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """How ``messages`` come out of the previous entry's."""
     tools: list[Tool]
     """As logged; the same object while unchanged."""
-    reply: Reply
+    reply: Response
     cleaned: dict[str, int] = {}
     """How many of its messages each cleaning rule changed or took out."""
     size: int = 0
@@ -208,7 +208,7 @@ ConversationKind = Literal["main", "compacted", "branch", "subagent", "side"]
 """What a conversation of a session is; ``docs/conversations.md`` says what each means."""
 
 
-class Sampled(NamedTuple):
+class OriginReply(NamedTuple):
     """A reply that a model gave, and what its file says of it."""
 
     at: int | None
@@ -240,7 +240,7 @@ class Origin(Struct, frozen=True):
     started: int | None = None
     ended: int | None = None
     """The first and the last time in it, in nanoseconds since the epoch, UTC."""
-    replies: tuple[Sampled, ...] = ()
+    replies: tuple[OriginReply, ...] = ()
     """Those of its messages that a model gave here, in order, and on the way to where it branched off; of what was
     copied from a conversation that begins otherwise there is none."""
     found: tuple[tuple[int | None, Found | Repeated], ...] = ()

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.model import ConversationKind, Finding, Found, Mark, Rejected, Tokens
 
 
@@ -373,7 +373,7 @@ class SessionReplies(Struct, frozen=True, array_like=True):
     """The logged replies of a session."""
 
     coverage: Coverage = Coverage()
-    rows: list[LoggedReply] = []
+    rows: list[ReplyOutcome] = []
     """The outcome of each logged reply, if several records may contain it, or the options request it."""
     tokens: Tokens = Tokens()
     """Those of all exchanges of the session as they are logged, each response counted once."""

@@ -13,7 +13,7 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.dataset.copies import Copied
 from chatsquash.dataset.filters import Filters
 from chatsquash.dataset.split_sessions import Meetings
-from chatsquash.redact.side_texts import Told
+from chatsquash.redact.privacy import Privacy
 from chatsquash.session import private_texts
 from chatsquash.session.session import INVALID, finding
 
@@ -53,7 +53,7 @@ class Choice:
         self._foresight: Foresight | None = None
         self._meetings: Meetings | None = None
         self._copied = Copied()
-        self.names = Told(options)
+        self.names = Privacy(options)
         """How what is private is called in reports."""
         self._paths: dict[str, str] = {}
         """How logs are called in which something private was found, by their paths."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import dataset
 from chatsquash.core.log import Log, is_elsewhere
-from chatsquash.core.logged import LoggedReply
+from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.model import Found
 from chatsquash.core.options import ERRORS, Options
 from chatsquash.core.outcome import Outcome, Record
@@ -152,7 +152,7 @@ def _sizes(records: Iterable[Record]) -> dict[int | None, int]:
     return {line: size for line, size in lines if line is None or not is_elsewhere(line)}
 
 
-def _moved(row: LoggedReply, places: dict[int, int], gone: dict[int, str]) -> LoggedReply:
+def _moved(row: ReplyOutcome, places: dict[int, int], gone: dict[int, str]) -> ReplyOutcome:
     """A reply's row once some records are gone; it stands in the first one that is left of those that hold it."""
     left = tuple(place._replace(record=places[place.record]) for place in row.others if place.record in places)
     if row.record is None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from chatsquash.core.blocks import Native, Turn
 from chatsquash.core.chat import PRIVATE, Private
-from chatsquash.core.model import Json, Reply, Tool, WrongType
+from chatsquash.core.model import Json, Response, Tool, WrongType
 from chatsquash.formats.values import Object, compact, kind
 
 T = TypeVar("T")
@@ -118,7 +118,7 @@ class Format(Protocol):
     def tools(self, value: Json) -> Tools:
         """The tools of a member that holds them, whatever it is."""
 
-    def reply(self, body: Json) -> Reply:
+    def reply(self, body: Json) -> Response:
         """The reply in a whole response's body; never raises: what is wrong goes into ``Reply.problem``."""
 
     def assemble(self, events: list[Json]) -> Stream:
@@ -155,15 +155,15 @@ def role_of(turn: Object, roles: tuple[str, ...]) -> str:
     return str(role)
 
 
-def wrong(what: str, seen: str, choices: int = 0) -> Reply:
+def wrong(what: str, seen: str, choices: int = 0) -> Response:
     """No reply, since a member is of another type."""
-    return Reply(None, choices, None, f"{what} is {seen}", WrongType(what, seen))
+    return Response(None, choices, None, f"{what} is {seen}", WrongType(what, seen))
 
 
-def refused(body: Json) -> Reply | None:
+def refused(body: Json) -> Response | None:
     """Why a body has no reply in any format; ``None`` for one that may have one."""
     if body is None:
-        return Reply(problem="there is no response")
+        return Response(problem="there is no response")
     if not isinstance(body, dict):
         return wrong("response", kind(body))
-    return Reply(problem="the response is an error body") if body.get("error") else None
+    return Response(problem="the response is an error body") if body.get("error") else None

@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 
 from chatsquash.core import times
 from chatsquash.core.blocks import Native, Turn
-from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, Repeated, Sampled
+from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, Repeated
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import TurnError
@@ -132,7 +132,7 @@ def origin(found: Told, /, **members: Any) -> Origin:
     naive = next((each.line for each in found.evidence if each.time and each.time.naive), 0)
     both = zip(found.messages, found.evidence, strict=True)
     replies = [
-        Sampled(place, each.line, each.time.at if each.time else None, *each[3:])
+        OriginReply(place, each.line, each.time.at if each.time else None, *each[3:])
         for place, (message, each) in enumerate(both)
         if each.is_sampled and message["role"] == "assistant"
     ]

@@ -15,8 +15,8 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import escaped
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.formats import documents
+from chatsquash.session.chains import each_session
 from chatsquash.session.converter import Converter, EntryStream
-from chatsquash.session.each import each_session
 from chatsquash.session.session import Session
 from chatsquash.session.stages.supplied_definitions import as_toml
 

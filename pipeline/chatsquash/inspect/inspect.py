@@ -21,8 +21,8 @@ from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.inspect.conversations import drawn, in_lines, of_file
 from chatsquash.reading.envelopes import PLAIN
 from chatsquash.reading.usage import of_entry
+from chatsquash.session.chains import each_session
 from chatsquash.session.converter import Converter, EntryStream
-from chatsquash.session.each import each_session
 from chatsquash.session.session import Session
 from chatsquash.trees.kinds import conversations
 

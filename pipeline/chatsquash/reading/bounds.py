@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from chatsquash.core import footprint, platform
-from chatsquash.core.model import Added, Reply, Tool
+from chatsquash.core.model import Added, Response, Tool
 from chatsquash.core.options import Options
 from chatsquash.reading.exchange import LineError
 
@@ -66,7 +66,7 @@ class Bounds(NamedTuple):
         """The same for tools by their raw JSON, of which each level takes two bytes at least."""
         self.hold_tools([tool for raw, tool in tools.items() if len(raw) > 2 * self.nesting])
 
-    def hold(self, request: Request, reply: Reply) -> None:
+    def hold(self, request: Request, reply: Response) -> None:
         """Raise ``LineError`` for a line whose request has too many messages, or that is nested too deeply."""
         if len(request.messages) > self.messages:
             seen = f"request has {len(request.messages):,} messages"

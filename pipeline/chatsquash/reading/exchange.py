@@ -18,7 +18,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import asdict
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Message, Reply
+from chatsquash.core.model import Message, Response
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
 from chatsquash.reading import envelopes, replies, scan
@@ -62,7 +62,7 @@ class Exchange(Struct, frozen=True, gc=False):
     """The raw list of turns, unless they were parsed with the line."""
     timestamp: bytes
     session_id: str | None
-    reply: Reply
+    reply: Response
     tools: list[bytes] | None = None
     """The raw elements of the tools, where they were split with the line."""
     line: Any = None

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from xxhash import xxh3_128_digest
 
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import Conversation, ConversationKind, Origin, Sampled
+from chatsquash.core.model import Conversation, ConversationKind, Origin, OriginReply
 
 Key = tuple[object, ...]
 """What tells a reply from the others of its file."""
@@ -45,7 +45,7 @@ class Place(Struct, eq=False):
     @property
     def ends(self) -> tuple[int, int, int]:
         """What is greater the later it ends; of conversations that end at once, for the first of the file."""
-        last = self.origin.replies[-1] if self.origin.replies else Sampled(0)
+        last = self.origin.replies[-1] if self.origin.replies else OriginReply(0)
         return last.time or self.origin.ended or 0, last.line or 0, -self.number
 
     @property
@@ -104,7 +104,7 @@ def _place(number: int, conversation: Conversation, times: list[Key], met: Count
     return Place(number, conversation, origin, keys, origin.kind)
 
 
-def _when(reply: Sampled) -> Key:
+def _when(reply: OriginReply) -> Key:
     """What tells most replies from all others."""
     return reply.line if reply.time is None else None, reply.time, reply.response_id
 

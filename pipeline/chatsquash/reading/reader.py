@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from chatsquash.checks import files, reading
 from chatsquash.core.log import Log
-from chatsquash.core.model import Added, Conversation, Entry, Origin, Repeated, Reply, Sampled, Seen, Skipped
+from chatsquash.core.model import Added, Conversation, Entry, Origin, OriginReply, Repeated, Response, Seen, Skipped
 from chatsquash.core.options import Options
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import TurnError
@@ -239,8 +239,8 @@ def _found_in(origin: Origin | None) -> Iterator[Skipped]:
 def _entry(chosen: Conversation, size: int, found: tuple[Repeated, ...]) -> Entry:
     """A conversation as the entry of its last reply, as far as its file tells of that."""
     origin = chosen.origin or Origin()
-    last = origin.replies[-1] if origin.replies else Sampled(0)
-    reply = Reply(included=True, finish_reason=last.finish_reason, model=last.model)
+    last = origin.replies[-1] if origin.replies else OriginReply(0)
+    reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
     line, edits = first_line(origin) or 1, (Added(tuple(chosen.messages)),)
     named = origin.started, origin.session_id, chosen.messages, edits, chosen.tools, reply
     return Entry(line, *named, size=size, found=found, loaded=True, origin=chosen.origin)

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Json, Reply, WrongType
+from chatsquash.core.model import Json, Response, WrongType
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
 from chatsquash.reading import tokens
@@ -51,7 +51,7 @@ class _Chat(Struct, gc=False):
 _chat = jsonio.decoder(_Chat)
 
 
-def reply(raw: bytes, form: Format, status: bytes = b"", asked: bytes = b"") -> Reply:
+def reply(raw: bytes, form: Format, status: bytes = b"", asked: bytes = b"") -> Response:
     """What a raw response answers, or why it answers nothing; raises ``ValueError`` for what is no JSON after all.
 
     ``status`` is the raw one of HTTP, or the word of a logger; ``asked`` is the raw model of the request.
@@ -60,18 +60,18 @@ def reply(raw: bytes, form: Format, status: bytes = b"", asked: bytes = b"") -> 
     if not code and (quick := _quick(raw, asked) if form.NAME == PLAIN else _lean(raw, asked, form)):
         return quick
     if raw in (b"", b"null"):
-        return Reply(problem=f"there is no response{code}", asked=asked)
+        return Response(problem=f"there is no response{code}", asked=asked)
     try:
         found, code = _read(_loads(raw), form, code)
     except UnicodeDecodeError:  # which matters in what is kept of the response only
         found, code = _read(_loads(raw.decode("latin-1")), form, code)
         if found.message is not None and not code:
             raise
-    found = Reply(problem=f"the response is an error body{code}") if code else found
+    found = Response(problem=f"the response is an error body{code}") if code else found
     return replace(found, raw=raw, asked=asked)
 
 
-def _quick(raw: bytes, asked: bytes) -> Reply | None:
+def _quick(raw: bytes, asked: bytes) -> Response | None:
     """The reply in a chat response that is as nearly all are; ``None`` for any other."""
     try:
         response = _chat.decode(raw)
@@ -85,7 +85,7 @@ def _quick(raw: bytes, asked: bytes) -> Reply | None:
     message: Any = first.message
     own = response.id if type(response.id) is str else None
     used = tokens.of_usage(response.usage)
-    return Reply(message, len(choices), first.finish_reason, model=model, id=own, raw=raw, asked=asked, tokens=used)
+    return Response(message, len(choices), first.finish_reason, model=model, id=own, raw=raw, asked=asked, tokens=used)
 
 
 @cache
@@ -101,7 +101,7 @@ def _body(name: str) -> msgspec.json.Decoder[Any] | None:
     )
 
 
-def _lean(raw: bytes, asked: bytes, form: Format) -> Reply | None:
+def _lean(raw: bytes, asked: bytes, form: Format) -> Response | None:
     """The reply in a whole body that has one; ``None`` for anything else."""
     lean = _body(form.NAME)
     if lean is None:
@@ -119,7 +119,7 @@ def _lean(raw: bytes, asked: bytes, form: Format) -> Reply | None:
     return replace(found, model=model([body]), id=own, raw=raw, asked=asked, tokens=tokens.of_bodies([body]))
 
 
-def _read(response: Json, form: Format, code: str) -> tuple[Reply, str]:
+def _read(response: Json, form: Format, code: str) -> tuple[Response, str]:
     """The reply in a response, and why it is none all the same, which its own status may say, too."""
     wrapped = isinstance(response, dict) and unwrapped(response) is not response
     own = next((response[key] for key in _STATUS if key in response), None) if wrapped else None
@@ -135,7 +135,7 @@ def _failure(status: bytes) -> str:
     return f", with status {word}" if word in ("failure", "failed", "error") else ""
 
 
-def read(response: Json, form: Format) -> Reply:
+def read(response: Json, form: Format) -> Response:
     """The reply in a response that may be a body, one wrapped in ``body`` or ``body_raw``, a list or text of events."""
     body = unwrapped(response)
     found = events(body)
@@ -144,12 +144,12 @@ def read(response: Json, form: Format) -> Reply:
     streamed, whole = found
     if not streamed:
         seen = "an empty list" if isinstance(body, list) else "a string without events"
-        return Reply(problem=f"the response is {seen}", wrong=WrongType("response", seen))
+        return Response(problem=f"the response is {seen}", wrong=WrongType("response", seen))
     stream = form.assemble(streamed)
     return replace(_answer(stream.body, form), cut=not (stream.whole and whole), **_beside(streamed))
 
 
-def _answer(body: Json, form: Format) -> Reply:
+def _answer(body: Json, form: Format) -> Response:
     found = form.reply(body)
     if found.message is None and isinstance(body, dict) and not body.get("error"):
         return replace(found, foreign=True)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Entry, Json, Reply, Sampled
+from chatsquash.core.model import Entry, Json, OriginReply, Response
 from chatsquash.formats.values import count
 from chatsquash.reading import replies
 
@@ -26,11 +26,11 @@ def of_entry(entry: Entry) -> LoggedUsage:
     """What is known of an entry; of a document's conversation that of its last reply."""
     if entry.origin is None:
         return told(entry.reply)
-    last = entry.origin.replies[-1] if entry.origin.replies else Sampled(0)
+    last = entry.origin.replies[-1] if entry.origin.replies else OriginReply(0)
     return LoggedUsage(last.model, last.prompt_tokens, last.completion_tokens)
 
 
-def told(reply: Reply) -> LoggedUsage:
+def told(reply: Response) -> LoggedUsage:
     """What the response says, and the request where that says nothing of the model; nothing of what is no exchange."""
     asked = _value(reply.asked)
     model = reply.model or (asked if isinstance(asked, str) and asked else None)
@@ -59,7 +59,7 @@ def limit(raw: bytes) -> int | None:
     return count(value)
 
 
-def response_id(reply: Reply) -> str:
+def response_id(reply: Response) -> str:
     """The id of a whole response; empty where it has none, or was streamed."""
     raw = reply.raw
     if reply.id is not None or raw[:1] != b"{":

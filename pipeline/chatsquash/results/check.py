@@ -20,10 +20,10 @@ from chatsquash.records.datasets import PARQUET, Row, files, rows, session
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Value
+from chatsquash.redact.privacy import without_beginnings
 from chatsquash.redact.redactor import Redactor, UnsearchedError
 from chatsquash.results.redact import tables
 from chatsquash.results.redact.record import hides, look, looked
-from chatsquash.session.privacy import without_beginnings
 from chatsquash.session.select import flatten
 from chatsquash.session.session import finding
 

@@ -19,8 +19,8 @@ from chatsquash.core.text import counted, printable
 from chatsquash.reading.documents import is_document
 from chatsquash.reading.lines import lines
 from chatsquash.reading.sessions import SPAN
+from chatsquash.redact.privacy import path_digest
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.redact.side_texts import path_digest
 from chatsquash.session.parts import parts
 from chatsquash.sources.find import discover
 from chatsquash.sources.open import opened, raw

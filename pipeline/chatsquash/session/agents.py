@@ -12,17 +12,16 @@ from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.core.log import Log
-from chatsquash.core.logged import Coverage, LoggedReply
-from chatsquash.core.model import Entry, Found, Mark, Message, Sampled, Tokens
+from chatsquash.core.logged import Coverage, ReplyOutcome
+from chatsquash.core.model import Entry, Found, Mark, Message, OriginReply, Tokens
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Record, Refused
 from chatsquash.reading.documents import LogDocument
 from chatsquash.reading.lineage import Place
 from chatsquash.reading.tokens import total
 from chatsquash.session import parent_sessions
-from chatsquash.session.client_requests import ways
 from chatsquash.session.conversations import MakeLast, asks_marks, counted
-from chatsquash.session.coverage import Covered, lost_of
+from chatsquash.session.coverage import Covered, lost_of, ways
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import WHY
 from chatsquash.trees.coverage import coverage, fate
@@ -135,12 +134,12 @@ def _digest(response_id: str, time: int) -> int:
     return xxh3_64_intdigest(f"{response_id}\n{time}".encode("utf-8", "surrogatepass"))
 
 
-def _own(document: LogDocument, log: Log) -> Iterator[Sampled]:
+def _own(document: LogDocument, log: Log) -> Iterator[OriginReply]:
     told = document.places if log.part is None else [document.places[log.part]]
     return (place.origin.replies[number] for place in told for number in place.own)
 
 
-def covered_by(part: Part, rows: list[LoggedReply], made: Record | Refused | None) -> Coverage:
+def covered_by(part: Part, rows: list[ReplyOutcome], made: Record | Refused | None) -> Coverage:
     """The sums over replies and conversations."""
     aside = Counter(each.kind for each in part.told if each is not part.place or made is None)
     return replace(coverage(rows), conversations=len(part.told), not_chosen=dict(sorted(aside.items())))
@@ -162,7 +161,7 @@ def marks_of(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
     return [mark._replace(why=mark.why or whys.get(at, "")) for at, mark in zip(spoken(snapshot), marks, strict=True)]
 
 
-def _replies(entry: Entry) -> tuple[Sampled, ...]:
+def _replies(entry: Entry) -> tuple[OriginReply, ...]:
     """The replies of a conversation, as it is once it was cleaned."""
     return entry.origin.replies if entry.origin else ()
 
@@ -190,7 +189,7 @@ def rows_of(
     made: Record | Refused | None,
     placed: Placed | None,
     whys: dict[int, str] | None = None,
-) -> Iterator[LoggedReply]:
+) -> Iterator[ReplyOutcome]:
     """What became of the replies that belong to the conversations which are told of.
 
     ``whys``: why messages stand in no record, by their indices, where that is known.
@@ -199,7 +198,7 @@ def rows_of(
     for place in part.told:
         name, parent = part.names(place)
         for number in place.own:
-            row = LoggedReply(place.number + 1, place.kind, "lost", None, name, parent)
+            row = ReplyOutcome(place.number + 1, place.kind, "lost", None, name, parent)
             yield standing.told(row, place, number)
 
 
@@ -223,7 +222,7 @@ class _Standing:
         written = chain if made is None or part.log.part is not None else part.place.chain()
         self._summed_up = {each.number for each in written[1:]}
 
-    def told(self, row: LoggedReply, place: Place, number: int) -> LoggedReply:
+    def told(self, row: ReplyOutcome, place: Place, number: int) -> ReplyOutcome:
         """A reply's row with what became of it."""
         key = place.keys[number]
         said = place.conversation.messages[place.origin.replies[number].at or 0]

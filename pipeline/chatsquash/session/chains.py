@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from msgspec import Struct, field, structs
 from xxhash import xxh3_128
 
+from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log, Piece
 from chatsquash.core.model import Entry
 from chatsquash.core.options import Options
@@ -20,10 +21,12 @@ from chatsquash.reading import documents
 from chatsquash.reading.bounds import Bounds
 from chatsquash.reading.exchange import LineError, split
 from chatsquash.reading.reader import Reader
-from chatsquash.reading.sessions import SPAN, expanded_copy
-from chatsquash.session.order import UNKNOWN, behind, carried, packed
+from chatsquash.reading.sessions import SPAN, MixedSessionsError, expanded_copy
+from chatsquash.session.parts import UNKNOWN, behind, carried, packed, parts
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
+from chatsquash.sources.find import discover
+from chatsquash.sources.no_logs import nothing_to_read
 from chatsquash.sources.open import opened
 from chatsquash.storage.folder import Folder
 from chatsquash.trees.chains import Chains
@@ -234,3 +237,38 @@ def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = Non
     found = Chained(logs, options, expanded)
     found.read()
     return found
+
+
+T = TypeVar("T")
+
+
+def each_session(logs: Iterable[str], options: Options, work: Callable[[Log], T]) -> Iterator[T]:
+    """What ``work`` makes of each session of logs; raises as ``inspect``.
+
+    ``work`` may raise ``MixedSessionsError`` for a log, and is then given the sessions in it.
+    """
+    roots = list(logs)
+    documents.forget()  # of an earlier run
+    found = discover(roots, options, documents.is_document)
+    if not found.logs:
+        raise UsageError(nothing_to_read(roots, found))
+    by_chain = options.sessions_by == "chain"
+    for log in chained(found.logs, options).sessions() if by_chain else found.logs:
+        yield from _sessions_in(log, options, work)
+
+
+def _sessions_in(log: Log, options: Options, work: Callable[[Log], T]) -> Iterator[T]:
+    """What is made of a log, or of each of the sessions that its file holds."""
+    is_divided = options.sessions_by == "id" and not log.is_part
+    try:
+        for part in parts(log, options) if is_divided else [log]:
+            try:
+                yield work(part)
+            except MixedSessionsError:
+                sessions = parts(part, options)
+                if sessions == [part]:
+                    raise UsageError(f"{log.shown}: cannot be read (it changed while it was read)") from None
+                for each in sessions:
+                    yield from _sessions_in(each, options, work)
+    except OSError as problem:
+        raise UsageError(f"{log.shown}: cannot be read ({problem.strerror})") from None

@@ -10,24 +10,21 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
 from chatsquash.checks.reading import short_tail
-from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Found, Mark, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Refused
 from chatsquash.reading.origins import line_of
 from chatsquash.session import prompt_prefix
-from chatsquash.session.client_requests import ways, with_asides
-from chatsquash.session.coverage import Covered, lost_of
+from chatsquash.session.coverage import Covered, lost_of, ways, with_asides
 from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
-from chatsquash.trees.account import Kept, account
+from chatsquash.trees.account import Placement, account, place_replies, shared_calls
 from chatsquash.trees.coverage import coverage
 from chatsquash.trees.kinds import Path, conversations
-from chatsquash.trees.positions import Held, held, shared_calls
-from chatsquash.trees.replies import Reply
-from chatsquash.trees.requests import numbered
+from chatsquash.trees.replies import Reply, numbered
 from chatsquash.trees.restore import Wanted, restored
 from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
 from chatsquash.trees.trees import Trees
@@ -78,13 +75,13 @@ def of_last(
     found = conversations(trees)
     end = end_of(trees, snapshot, session.followed.unanswered)
     path = next((each for each in found if end in each.own), None)
-    shown: list[Held] = []
+    shown: list[Placement] = []
     if snapshot and end and path:
-        shown.append(held(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
+        shown.append(place_replies(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
     made = make(snapshot, _marks_of_last(trees, found, shown, snapshot, options))
-    kept = [_kept(each, made, 0, {}) for each in shown]
+    placements = [_with_record(each, made, 0, {}) for each in shown]
     ids = names(found, name)
-    rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
+    rows = with_asides(account(trees, found, placements, ids), session.asides, name, found, ids)
     covered = summed(rows, (each for each in found if each is not path), len(found), len(session.asides))
     noted: list[Noted] = []
     if isinstance(made, Record):
@@ -97,7 +94,7 @@ def of_last(
 
 
 def _marks_of_last(
-    trees: Trees, found: list[Path], shown: list[Held], snapshot: Snapshot | None, options: Options
+    trees: Trees, found: list[Path], shown: list[Placement], snapshot: Snapshot | None, options: Options
 ) -> list[Mark] | None:
     """The marks of the specified record's assistant messages, where they are asked for."""
     if snapshot is None or not asks_marks(options):
@@ -121,13 +118,15 @@ def _judge(options: Options) -> Judge:
     return Judge(restores and not options.restored_loss, options.loss_skip_failed)
 
 
-def _kept(shown: Held, made: Record | Refused, index: int, unwanted: dict[str, RecordFilter]) -> Kept:
+def _with_record(
+    placement: Placement, made: Record | Refused, index: int, unwanted: dict[str, RecordFilter]
+) -> Placement:
     """A conversation with its record, or why it has none, as far as it tells by itself."""
     if isinstance(made, Refused):
-        return Kept(shown, None, "refused")
+        return replace(placement, why="refused")
     if any(why(made) for why in unwanted.values()):
-        return Kept(shown, None, "filtered")
-    return Kept(shown, index, marks=by_ordinal(made.marks) if made.marks else None)
+        return replace(placement, why="filtered")
+    return replace(placement, record=index, marks=by_ordinal(made.marks) if made.marks else None)
 
 
 def counted(record: Record, options: Options) -> Record:
@@ -145,35 +144,35 @@ def of_each(
     ids = names(found, name)
     wanted = chosen(found, options)
     parts = Wanted(*_PARTS[options.restore], messages=True)
-    chosen_ones = [_chosen(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
+    selected = [_restored_path(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
     records: list[Record] = []
-    kept: list[Kept] = []
+    placements: list[Placement] = []
     noted: list[Noted] = []
     why: Found | None = None
     begun, unwanted = first_conversation(trees, found), of_records(options)
-    for each, (made, told) in zip(chosen_ones, _made(trees, found, chosen_ones, options, make), strict=True):
-        path = each.held.path
+    for each, (made, told) in zip(selected, _made(trees, found, selected, options, make), strict=True):
+        path = each.placement.path
         noted += [
             (line_of(each.entry, fact), fact._replace(conversation=ids[id(path)])) for fact in (*told, *each.restoring)
         ]
-        kept.append(_kept(each.held, made, len(records), unwanted))
+        placements.append(_with_record(each.placement, made, len(records), unwanted))
         if isinstance(made, Refused):
             why = why or made.why
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
         records.append(replace(counted(made, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
-    rows = with_asides(account(trees, found, kept, ids), session.asides, name, found, ids)
+    rows = with_asides(account(trees, found, placements, ids), session.asides, name, found, ids)
     chosen_ids = set(map(id, wanted))
     covered = summed(rows, (each for each in found if id(each) not in chosen_ids), len(found), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
     alone = unexplained(trees, found, session.followed.unanswered)
-    noted += _tail(session, alone, chosen_ones, rows)
+    noted += _tail(session, alone, selected, rows)
     wanted_ones = coverage(row for row in rows if row.why != "filtered")
     lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
     return begun_with(records, begun, session, options), noted, Covered(covered, rows, lost, alone), why
 
 
-def _tail(session: Session, alone: set[int], wanted: list[_Chosen], rows: list[LoggedReply]) -> list[Noted]:
+def _tail(session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]) -> list[Noted]:
     """What is said where the log ends with a request that begins anew, and no record holds what it got."""
     last = session.followed.last
     if last is None or last.line not in alone or not wanted:
@@ -194,49 +193,49 @@ def begun_with(records: list[Record], begun: Reply | None, session: Session, opt
     return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in told]
 
 
-class _Chosen(NamedTuple):
-    """A conversation that was chosen, as far as it is made of the log."""
+class _RestoredPath(NamedTuple):
+    """A selected path with the entry that its record is made of."""
 
-    held: Held
+    placement: Placement
     entry: Entry
     restoring: list[Found]
     """What is said of what was restored in it."""
 
 
-def _chosen(trees: Trees, path: Path, logged: Entry, parts: Wanted) -> _Chosen:
+def _restored_path(trees: Trees, path: Path, logged: Entry, parts: Wanted) -> _RestoredPath:
     replies = path.last.path()
     entry, restoring = _restored(trees, replies, logged, parts)
-    return _Chosen(held(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
+    return _RestoredPath(place_replies(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
 
 
-def _made(trees: Trees, found: list[Path], wanted: list[_Chosen], options: Options, make: Make) -> list[Made]:
+def _made(trees: Trees, found: list[Path], wanted: list[_RestoredPath], options: Options, make: Make) -> list[Made]:
     """The records of conversations.
 
     A reply that several hold is trained on in one that is written, so where some are refused or filtered, others are
     made anew.
     """
-    last_tools, shared = options.tools == "last", shared_calls([each.held for each in wanted], trees)
+    last_tools, shared = options.tools == "last", shared_calls([each.placement for each in wanted], trees)
     snapshots = [
-        replace(_snapshot(each.held.path, each.entry, last_tools=last_tools), shared=calls)
+        replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared=calls)
         for each, calls in zip(wanted, shared, strict=True)
     ]
     if not asks_marks(options):
         return [make(snapshot, None) for snapshot in snapshots]
-    judge, shown = _judge(options), [each.held for each in wanted]
+    judge, shown = _judge(options), [each.placement for each in wanted]
     marks = judge.of_trees(trees, found, shown, [each.whole for each in shown])
     made = [make(*each) for each in zip(snapshots, marks, strict=True)]
     unwanted = of_records(options)
-    kept = [_kept(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]
-    if all(each.has_all for each in kept):
+    placements = [_with_record(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]
+    if all(each.has_all for each in placements):
         return made
-    others = judge.of_trees(trees, found, shown, [each.written for each in kept])
+    others = judge.of_trees(trees, found, shown, [each.written for each in placements])
     return [
         each if before == after else make(snapshot, after)
         for each, snapshot, before, after in zip(made, snapshots, marks, others, strict=True)
     ]
 
 
-def summed(rows: list[LoggedReply], others: Iterable[Path], seen: int, asides: int) -> Coverage:
+def summed(rows: list[ReplyOutcome], others: Iterable[Path], seen: int, asides: int) -> Coverage:
     """The sums over replies and conversations, of which others were not chosen."""
     kinds = Counter(each.kind for each in others)
     kinds["side"] += asides

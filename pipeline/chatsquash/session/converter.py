@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from msgspec import structs
 
 from chatsquash.checks import reading
+from chatsquash.core import chat
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Found, Mark, Seen, Skipped, Tokens
 from chatsquash.core.options import Options
@@ -35,22 +36,13 @@ from chatsquash.reading.reader import Reader
 from chatsquash.reading.session_log import Reading
 from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.redact.pseudonyms import anonymizer, with_passwords
-from chatsquash.session import prompt_prefix, truncation
+from chatsquash.session import prompt_prefix
 from chatsquash.session.coverage import Covered, accounts, lost_of
+from chatsquash.session.digests import digest_of, hash_of, is_whole, meeting
+from chatsquash.session.log_findings import cleaned, cut_rejection, in_files, logger_cuts, taken_apart, unfit
 from chatsquash.session.plan import Plan, asks_for_kinds, plan
-from chatsquash.session.privacy import Privacy
+from chatsquash.session.privacy import OutcomePrivacy
 from chatsquash.session.session import Noted, Session, Snapshot, finding
-from chatsquash.session.summary import (
-    cleaned,
-    digest_of,
-    hash_of,
-    in_files,
-    is_whole,
-    meeting,
-    taken_apart,
-    trace,
-    unfit,
-)
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
@@ -102,7 +94,7 @@ class Converter:
         self._reader = Reader(options)
         self._template: Template | None = None
         self._lengths = _lengths(options)
-        self._privacy = Privacy(options, self._lengths)
+        self._privacy = OutcomePrivacy(options, self._lengths)
         self.hashed = Hashed()
         """What was read last."""
 
@@ -298,7 +290,7 @@ class Converter:
         asked = Asked(self._options, *by, self._inference())
         if read.document and read.document.places:
             from chatsquash.session.agents import Part
-            from chatsquash.session.sampled_documents import of_document
+            from chatsquash.session.sampled import of_document
 
             return of_document(Part(read.document, log, self._options), session.snapshot, asked, why)
         if why or session.followed.last is None:
@@ -314,16 +306,18 @@ class Converter:
         counterfactuals = self._options.pairs == "counterfactual"
         if read.document and read.document.places:
             from chatsquash.session.agents import Part
-            from chatsquash.session.pairs.of_documents import candidates as of_document
+            from chatsquash.session.pairs.candidates import document_candidates
 
             part = Part(read.document, log, self._options)
             assert session.snapshot
-            found = of_document(part, session.snapshot, counterfactuals=counterfactuals)
+            found = document_candidates(part, session.snapshot, counterfactuals=counterfactuals)
         else:
-            from chatsquash.session.pairs.of_logs import candidates as of_log
+            from chatsquash.session.pairs.candidates import log_candidates
 
             form = read.seen.format if read.seen and read.seen.format else PLAIN
-            found = of_log(session, form, partial(self._again, file, log, session), counterfactuals=counterfactuals)
+            found = log_candidates(
+                session, form, partial(self._again, file, log, session), counterfactuals=counterfactuals
+            )
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
@@ -352,11 +346,11 @@ class Converter:
     def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
         noted = [*cleaned(session, self._options.cleanups), *taken_apart(log)]
-        noted += truncation.marked(session)
+        noted += logger_cuts(session)
         why = unfit(read.seen, session)
         if why:
             noted.append((None, why))
-        return noted, why or session.invalid or truncation.refused(session, noted, self._options)
+        return noted, why or session.invalid or cut_rejection(session, noted, self._options)
 
     def _finished(
         self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
@@ -493,3 +487,9 @@ def _grown(
 
 def _stamped(at: int | None) -> str | None:
     return None if at is None else stamp(at)
+
+
+def trace(snapshot: Snapshot) -> str:
+    """The role trace of a snapshot and its reply."""
+    reply = snapshot.entry.reply.message
+    return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])

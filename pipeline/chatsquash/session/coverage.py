@@ -1,15 +1,21 @@
-"""What the records of a session hold of its replies, with what is found of those that they do not hold."""
+"""Coverage of a session: how many of its logged replies its records contain, and the findings about the others."""
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections import Counter
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
-from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.checks.coverage import NEVER
+from chatsquash.core.logged import Coverage, ReplyOutcome
+from chatsquash.core.options import Options
 from chatsquash.core.outcome import Account, Family, Record, Relative
 from chatsquash.session.session import Noted, Session
+from chatsquash.trees.kinds import Path
+from chatsquash.trees.selection import name_of_line
 
 _SEQUENCE, _TAIL = "role-sequence", "short-tail"
 """Codes of what is found by comparing the requests of a session, whatever their conversations."""
@@ -19,7 +25,7 @@ class Covered(NamedTuple):
     """What the records of a session hold of it."""
 
     coverage: Coverage
-    rows: list[LoggedReply]
+    rows: list[ReplyOutcome]
     found: list[Noted]
     unexplained: set[int] | None = None
     """The lines whose history no tree explains; ``None``: there are no trees, and any line may be reported."""
@@ -66,3 +72,38 @@ def accounts(session: Session, records: list[Record]) -> tuple[Account, Account]
     """What became of the lines of a session, and of their bytes."""
     selected = {record.chosen.line for record in records if record.chosen and record.chosen.line}
     return session.accounts_of(selected) if selected else session.accounts(written=bool(records))
+
+
+def with_asides(
+    rows: list[ReplyOutcome], lines: list[int], session: str, found: list[Path], ids: dict[int, str]
+) -> list[ReplyOutcome]:
+    """The rows of a session's replies with those to requests that cleaning dropped, in the order of the lines.
+
+    Such a request is about the person's conversation that began last before it, or about the first one; ``ids`` are the
+    names of the conversations that were found, by their ``id()``.
+    """
+    if not lines:
+        return rows
+    begun = sorted((path.own[0].line, ids[id(path)]) for path in found if path.kind == "main")
+    asides: list[ReplyOutcome] = []
+    for line in lines:
+        place = bisect(begun, (line, "")) - 1
+        about = begun[max(place, 0)][1] if begun else None
+        asides.append(ReplyOutcome(line, "side", "lost", "side-request", name_of_line(session, line), about))
+    return sorted([*rows, *asides], key=lambda row: row.line)
+
+
+def ways(covered: Coverage, asides: int, options: Options) -> dict[str, int]:
+    """The options that keep replies which no record holds, with how many; ``asides``: those that cleaning dropped."""
+    lost = Counter({why: count for why, count in covered.lost.items() if why not in NEVER})
+    lost["side-request"] -= asides
+    is_all = options.conversations == "all"
+    if is_all:
+        found = {"without --no-side": lost["side-request"], "without --no-subagents": lost["subagent"]}
+    else:
+        found = {"--conversations all": lost.total()}
+    given = ["--conversations all"] * (not is_all) + ["--no-cleanup-goose"] * options.cleanup_goose
+    taken = ["--cleanup"] * bool(options.cleanup) + ["--no-side"] * (not options.side)
+    dropped = " ".join([*given, *(f"without {' and '.join(taken)}" for _ in taken[:1])])
+    found[dropped] = found.get(dropped, 0) + asides
+    return {how: count for how, count in found.items() if count}

@@ -1,14 +1,14 @@
-"""What is known of tool definitions, which are the same objects in many sessions."""
+"""Tool definitions: their checks and encodings, and which of several definitions applied to a call."""
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from chatsquash.checks import examine
 from chatsquash.checks.registry import View
-from chatsquash.core import jsonio
+from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Each, Last
-from chatsquash.core.model import Conversation, Found, Tool
+from chatsquash.core.model import Conversation, Entry, Found, Kept, Message, Tool
 from chatsquash.redact.addresses import may_hold_address
 
 _SMALL = 1 << 14
@@ -58,3 +58,73 @@ def _define(tools: list[Tool]) -> list[Definition]:
 
 
 known: Last[list[Tool], list[Definition]] = Last(Each(_define, lambda definition: len(definition.written) <= _SMALL))
+
+
+Definitions = list[tuple[int, Tool]]
+"""The definitions of a name one after the other, each with the line from which on it holds."""
+
+
+class Redefined(Struct, frozen=True):
+    """The tools that a session defines more than once, and the lines whose replies made its calls."""
+
+    held: dict[str, Definitions]
+    made: dict[str | bytes, int]
+    """The line by the id of a call, of calls in logged replies."""
+    answered: dict[int, int]
+    """The line by the identity of a message's list of calls, of which the messages hold the same object."""
+    last: int
+    """The line of the reply that is appended."""
+
+    def definition(self, message: Message, call_id: str | bytes | None, name: str) -> Tool | None:
+        """The definition that held when a message made a call; ``None`` for a tool that has one only."""
+        if name not in self.held:
+            return None
+        line = self.made.get(call_id) if call_id is not None else None
+        if line is None:
+            line = self.answered.get(id(message.get("tool_calls")), self.last)
+        (_, found), *later = self.held[name]
+        return next((tool for since, tool in reversed(later) if since <= line), found)
+
+
+class Answered(Struct):
+    """Follows which entry each message of the present request answers.
+
+    A message that an entry adds was the reply to the entry before it; one that the first entry holds already counts as
+    of that one.
+    """
+
+    _before: Entry | None = None
+    _lines: list[int] = field(default_factory=list)
+    """Of each message of the present request."""
+    _settled: list[int] = field(default_factory=list)
+    _made: dict[str | bytes, int] = field(default_factory=dict)
+
+    def take(self, entry: Entry) -> None:
+        """Go on to the next entry."""
+        before, self._before = self._before, entry
+        line = before.line if before else entry.line
+        if before is None or entry.kept != len(before.messages):
+            earlier, self._lines = self._lines, []
+        else:
+            earlier = self._lines  # which grows, so that it is that of the longest request all the same
+        for run in entry.edits[1:] if earlier is self._lines and entry.kept else entry.edits:
+            self._lines += earlier[run.start : run.stop] if isinstance(run, Kept) else [line] * len(run.messages)
+        reply = entry.reply.message
+        calls = chat.calls(reply) if reply else []
+        flags = (chat.made_up(reply) if reply else []) or [False] * len(calls)
+        for call, is_made_up in zip(calls, flags, strict=True):
+            key = chat.id_key(call.get("id"))
+            if key is not None and not is_made_up:
+                self._made.setdefault(key, entry.line)
+
+    def settle(self) -> None:
+        """The entries so far stay."""
+        self._settled = self._lines
+
+    def redefined(self, entry: Entry, held: dict[str, Definitions]) -> Redefined | None:
+        """What holds for the calls of the entry that becomes the record; ``None`` where nothing was redefined."""
+        if not held:
+            return None
+        both = zip(entry.messages, self._settled, strict=False)
+        answered = {id(message["tool_calls"]): line for message, line in both if message.get("tool_calls")}
+        return Redefined(held, self._made, answered, entry.line)

@@ -1,8 +1,9 @@
-"""The sessions in a file: by their ids, else by what its requests go on from."""
+"""The sessions in a file, by their ids or by their histories; the order and the days of its lines."""
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import BinaryIO
 
@@ -11,10 +12,11 @@ from msgspec import structs
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry
 from chatsquash.core.options import Options
-from chatsquash.reading import recognise, sessions
+from chatsquash.core.times import day
+from chatsquash.reading import documents, recognise, sessions
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN
-from chatsquash.session.order import UNKNOWN, behind, carried, packed
+from chatsquash.session.plan import plan
 from chatsquash.sources.open import opened
 from chatsquash.storage.folder import Folder
 from chatsquash.trees.growth_tracking import Followed
@@ -84,3 +86,51 @@ def _in_order(log: Log, options: Options) -> Log:
     for number in sorted(range(len(times)), key=times.__getitem__):
         found.extend(spans[SPAN * number : SPAN * (number + 1)])
     return structs.replace(log, spans=found, reordered=behind(times))
+
+
+_FARTHEST = (1 << 63) - 1
+UNKNOWN = -_FARTHEST - 1
+"""What stands for a number that is not known."""
+
+
+def packed(at: int | None) -> int:
+    """A time as far as it fits into 64 bits."""
+    return UNKNOWN if at is None else max(-_FARTHEST, min(at, _FARTHEST))
+
+
+def carried(numbers: array[int], otherwise: int = 0) -> array[int]:
+    """Numbers of which each unknown one is that before it, and those at the beginning are the first known one."""
+    last = next((number for number in numbers if number != UNKNOWN), otherwise)
+    found = array("q")
+    for number in numbers:
+        last = last if number == UNKNOWN else number
+        found.append(last)
+    return found
+
+
+def behind(times: Iterable[int]) -> int:
+    """How many times stand behind later ones."""
+    count, latest = 0, UNKNOWN
+    for at in times:
+        count += at < latest
+        latest = max(at, latest)
+    return count
+
+
+def days_logged(options: Options, log: Log) -> list[str]:
+    """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped.
+
+    Of a document that holds several sessions, the dates of all of them; of a log each of whose conversations may become
+    a record, all dates.
+    """
+    with opened(log.path, options) as file:
+        items = Reader(replace(options, sessions_by="file")).read(file, log).items
+        left = (entry for entry in plan(options, None).through(items) if isinstance(entry, Entry))
+        first = next((entry for entry in left if entry.origin or entry.at is not None), None)
+        times = [first.at if first else None]
+        if options.divides and first and not first.origin:
+            times += [entry.at for entry in left]  # since any line may begin a conversation
+        if first and first.origin and options.sessions_by != "file":
+            held = documents.document(file, options)  # which was read just now
+            times = [each.origin.started for each in held.conversations if each.origin] if held else []
+        return list(dict.fromkeys(day(at) for at in times if at is not None))

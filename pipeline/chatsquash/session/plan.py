@@ -26,15 +26,14 @@ from chatsquash.session.definitions import known
 from chatsquash.session.ending import ending
 from chatsquash.session.select import select
 from chatsquash.session.session import Session, Snapshot, tally
-from chatsquash.session.stages import record
-from chatsquash.session.stages.checking import examined, without_tools
+from chatsquash.session.stages import compose as record
+from chatsquash.session.stages.checking import examined, validate, without_tools
 from chatsquash.session.stages.compose import compose
 from chatsquash.session.stages.public import leave_out, public, with_media
-from chatsquash.session.stages.validate import validate
 from chatsquash.session.tool_usage import measure
 
 if TYPE_CHECKING:
-    from chatsquash.session.stages.join_texts import Wanted
+    from chatsquash.session.stages.public import Wanted
 
 EntryStage = Callable[[Iterator[Entry | Skipped]], Iterator[Entry | Skipped]]
 ConversationStage = Callable[[Conversation], Staged]
@@ -216,7 +215,7 @@ def _to_chat(options: Options, joins: Wanted | None) -> Iterator[ConversationSta
     if options.preset != presets.DEFAULT:
         yield with_media
     if joins:
-        from chatsquash.session.stages.join_texts import join_texts
+        from chatsquash.session.stages.public import join_texts
 
         yield partial(join_texts, wanted=joins, loaded_only=options.reasoning == "keep")
     yield public
@@ -225,11 +224,11 @@ def _to_chat(options: Options, joins: Wanted | None) -> Iterator[ConversationSta
 def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[ConversationStage]:
     """The stages that options ask for, in order; those that few runs ask for are imported here."""
     if options.tools == "used":
-        from chatsquash.session.stages.used_tools import used_tools
+        from chatsquash.session.stages.tools import used_tools
 
         yield used_tools
     if options.enums == "text":
-        from chatsquash.session.stages.enums import enums_as_texts
+        from chatsquash.session.stages.tools import enums_as_texts
 
         yield enums_as_texts
     if options.reasoning != "keep":
@@ -237,7 +236,7 @@ def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[Conve
 
         yield partial(reason, mode=options.reasoning)
     if options.system == "drop":
-        from chatsquash.session.stages.drop_system import drop_system
+        from chatsquash.session.stages.templates import drop_system
 
         yield drop_system
     if anonymizer:
@@ -250,29 +249,27 @@ def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[Conve
 def _rearranged(options: Options) -> Iterator[ConversationStage]:
     """Those of them that join and divide messages."""
     if options.bridge_results == "join" and options.preset == presets.DEFAULT:
-        from chatsquash.session.stages.bridge_results import (
-            bridge_results,  # presets do so once results have their places
-        )
+        from chatsquash.session.stages.templates import bridge_results  # presets do so once results have their places
 
         yield bridge_results
     if options.merge_consecutive:
-        from chatsquash.session.stages.merge_consecutive import merge_consecutive
+        from chatsquash.session.stages.templates import merge_consecutive
 
         yield merge_consecutive
     if options.drop_text_beside_calls:
-        from chatsquash.session.stages.drop_text_beside_calls import drop_text_beside_calls
+        from chatsquash.session.stages.templates import drop_text_beside_calls
 
         yield drop_text_beside_calls
     if options.split_parallel:
-        from chatsquash.session.stages.split_parallel import split_parallel
+        from chatsquash.session.stages.templates import split_parallel
 
         yield split_parallel
     if options.split_text_and_calls:
-        from chatsquash.session.stages.split_text_and_calls import split_text_and_calls
+        from chatsquash.session.stages.templates import split_text_and_calls
 
         yield split_text_and_calls
     if options.tool_ids == "short9":
-        from chatsquash.session.stages.tool_ids import shorten
+        from chatsquash.session.stages.templates import shorten
 
         yield shorten
 

@@ -14,19 +14,17 @@ from xxhash import xxh3_128_digest
 from chatsquash.checks import private as checks
 from chatsquash.core import jsonio, marks
 from chatsquash.core.log import Log
-from chatsquash.core.logged import LoggedReply
+from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.model import Finding, Found, Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
 from chatsquash.redact import requests
 from chatsquash.redact.addresses import may_hold_address
-from chatsquash.redact.hits import Value
-from chatsquash.redact.pieces import Pieces
-from chatsquash.redact.placeholders import Placeholders, is_secret, redaction
-from chatsquash.redact.pseudonyms import anonymizer, with_passwords
+from chatsquash.redact.hits import Value, value_of
+from chatsquash.redact.placeholders import is_secret, redaction
+from chatsquash.redact.privacy import Pieces, Privacy, kinds, without_addresses, without_beginnings
 from chatsquash.redact.redactor import Redactor, UnsearchedError
-from chatsquash.redact.side_texts import Told, without_addresses
 from chatsquash.session import private_texts as hidden
 from chatsquash.session import prompt_prefix
 from chatsquash.session.rejected_lines import kept_line, may_be_kept
@@ -35,8 +33,6 @@ from chatsquash.session.session import finding
 if TYPE_CHECKING:
     from chatsquash.session.lengths import Lengths
 
-_CUT, _TELLING, _LONG = "…", 6, 16
-"""Stands behind what was cut, and the characters of a value from which on its beginning tells something."""
 REDACTED = "redacted"
 """Why a message is not trained on in which a placeholder stands for a secret."""
 _Counts = Counter[tuple[int, Value]]
@@ -53,16 +49,14 @@ class _Replaced(NamedTuple):
     """What was found."""
 
 
-class Privacy:
+class OutcomePrivacy:
     """Looks for what is private by the options of a run."""
 
     def __init__(self, options: Options, lengths: Lengths | None = None) -> None:
         self._options, self._lengths = options, lengths
-        key = options.anonymize_key or b""
-        self._placeholders = Placeholders(key) if key else None
-        self._anonymizer = anonymizer(options)
-        self._redactor = requests.redactor(options, key)
-        self._names = Told(options)
+        self._privacy = Privacy(options)
+        self._placeholders = self._privacy.placeholders if options.anonymize_key else None
+        self._anonymizer, self._redactor = self._privacy.anonymizer, self._privacy.redactor
         looks = options.integrity_analysis and "secrets" not in options.redacts
         self._looker = requests.looker(options) if looks else None
 
@@ -82,8 +76,7 @@ class Privacy:
         texts = hidden.texts(outcome, log)
         before = dict(zip(texts, texts, strict=True))
         try:
-            if self._redactor:
-                self._redactor.replace([texts])
+            self._privacy.replace([texts])
         except UnsearchedError:
             texts = ["" for _ in texts]
         return self._hidden(outcome, log, dict(zip(before, texts, strict=True)))
@@ -93,7 +86,7 @@ class Privacy:
             names = {before: without_addresses(after, self._anonymizer) for before, after in names.items()}
         if all(before == after for before, after in names.items()):
             return outcome
-        return hidden.hidden(outcome, log, lambda text: names.get(text, text), self._names.digest)
+        return hidden.hidden(outcome, log, lambda text: names.get(text, text), self._privacy.digest)
 
     # Looking
 
@@ -106,7 +99,7 @@ class Privacy:
             if counts:
                 records[at] = self._counted(record, counts, are_replaced=False)
                 line = _line(outcome, record)
-                facts = [each._replace(conversation=record.conversation) for each in _found(counts, pieces)]
+                facts = [each._replace(conversation=record.conversation) for each in _secrets(counts, pieces)]
                 findings += [finding(each, outcome.session, log.shown, line) for each in facts]
         privacy = replace(outcome.privacy, passed_over=passed_over)
         return replace(outcome.with_records(records).with_finding(*findings), privacy=privacy)
@@ -130,8 +123,8 @@ class Privacy:
         names = hidden.texts(outcome, log)
         made = self._spelled(outcome, names, self._redactor)
         if outcome.report.rejected and self._options.keep_rejected and may_be_kept(log, self._options):
-            known = self._redactor.remembered(made.values)
-            kept = [b"".join(kept_line(file, each, self._names, known)) for each in outcome.report.rejected]
+            known = self._privacy.known(made.values)
+            kept = [b"".join(kept_line(file, each, self._privacy, known)) for each in outcome.report.rejected]
         else:
             kept = outcome.privacy.unreadable_lines
         outcome = replace(
@@ -155,7 +148,7 @@ class Privacy:
         counts = redactor.replace([*(value for each in (*records, *pairs) for value in each.values), after])
         found = zip(outcome.records, records, _divided(counts, records), strict=True)
         made = [self._record(record, pieces, own) for record, pieces, own in found]
-        lines = [jsonio.dumps(self._without_addresses(pieces.whole())) for pieces in pairs]
+        lines = [jsonio.dumps(self._privacy.anonymized(pieces.whole()).value) for pieces in pairs]
         written = [pair._replace(line=line) for pair, line in zip(outcome.output.pairs, lines, strict=True)]
         values = sorted({value for _, value in counts})
         return _Replaced(made, written, dict(zip(names, after, strict=True)), values)
@@ -166,19 +159,11 @@ class Privacy:
             return record
         for at in {at for at, _ in counts}:
             pieces.values[at].pop("logprobs", None)  # which spell out what was replaced, token by token
-        before = self._anonymizer.count if self._anonymizer else 0
-        value = self._without_addresses(pieces.whole())
-        addresses = self._anonymizer.count - before if self._anonymizer else 0
+        value, addresses, passwords = self._privacy.anonymized(pieces.whole())
         made = self._counted(record, counts, are_replaced=True) if counts else record
-        made = with_passwords(made, self._anonymizer)
+        if passwords:
+            made = self._counted(made, Counter((0, value_of(each)) for each in passwords), are_replaced=True)
         return self._written(replace(made, addresses=record.addresses + addresses), value)
-
-    def _without_addresses(self, value: dict[str, Any]) -> dict[str, Any]:
-        if self._anonymizer is None:
-            return value
-        self._anonymizer.passwords.clear()
-        without: dict[str, Any] = self._anonymizer.value(value)
-        return without
 
     def _written(self, record: Record, value: dict[str, Any]) -> Record:
         """A record with another value."""
@@ -231,27 +216,6 @@ class Privacy:
         return flags, record.trained - len(trained) if record.sample else record.trained
 
 
-def without_beginnings(text: str, values: list[Value]) -> str:
-    """A text without the beginnings of values in it that were quoted and cut."""
-    text = text[: len(text) - _beginning(text, values, _LONG)]  # of a text that is cut where it is too long
-    at = text.find(_CUT)
-    while at >= 0:
-        start = at - _beginning(text[:at], values)
-        text = text[:start] + text[at:]
-        at = text.find(_CUT, start + 1)
-    return text
-
-
-def _beginning(text: str, values: list[Value], least: int = _TELLING) -> int:
-    """How many characters of a value a text ends with, if they tell something of it."""
-    for each in values:
-        if each.value[:least] in text:
-            for length in range(min(len(each.value), len(text)), least - 1, -1):
-                if text.endswith(each.value[:length]):
-                    return length
-    return 0
-
-
 def _divided(counts: _Counts, records: list[Pieces]) -> list[_Counts]:
     """What was found in each of several records, whose pieces were searched one behind the other."""
     starts = [*accumulate((len(each.values) for each in records), initial=0)]
@@ -269,14 +233,9 @@ def _line(outcome: Outcome, record: Record) -> int | None:
     return chosen.line if chosen else None
 
 
-def _found(counts: _Counts, pieces: Pieces) -> Iterable[Found]:
+def _secrets(counts: _Counts, pieces: Pieces) -> Iterable[Found]:
     """A fact for each kind of secret in a record."""
-    kinds: Counter[str] = Counter()
-    places: dict[str, int | None] = {}
-    for (at, value), count in counts.items():
-        kinds[value.kind] += count
-        places.setdefault(value.kind, pieces.place(at))
-    return [checks.secret_found(kind, count, places[kind]) for kind, count in sorted(kinds.items())]
+    return [checks.secret_found(kind, count, pieces.place(first)) for kind, count, first in kinds(counts)]
 
 
 def _facts(facts: Facts | None, line: bytes) -> Facts | None:
@@ -291,7 +250,7 @@ def _without_flags(value: dict[str, Any], flag: str) -> dict[str, Json]:
     return {**value, name: said}
 
 
-def _reply(reply: LoggedReply, masked: set[tuple[int, int]]) -> LoggedReply:
+def _reply(reply: ReplyOutcome, masked: set[tuple[int, int]]) -> ReplyOutcome:
     """A reply that is not trained on where a placeholder stands in it for a secret."""
     others = tuple(each._replace(loss=0) if (each.record, each.message) in masked else each for each in reply.others)
     is_masked = (reply.record, reply.message) in masked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import sha256
 from itertools import takewhile
 
 from chatsquash.core import jsonio
@@ -14,7 +15,6 @@ from chatsquash.records.reading import record
 from chatsquash.redact.pseudonyms import anonymizer
 from chatsquash.session.plan import Plan, plan, through
 from chatsquash.session.stages.compose import normalise
-from chatsquash.session.summary import prefix
 
 _REPLY: Message = {"role": "assistant", "content": "."}
 """Stands behind a beginning, since presets hold no conversation without a reply."""
@@ -47,3 +47,14 @@ def of_messages(messages: Iterable[Message], options: Options, *, loaded: bool) 
 def _plan(options: Options) -> Plan:
     """That of the run, with pseudonyms of its own, which are the same with one key."""
     return plan(options, anonymizer(options))
+
+
+def prefix(messages: list[Message]) -> str:
+    """A digest of what a conversation begins with: its system prompt and its first message of anybody else."""
+    digest = sha256()
+    for message in messages:
+        role = message["role"]
+        digest.update(jsonio.dumps([role, message.get("content")]))
+        if role not in ("system", "developer"):
+            break
+    return digest.hexdigest()[:32]

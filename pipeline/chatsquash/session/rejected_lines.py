@@ -11,7 +11,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.redact.credentials import without_credentials
 from chatsquash.redact.hits import Finder
-from chatsquash.redact.side_texts import Told
+from chatsquash.redact.privacy import Privacy
 from chatsquash.sources import unfold
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.open import opened
@@ -20,7 +20,7 @@ from chatsquash.sources.unfolding import Unfolded
 _PIECE = 1 << 20
 
 
-def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Told) -> Iterator[Iterable[bytes]]:
+def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Privacy) -> Iterator[Iterable[bytes]]:
     """Each line of a log that could not be read, as ``Given.rejected`` has it; it is read before the next one is.
 
     There are none of captures of HTTP, in which keys and cookies stand.
@@ -54,7 +54,7 @@ def _may_be_kept(path: str, options: Options) -> bool:
         return not unfold.may_be_capture(path, head)
 
 
-def kept_line(file: BinaryIO, rejected: Rejected, names: Told, also: Finder | None = None) -> Iterator[bytes]:
+def kept_line(file: BinaryIO, rejected: Rejected, names: Privacy, also: Finder | None = None) -> Iterator[bytes]:
     """A line of an open log in pieces; what ``also`` finds is replaced, too."""
     return names.pieces(without_credentials(_pieces(file, rejected)), also)
 

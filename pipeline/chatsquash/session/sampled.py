@@ -1,4 +1,4 @@
-"""A session's records where each logged reply becomes a sample, and what became of every reply."""
+"""Records of sessions in which each logged reply becomes a sample, and the outcome of every reply."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.checks import sampling as checks
-from chatsquash.core.logged import LoggedReply
+from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Found, Message
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record
-from chatsquash.session.client_requests import ways, with_asides
+from chatsquash.core.outcome import Record, Refused
+from chatsquash.session.agents import Part, Placed, covered_by, marks_of, rows_of, spoken
 from chatsquash.session.conversations import begun_with, counted, end_of, entries_of, summed
-from chatsquash.session.coverage import Covered, lost_of
+from chatsquash.session.coverage import Covered, lost_of, ways, with_asides
 from chatsquash.session.record_filters import of_records
-from chatsquash.session.samples import Asked, Reread, Sample, Sampling, said
+from chatsquash.session.samples import Asked, Reread, Sample, Sampling, alone, said
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
-from chatsquash.trees.account import Kept, account
+from chatsquash.trees.account import Placement, Standing, account, place_replies
 from chatsquash.trees.kinds import Path, conversations
 from chatsquash.trees.loss import FAILED, Judge
-from chatsquash.trees.positions import Held, Standing, held
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
 from chatsquash.trees.trees import Trees
@@ -32,19 +31,14 @@ Told = tuple[list[Record], Found | None, list[Noted], Covered]
 """As ``run.session`` has it."""
 
 
-class _Line(Struct, frozen=True):
-    """A conversation that was chosen, and its replies in order."""
-
-    path: Path
-    replies: list[Reply]
-
-
-class _Chosen(Struct, frozen=True):
-    """The replies of the conversations that were chosen."""
+class _Selection(Struct, frozen=True):
+    """The paths that become samples, and their replies."""
 
     trees: Trees
-    found: list[Path]
-    lines: list[_Line]
+    paths: list[Path]
+    """All paths of the session."""
+    selected: list[tuple[Path, list[Reply]]]
+    """Those that become samples, with their replies in order."""
     ids: dict[int, str]
     """The names of all conversations by their ``id()``."""
     whys: list[str]
@@ -52,20 +46,20 @@ class _Chosen(Struct, frozen=True):
 
     def wanted(self) -> dict[int, tuple[Reply, Path]]:
         """The replies by their numbers, each with its conversation: its own where that was chosen, else the first."""
-        owners = {reply.number: path for path in self.found for reply in path.own}
-        are_chosen = {id(line.path) for line in self.lines}
-        found: dict[int, tuple[Reply, Path]] = {}
-        for line in self.lines:
-            for reply in line.replies:
+        owners = {reply.number: path for path in self.paths for reply in path.own}
+        are_selected = {id(path) for path, _ in self.selected}
+        wanted: dict[int, tuple[Reply, Path]] = {}
+        for path, replies in self.selected:
+            for reply in replies:
                 owner = owners.get(reply.number)
-                path = owner if owner and id(owner) in are_chosen else line.path
-                found.setdefault(reply.number, (reply, path))
-        return found
+                own = owner if owner and id(owner) in are_selected else path
+                wanted.setdefault(reply.number, (reply, own))
+        return wanted
 
 
 def of_log(session: Session, name: str, asked: Asked) -> Told:
     """The samples of a session's log of this name, why there are none, what was found, and what they hold."""
-    each = _chosen(session, name, asked.options, asked.reread)
+    each = _select(session, name, asked.options, asked.reread)
     wanted = each.wanted()
     sampling = Sampling(asked, lambda longer, shorter: _goes_on(each.trees.replies, longer, shorter))
     sampling.canon = each.trees.requests.canon
@@ -78,17 +72,17 @@ def of_log(session: Session, name: str, asked: Asked) -> Told:
 
         for sample in samples:
             sample.draft = in_sample(sample, each.trees.replies, logged)
-    begins = first_conversation(each.trees, each.found)
+    begins = first_conversation(each.trees, each.paths)
     records = [
         _of_conversation(counted(record, asked.options), wanted[sample.key][1], each.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
     records = begun_with(records, begins, session, asked.options)
     rows = _rows(each, wanted, sampling, [*zip(samples, records, strict=True)])
-    rows = with_asides(rows, session.asides, name, each.found, each.ids)
-    seen = {id(line.path) for line in each.lines}
-    others = (path for path in each.found if id(path) not in seen)
-    covered = summed(rows, others, len(each.found), len(session.asides))
+    rows = with_asides(rows, session.asides, name, each.paths, each.ids)
+    seen = {id(path) for path, _ in each.selected}
+    others = (path for path in each.paths if id(path) not in seen)
+    covered = summed(rows, others, len(each.paths), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
     noted = sampling.noted(samples)
     why = sampling.refused[0][0] if sampling.refused else None
@@ -96,32 +90,31 @@ def of_log(session: Session, name: str, asked: Asked) -> Told:
         why = checks.no_sample(len(wanted))
         noted.append((last, why))
     noted += lost_of(covered, last, None, ways(covered, len(session.asides), asked.options))
-    alone = unexplained(each.trees, each.found, session.followed.unanswered)
+    alone = unexplained(each.trees, each.paths, session.followed.unanswered)
     return records, why, noted, Covered(covered, rows, [], alone)
 
 
-def _chosen(session: Session, name: str, options: Options, reread: Reread) -> _Chosen:
+def _select(session: Session, name: str, options: Options, reread: Reread) -> _Selection:
     trees = session.followed.branch()
     found = conversations(trees)
     if options.conversations == "last":
         end = end_of(trees, session.snapshot, session.followed.unanswered)
-        lines = [_Line(path, end.path()) for path in found if end in path.own] if end else []
+        selected = [(path, end.path()) for path in found if end in path.own] if end else []
     else:
-        lines = [_Line(path, path.last.path()) for path in chosen(found, options)]
+        selected = [(path, path.last.path()) for path in chosen(found, options)]
     judge = Judge(skips_failed=options.loss_skip_failed)
-    each = _Chosen(trees, found, lines, names(found, name), judge.whys(trees))
+    each = _Selection(trees, found, selected, names(found, name), judge.whys(trees))
     for number in _failed(each, judge, session, reread) if options.loss_skip_failed else ():
         each.whys[number] = each.whys[number] or FAILED
     return each
 
 
-def _failed(each: _Chosen, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
+def _failed(each: _Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
     """The replies with a call that failed and was then corrected."""
-    ends = {line.replies[-1].number: line for line in each.lines}
-    for last, entry in entries_of((line.replies[-1] for line in each.lines), session, reread):
-        line = ends[last.number]
-        shown = held(line.path, line.replies, said(entry), each.trees.requests.canon)
-        (marks,) = judge.of_trees(each.trees, each.found, [shown], [shown.whole])
+    ends = {replies[-1].number: (path, replies) for path, replies in each.selected}
+    for last, entry in entries_of((replies[-1] for _, replies in each.selected), session, reread):
+        shown = place_replies(*ends[last.number], said(entry), each.trees.requests.canon)
+        (marks,) = judge.of_trees(each.trees, each.paths, [shown], [shown.whole])
         yield from (number for number, stands in shown.standing.items() if marks[stands.ordinal].why == FAILED)
 
 
@@ -146,14 +139,14 @@ def _of_conversation(record: Record, path: Path, ids: dict[int, str]) -> Record:
 
 
 def _rows(
-    each: _Chosen,
+    each: _Selection,
     wanted: dict[int, tuple[Reply, Path]],
     sampling: Sampling,
     made: list[tuple[Sample, Record]],
-) -> list[LoggedReply]:
+) -> list[ReplyOutcome]:
     """What became of every reply: the sample in which it has loss, else the first one that holds it as context."""
     unwanted = of_records(sampling.asked.options)
-    kept: list[Kept] = []
+    placements: list[Placement] = []
     aside = {number for number in wanted if each.whys[number]}
     for index, (sample, record) in enumerate(made):
         path = wanted[sample.key][1]
@@ -163,14 +156,15 @@ def _rows(
             context = _context(path, before, sample.messages, each.trees)
             standing |= context
             aside -= context.keys()
-        shown = _shown(path, sample.messages, standing)
+        shown = _placement(path, sample.messages, standing)
         is_filtered = any(why(record) for why in unwanted.values())
         marks = by_ordinal(sampling.marks(sample))
-        kept.append(Kept(shown, None, "filtered") if is_filtered else Kept(shown, index, marks=marks))
+        placements.append(replace(shown, why="filtered") if is_filtered else replace(shown, record=index, marks=marks))
     for _, key, _ in sampling.refused:
         reply, path = wanted[key]
-        kept.append(Kept(_shown(path, [reply.message], {key: Standing(0, False)}), None, "refused"))
-    rows = account(each.trees, each.found, kept, each.ids)
+        shown = _placement(path, [reply.message], {key: Standing(0, False)})
+        placements.append(replace(shown, why="refused"))
+    rows = account(each.trees, each.paths, placements, each.ids)
     whys = {each.trees.replies[number].line: each.whys[number] for number in aside}
     return [replace(row, why=whys[row.line]) if row.line in whys and row.status == "lost" else row for row in rows]
 
@@ -178,9 +172,54 @@ def _rows(
 def _context(path: Path, replies: Iterable[Reply], messages: list[Message], trees: Trees) -> dict[int, Standing]:
     """Where replies stand that are context in a sample."""
     before = sorted(replies, key=lambda reply: reply.number)
-    return held(path, before, messages, trees.requests.canon).standing if before else {}
+    return place_replies(path, before, messages, trees.requests.canon).standing if before else {}
 
 
-def _shown(path: Path, messages: list[Message], standing: dict[int, Standing]) -> Held:
+def _placement(path: Path, messages: list[Message], standing: dict[int, Standing]) -> Placement:
     assistants = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
-    return Held(path, messages, assistants, standing)
+    return Placement(path, messages, assistants, standing)
+
+
+def of_document(
+    part: Part, snapshot: Snapshot | None, asked: Asked, why: Found | None
+) -> tuple[list[Record], Found | None, list[Noted], Covered]:
+    """The samples of a conversation, why there are none, what was found, and what they hold of the replies."""
+    sampling = Sampling(asked, lambda longer, shorter: longer > shorter)
+    whys: dict[int, str] = {}
+    is_made = part.is_chosen and snapshot is not None and why is None
+    conversation, parent = part.names(part.place)
+    if is_made:
+        assert snapshot is not None
+        for at, mark in zip(spoken(snapshot), marks_of(part, snapshot) or (), strict=True):
+            if mark.why:
+                whys[at] = mark.why
+            else:
+                sampling.add(at, conversation, alone(snapshot, snapshot.entry.messages[: at + 1]))
+    samples = sampling.finish()
+    kind = part.place.kind
+    records = [replace(counted(record, part.options), kind=kind, parent=parent) for record in sampling.records(samples)]
+    noted = sampling.noted(samples)
+    why = why or (sampling.refused[0][0] if sampling.refused else None)
+    if is_made and not records and why is None:
+        why = checks.no_sample(part.place.length)
+        noted.append((None, why))
+    made = records[0] if records else Refused(why) if part.is_chosen and why else None
+    placed = _placed(snapshot, sampling, samples) if records and snapshot else None
+    whys |= {key: "refused" for _, key, _ in sampling.refused}
+    rows = [*rows_of(part, snapshot, made, placed, whys)]
+    covered = covered_by(part, rows, made)
+    line = snapshot.entry.line if snapshot else None
+    noted += lost_of(covered, line, ways=ways(covered, 0, part.options)) if records else []
+    met = [*part.document.relatives, *(part.found.relatives if part.found else ())]
+    return records, why, noted, Covered(covered, rows, [], family=part.family(), relatives=met)
+
+
+def _placed(snapshot: Snapshot, sampling: Sampling, samples: list[Sample]) -> Placed:
+    """Where each message is trained on, else the first sample that has it as context."""
+    found: Placed = {}
+    for index, sample in enumerate(samples):
+        marks = {at: mark for mark in reversed(sampling.marks(sample)) for at in mark.at}
+        for ordinal, at in enumerate(spoken(snapshot)):
+            if ordinal in marks and (at not in found or not marks[ordinal].why):
+                found[at] = index, marks[ordinal]
+    return found

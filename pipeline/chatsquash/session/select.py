@@ -10,7 +10,7 @@ from chatsquash.checks import definitions_in_force, reading
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Last, Same
 from chatsquash.core.model import Added, Entry, Kept, Skipped, Tool
-from chatsquash.session.redefinitions import Answered, Definitions, Redefined
+from chatsquash.session.definitions import Answered, Definitions, Redefined
 from chatsquash.session.session import Noted, Session, Snapshot, Tally
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from chatsquash.checks import files, reading
 from chatsquash.core.model import Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
 from chatsquash.core.outcome import Account, Record, Relative
-from chatsquash.session.redefinitions import Redefined
+from chatsquash.session.definitions import Redefined
 from chatsquash.trees.growth_tracking import Followed
 
 Noted = tuple[int | None, Found]

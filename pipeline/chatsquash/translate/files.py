@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,7 +17,7 @@ from chatsquash.translate import conversations, sendable
 from chatsquash.translate.output import Output, is_lines, output
 from chatsquash.translate.sendable import ForeignReasoning
 from chatsquash.translate.sources import STREAM, Sources
-from chatsquash.translate.work import Done, Wanted, translated
+from chatsquash.translate.work import LABELS, Done, Tally, Wanted, translated
 
 _SHOWN = 20  # lines that cannot be read
 _WORTH_A_PROCESS = 8 << 20
@@ -62,42 +62,20 @@ class Translation:
         return asked if asked.has_key else None
 
 
-@dataclass(slots=True)
-class Translated:
-    """What came of a translation."""
+class Translated(Tally, kw_only=True):
+    """The outcome of a translation."""
 
     to: str
     """The format that was written."""
     written: int = 0
-    lost: Counter[str] = field(default_factory=Counter)
-    """What the target has no place for, by the kind of its path."""
-    kept: Counter[str] = field(default_factory=Counter)
-    """What it has no place for and chatsquash alone reads again, by the kind of its path."""
-    fitted: Counter[str] = field(default_factory=Counter)
-    """What was changed for the service, in words."""
-    passed_over: Counter[str] = field(default_factory=Counter)
-    """What was not read, in words."""
-    options: Counter[str] = field(default_factory=Counter)
-    """The options of requests, which are no part of a conversation, by their names."""
-    unlinked: Counter[str] = field(default_factory=Counter)
-    """Calls without results and results without calls, in words; they are written as they are."""
-    replaced: Counter[str] = field(default_factory=Counter)
-    """What placeholders take the place of, by kind; e-mail addresses aside."""
-    bad_lines: list[str] = field(default_factory=list)
-    """The lines that cannot be read, and the conversations that cannot be searched: where, and what is wrong."""
     complete: bool = True
     """Whether every line and every file could be read."""
     anonymized: bool = False
-    has_addresses: bool = False
-    """Whether an e-mail address stands in what was written."""
 
     def take(self, done: Done) -> None:
-        """Add what came of a piece."""
+        """Add the outcome of a piece."""
+        self.add(done)
         self.written += len(done.documents)
-        for name in ("lost", "kept", "fitted", "passed_over", "options", "unlinked", "replaced"):
-            getattr(self, name).update(getattr(done, name))
-        self.bad_lines += done.bad_lines
-        self.has_addresses = self.has_addresses or done.has_addresses
         self.complete = self.complete and not (done.cut or done.bad_lines)
 
     def lines(self) -> Iterator[str]:
@@ -108,18 +86,9 @@ class Translated:
         stay = self.has_addresses and not self.anonymized
         as_they_are = "; addresses are as they were (--anonymize replaces them)" if stay else ""
         yield f"{counted(self.written, 'conversation')} written as {self.to}{as_they_are}"
-        said = {
-            "not held": self.lost,
-            "kept for chatsquash": self.kept,
-            "fitted": self.fitted,
-            "not read": self.passed_over,
-            "request option": self.options,
-            "not linked": self.unlinked,
-            "replaced": self.replaced,
-        }
-        for what, counts in said.items():
-            for kind, count in sorted(counts.items()):
-                yield f"{count:>9,}  {what}: {escaped(kind)}"
+        for name, label in LABELS.items():
+            for kind, count in sorted(getattr(self, name).items()):
+                yield f"{count:>9,}  {label}: {escaped(kind)}"
 
 
 class LossError(ChatsquashError):
@@ -150,7 +119,7 @@ def write_all(
     size = _size(inputs)
     workers = min(wanted.workers, size // _WORTH_A_PROCESS + 1) if STREAM not in inputs else wanted.workers
     asked = wanted.replaced()
-    whole = Translated(wanted.to, passed_over=sources.passed_over, anonymized=bool(asked and asked.anonymize))
+    whole = Translated(to=wanted.to, passed_over=sources.passed_over, anonymized=bool(asked and asked.anonymize))
     with output(wanted.output, stdout, jsonl=wanted.is_jsonl, force=wanted.force) as writer:
         named = _Named(writer)
         failures = _Failures()

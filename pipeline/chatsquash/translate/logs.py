@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from chatsquash import formats
 from chatsquash.core import jsonio
+from chatsquash.core.blocks import Call, Result, Turn
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Conversation, Json, Rejected, Tool
@@ -112,3 +114,19 @@ def _request(data: bytes, number: int) -> Json:
     except ValueError:  # beside the request, which was read, as what was selected
         value = jsonio.value(whole.decode("utf-8", "replace"), {})
     return value.get("request")
+
+
+def unlinked(turns: Iterable[Turn]) -> Counter[str]:
+    """How many there are of both, in words; services refuse a request with such."""
+    waiting: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    for turn in turns:
+        for block in turn.blocks:
+            if type(block) is Call:
+                waiting[block.id] += 1
+            elif type(block) is Result and waiting[block.id] > 0:
+                waiting[block.id] -= 1
+            elif type(block) is Result:
+                found["results without a call"] += 1
+    found["calls without a result"] = waiting.total()
+    return +found

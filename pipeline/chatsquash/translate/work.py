@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,9 +18,11 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import shown
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.redact.addresses import addresses, may_have_address, may_hold_address
+from chatsquash.redact.hits import Value
+from chatsquash.redact.placeholders import words
+from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.redactor import UnsearchedError
-from chatsquash.translate import conversations, links, logs, losses
-from chatsquash.translate.private import Private
+from chatsquash.translate import conversations, logs, losses
 from chatsquash.translate.reading import Reader, Source
 from chatsquash.translate.sendable import ForeignReasoning, NothingToSendError
 from chatsquash.translate.sources import Piece
@@ -45,22 +46,64 @@ class Wanted(Struct, frozen=True):
     """What is replaced, with the key."""
 
 
-class Done(Struct):
+class Tally(Struct, kw_only=True):
+    """Counts of a translation, of a piece or of all, each by its description."""
+
+    lost: Counter[str] = field(default_factory=Counter)
+    """What the target has no place for, by the kind of its path."""
+    kept: Counter[str] = field(default_factory=Counter)
+    """What it has no place for and chatsquash alone reads again, by the kind of its path."""
+    fitted: Counter[str] = field(default_factory=Counter)
+    """What was changed for the service."""
+    passed_over: Counter[str] = field(default_factory=Counter)
+    """What was not read."""
+    options: Counter[str] = field(default_factory=Counter)
+    """The options of requests, which are no part of a conversation, by their names."""
+    unlinked: Counter[str] = field(default_factory=Counter)
+    """Calls without results and results without calls; they are written as they are."""
+    replaced: Counter[str] = field(default_factory=Counter)
+    """Values replaced by placeholders, by kind; e-mail addresses aside."""
+    bad_lines: list[str] = field(default_factory=list)
+    """The lines that cannot be read, and the conversations that cannot be searched: where, and what is wrong."""
+    has_addresses: bool = False
+    """Whether an e-mail address is in the output."""
+
+    def add(self, other: Tally) -> None:
+        """Add the counts of a piece."""
+        for name in LABELS:
+            if counts := getattr(other, name):  # as is rare
+                getattr(self, name).update(counts)
+        self.bad_lines += other.bad_lines
+        self.has_addresses = self.has_addresses or other.has_addresses
+
+    def hide(self, hide: Callable[[str], str]) -> None:
+        """Replace what is private in all descriptions."""
+        for name in LABELS:
+            hidden: Counter[str] = Counter()
+            for text, count in getattr(self, name).items():
+                hidden[hide(text) if name != "replaced" else text] += count
+            setattr(self, name, hidden)
+        self.bad_lines = list(map(hide, self.bad_lines))
+
+
+LABELS = {
+    "lost": "not held",
+    "kept": "kept for chatsquash",
+    "fitted": "fitted",
+    "passed_over": "not read",
+    "options": "request option",
+    "unlinked": "not linked",
+    "replaced": "replaced",
+}
+"""The counters of a ``Tally``, with their labels."""
+
+
+class Done(Tally, kw_only=True):
     """What came of a piece."""
 
     piece: Piece
     documents: list[tuple[str | None, bytes]] = field(default_factory=list)
     """What was written, each with the name of its session where the log names that."""
-    lost: Counter[str] = field(default_factory=Counter)
-    kept: Counter[str] = field(default_factory=Counter)
-    fitted: Counter[str] = field(default_factory=Counter)
-    passed_over: Counter[str] = field(default_factory=Counter)
-    options: Counter[str] = field(default_factory=Counter)
-    unlinked: Counter[str] = field(default_factory=Counter)
-    replaced: Counter[str] = field(default_factory=Counter)
-    bad_lines: list[str] = field(default_factory=list)
-    has_addresses: bool = False
-    """Whether an e-mail address stands in what was written."""
     cut: int = 0
     empty: str = ""
     """Where nothing is left to send, and why."""
@@ -78,11 +121,11 @@ class Translator:
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
         self._together = conversations.holds_branches(wanted.to)
-        self._private = Private(wanted.private) if wanted.private else None
+        self._private = _Private(wanted.private) if wanted.private else None
 
     def __call__(self, piece: Piece) -> Done:
         """What comes of a piece; never raises for what is wrong with it."""
-        done = Done(replace(piece, data=None, lines=None))
+        done = Done(piece=replace(piece, data=None, lines=None))
         reader = Reader(self._wanted.from_format, every_branch=self._wanted.every_branch)
         try:
             for sources in self._grouped(reader.read(piece)):
@@ -94,7 +137,7 @@ class Translator:
         done.cut = reader.cut
         if self._wanted.lossless and not done.refused and (done.passed_over or done.empty):
             done.refused = done.empty or f"{piece.name}: not read: {next(iter(done.passed_over))}"
-        return self._private.told(done, is_whole=piece.lines is None) if self._private else done
+        return self._private.hide(done, is_whole=piece.lines is None) if self._private else done
 
     def _grouped(self, sources: Iterable[Source]) -> Iterator[list[Source]]:
         """Conversations one by one, the branches of a history together where one document holds them."""
@@ -156,6 +199,53 @@ class Translator:
         done.refused = f"{source.name or done.piece.name}: {what}" + (f" and {count - 1:,} more" if count > 1 else "")
 
 
+class _Private:
+    """Replaces what is private in conversations, and in what is reported of them."""
+
+    def __init__(self, options: Options) -> None:
+        self._privacy = Privacy(options)
+        self._values: set[Value] = set()
+        """Those replaced in the documents of a piece."""
+
+    def document(self, document: Json, name: str | None, counts: Counter[str]) -> tuple[Json, str | None]:
+        """A document and the name of its session without what is private, which is counted by kind.
+
+        What is found in one of them is replaced in both.  Raises ``UnsearchedError``.
+        """
+        if self._privacy.redactor:
+            # A copy, since parts of it may be those of other documents.
+            values = [jsonio.loads(jsonio.dumps(document)), [name or ""]]
+            for (at, value), count in self._privacy.replace(values).items():
+                self._values.add(value)
+                counts[words(value.kind)] += count if at == 0 else 0
+            document, name = values[0], name and values[1][0]
+        document, _, passwords = self._privacy.anonymized(document)
+        counts.update(words(hit.kind) for hit in passwords)
+        return document, name and self._privacy.anonymized(name).value
+
+    def hide(self, done: Done, *, is_whole: bool) -> Done:
+        """What came of a piece, with nothing private in what is reported of it.
+
+        A name goes without what is found in the documents where the piece is the whole file: all of it has one name.
+        """
+        also = self._privacy.known(self._values)
+        self._values.clear()
+
+        def hide(text: str) -> str:
+            return self._privacy.text(text, also)
+
+        name = self._privacy.text(done.piece.name, also if is_whole else None)
+        before, shown = done.piece.shown, hide(done.piece.shown)
+        done.piece = replace(done.piece, shown=shown, name=name)
+
+        def hide_all(text: str) -> str:
+            return hide(text.replace(before, shown))
+
+        done.hide(hide_all)
+        done.empty, done.refused, done.failure = hide_all(done.empty), hide_all(done.refused), hide_all(done.failure)
+        return done
+
+
 def _has_address(document: Json, spelled: bytes) -> bool:
     """Whether an e-mail address of somebody stands in a document; pseudonyms are none."""
     if not may_hold_address(spelled):
@@ -171,16 +261,15 @@ def _held(document: Json) -> Json:
 
 
 def _count(source: Source, lost: losses.Losses, done: Done) -> None:
-    for counts, found in (
-        (done.lost, map(losses.kind, lost) if lost else ()),
-        (done.kept, map(losses.kind, lost.kept_for_chatsquash) if lost.kept_for_chatsquash else ()),
-        (done.passed_over, source.left_out),
-        (done.options, source.options),
-        (done.unlinked, links.unlinked(turns_of(source.conversation))),
-    ):
-        if found:  # as is rare
-            counts.update(found)
-    done.bad_lines.extend(source.bad_lines)
+    counts = Tally(
+        lost=Counter(map(losses.kind, lost)),
+        kept=Counter(map(losses.kind, lost.kept_for_chatsquash)),
+        passed_over=source.left_out,
+        options=Counter(source.options),
+        unlinked=logs.unlinked(turns_of(source.conversation)),
+        bad_lines=list(source.bad_lines),
+    )
+    done.add(counts)
 
 
 # Processes
@@ -191,43 +280,35 @@ class LostWorkerError(ChatsquashError):
 
 
 def translated(pieces: Iterable[Piece], wanted: Wanted, workers: int) -> Iterator[Done]:
-    """What comes of pieces, in their order; with more than one worker, in as many processes.
+    """The results of pieces, in their order; with more than one worker, from as many processes.
 
-    Raises ``LostWorkerError`` where one of them ends, as it does where memory runs out.
+    Raises ``LostWorkerError`` if a piece ends its process twice, which happens if memory runs out.
     """
     if workers <= 1:
         yield from map(Translator(wanted), pieces)
         return
-    from concurrent.futures import Future, ProcessPoolExecutor  # which a small translation does not need
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+    from chatsquash.conversion.pool import Pool, Queue  # which a small translation does not need
 
-    context = get_context(platform.start_method())
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(wanted,))
-    waiting: deque[Future[Done]] = deque()
-    try:
-        for piece in pieces:
-            with platform.uninterrupted():  # it starts processes
-                waiting.append(pool.submit(_translate, piece))
-            if len(waiting) >= _AHEAD * workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenProcessPool:
-        raise LostWorkerError("a worker process ended, as it does where memory runs out; try --workers 1") from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    queue: Queue[Piece, Done | Exception] = Queue(((piece,) for piece in pieces), _AHEAD * workers, _lost)
+    for results in Pool(_prepare, wanted).run(queue, workers):
+        for _, result in results:
+            if isinstance(result, Exception):
+                raise result
+            yield result
 
 
-_made: list[Callable[[Piece], Done]] = []
+def _prepare(wanted: Wanted) -> Callable[[Piece], Done | Exception]:
+    """What translates a piece in a worker process; an error is raised again in this one."""
+    translate = Translator(wanted)
+
+    def attempt(piece: Piece) -> Done | Exception:
+        try:
+            return translate(piece)
+        except Exception as problem:  # noqa: BLE001
+            return problem
+
+    return attempt
 
 
-def _begin(wanted: Any) -> None:
-    """What a worker process does first."""
-    platform.leave_interrupts_to_parent()
-    platform.end_with_parent()
-    _made[:] = [Translator(wanted)]
-
-
-def _translate(piece: Piece) -> Done:
-    return _made[0](piece)
+def _lost(piece: Piece, how: str) -> Done:  # noqa: ARG001 - the signature of the queue
+    raise LostWorkerError("a worker process ended, as it does where memory runs out; try --workers 1")

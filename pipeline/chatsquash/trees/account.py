@@ -1,17 +1,21 @@
-"""What became of every logged reply of a session: in which record it stands, and why in none."""
+"""Where the replies of each path are in the records, and the outcome of every logged reply."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Container, Hashable, Iterator
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.core.logged import LoggedReply, Stands
-from chatsquash.core.model import Mark
+from chatsquash.core import chat
+from chatsquash.core.logged import ReplyOutcome, Stands
+from chatsquash.core.model import Mark, Message
+from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate
 from chatsquash.trees.kinds import Path
-from chatsquash.trees.positions import Held, bearers
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 
@@ -19,44 +23,67 @@ WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
 """Why replies of conversations that were not chosen are lost, by their kinds."""
 
 
-class Kept(Struct, frozen=True):
-    """A conversation that was chosen."""
+class Standing(NamedTuple):
+    """The message that is a reply."""
 
-    held: Held
-    record: int | None
+    ordinal: int
+    """Its index among the assistant messages."""
+    is_rewritten: bool
+    """Whether its wording differs from the logged one."""
+
+
+class Placement(Struct, frozen=True):
+    """A path that was selected: where its replies are in the messages, and which record these became."""
+
+    path: Path
+    messages: list[Message]
+    """Those of the request that the record is made of, and its reply."""
+    assistants: list[int]
+    """The indices of the assistant messages."""
+    standing: dict[int, Standing]
+    """The replies, by number."""
+    record: int | None = None
     """The index of its record among the session's."""
     why: str | None = None
     """Why it has none: ``refused``, ``filtered`` or ``duplicate``."""
     marks: dict[int, Mark] | None = None
-    """Of each of the assistant's messages that the record has, the first mark there, where they are asked for."""
+    """The first mark of each assistant message in the record, if marks were requested."""
+
+    @property
+    def whole(self) -> range:
+        """All assistant messages."""
+        return range(len(self.assistants))
 
     @property
     def has_all(self) -> bool:
-        """Whether it has a record with all of the assistant's messages."""
-        return self.record is not None and (self.marks is None or len(self.marks) == len(self.held.whole))
+        """Whether its record contains every assistant message."""
+        return self.record is not None and (self.marks is None or len(self.marks) == len(self.whole))
 
     @property
     def written(self) -> Container[int]:
-        """The assistant's messages that the record has."""
+        """The assistant messages that the record contains."""
         if self.record is None:
             return ()
-        return self.held.whole if self.marks is None else self.marks
+        return self.whole if self.marks is None else self.marks
+
+    def message(self, reply: int) -> Message:
+        """The message that is a reply."""
+        return self.messages[self.assistants[self.standing[reply].ordinal]]
 
 
-def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, str]) -> list[LoggedReply]:
+def account(trees: Trees, paths: list[Path], placements: list[Placement], ids: dict[int, str]) -> list[ReplyOutcome]:
     """What became of every reply, in the order of the lines; ``ids`` are the names of the paths by their ``id()``."""
     owners = {reply.number: path for path in paths for reply in path.own}
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
-    shown, present = [each.held for each in kept], [each.written for each in kept]
-    standing = bearers(shown, present, owners)
-    written = {id(each.held.path) for each in kept if each.why != "refused"}
-    fates = _Fates(_replaced(paths, written), _holders(kept))
-    rows: list[LoggedReply] = []
+    standing = bearers(placements, [each.written for each in placements], owners)
+    written = {id(each.path) for each in placements if each.why != "refused"}
+    fates = _Fates(_replaced(paths, written), _holders(placements))
+    rows: list[ReplyOutcome] = []
     for reply in trees.replies:
         path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
-        each = kept[standing[reply.number]] if reply.number in standing else None
-        message = each.held.message(reply.number) if each and each.record is not None else None
-        row = LoggedReply(
+        each = placements[standing[reply.number]] if reply.number in standing else None
+        message = each.message(reply.number) if each and each.record is not None else None
+        row = ReplyOutcome(
             line=reply.line,
             kind="retry" if reply.is_retried else path.kind if path else "branch",
             status="lost",
@@ -69,9 +96,9 @@ def account(trees: Trees, paths: list[Path], kept: list[Kept], ids: dict[int, st
     for again in trees.again:
         row = rows[again.by.number]
         if again.is_same_response:
-            rows.append(LoggedReply(again.line, "retry", "lost", "retry", row.conversation, row.parent))
+            rows.append(ReplyOutcome(again.line, "retry", "lost", "retry", row.conversation, row.parent))
         else:
-            rows.append(LoggedReply(again.line, "branch", "lost", "duplicate", row.conversation, row.parent))
+            rows.append(ReplyOutcome(again.line, "branch", "lost", "duplicate", row.conversation, row.parent))
     return sorted(rows, key=lambda row: row.line)
 
 
@@ -80,52 +107,52 @@ class _Fates(Struct, frozen=True):
 
     replaced: set[int]
     """The conversations in whose place a later one of their chain is written."""
-    holders: dict[int, list[Kept]]
+    holders: dict[int, list[Placement]]
     """Those with a record that hold each reply, in order."""
 
-    def row(self, row: LoggedReply, reply: Reply, path: Path | None, kept: Kept | None) -> LoggedReply:
+    def row(self, row: ReplyOutcome, reply: Reply, path: Path | None, placement: Placement | None) -> ReplyOutcome:
         """A reply's row with what became of it."""
-        if kept is None or kept.record is None:
-            return replace(row, why=self._why(row, path, kept))
+        if placement is None or placement.record is None:
+            return replace(row, why=self._why(row, path, placement))
         holders = self.holders.get(reply.number)
         if holders is None:
             return replace(row, why="cut")
-        first = _stands(reply, kept)
-        if not first.loss and kept.marks is not None:  # it is trained on nowhere
-            kept = holders[0]
-            first = _stands(reply, kept)
-        others = tuple(_stands(reply, each) for each in holders if each is not kept)
+        first = _stands(reply, placement)
+        if not first.loss and placement.marks is not None:  # it is trained on nowhere
+            placement = holders[0]
+            first = _stands(reply, placement)
+        others = tuple(_stands(reply, each) for each in holders if each is not placement)
         record, status, message, loss, _ = first
         return replace(row, status=status, record=record, message=message, loss=loss, others=others)
 
-    def _why(self, row: LoggedReply, path: Path | None, kept: Kept | None) -> str | None:
+    def _why(self, row: ReplyOutcome, path: Path | None, placement: Placement | None) -> str | None:
         if row.kind == "retry":
             return "retry"
-        if kept:
-            return kept.why
+        if placement:
+            return placement.why
         if path and id(path) in self.replaced:
             return "compacted"
         return WHY.get(row.kind, "short-tail")
 
 
-def _stands(reply: Reply, kept: Kept) -> Stands:
+def _stands(reply: Reply, placement: Placement) -> Stands:
     """Where a reply stands in the record of a conversation."""
-    assert kept.record is not None
-    standing = kept.held.standing[reply.number]
-    mark = (kept.marks or {}).get(standing.ordinal)
+    assert placement.record is not None
+    standing = placement.standing[reply.number]
+    mark = (placement.marks or {}).get(standing.ordinal)
     index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
-    reasons = fate(reply.message, kept.held.message(reply.number)) == "carried"
-    return Stands(kept.record, "rewritten" if standing.is_rewritten else "carried", index, loss, reasons)
+    reasons = fate(reply.message, placement.message(reply.number)) == "carried"
+    return Stands(placement.record, "rewritten" if standing.is_rewritten else "carried", index, loss, reasons)
 
 
-def _holders(kept: list[Kept]) -> dict[int, list[Kept]]:
+def _holders(placements: list[Placement]) -> dict[int, list[Placement]]:
     """The conversations with a record that hold each reply."""
-    found: dict[int, list[Kept]] = {}
-    for each in kept:
-        for reply, standing in each.held.standing.items():
+    holders: dict[int, list[Placement]] = {}
+    for each in placements:
+        for reply, standing in each.standing.items():
             if standing.ordinal in each.written:
-                found.setdefault(reply, []).append(each)
-    return found
+                holders.setdefault(reply, []).append(each)
+    return holders
 
 
 def _replaced(paths: list[Path], written: set[int]) -> set[int]:
@@ -147,3 +174,81 @@ def _trunk(path: Path) -> Path:
     while path.parent and path.parent.last.tree == path.last.tree:
         path = path.parent
     return path
+
+
+def place_replies(path: Path, replies: list[Reply], messages: list[Message], canon: Canon) -> Placement:
+    """Find the replies of a path, in order, among messages.
+
+    A reply stands where a message is the same by what counts; of those between two such places, each stands at the
+    next message of an assistant, as long as there are some.
+    """
+    places = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+    by_number: dict[int, list[int]] = {}
+    for ordinal, at in enumerate(places):
+        by_number.setdefault(canon.number(messages[at]), []).append(ordinal)
+    found: dict[int, Standing] = {}
+    waiting: list[Reply] = []
+    last = -1
+    for reply in replies:
+        same = by_number.get(reply.said, [])
+        behind = bisect_right(same, last)
+        if behind == len(same):
+            waiting.append(reply)
+            continue
+        fitting = same[behind]
+        _fill(found, waiting, range(last + 1, fitting))
+        found[reply.number] = Standing(fitting, False)
+        last = fitting
+    _fill(found, waiting, range(last + 1, len(places)))
+    return Placement(path, messages, places, found)
+
+
+def _fill(found: dict[int, Standing], waiting: list[Reply], places: range) -> None:
+    """Give the replies that were not found the places between two that were; the last ones stand last."""
+    for reply, place in zip(reversed(waiting), reversed(places), strict=False):
+        found[reply.number] = Standing(place, True)
+    waiting.clear()
+
+
+def bearers(placements: list[Placement], written: list[Container[int]], owners: dict[int, Path]) -> dict[int, int]:
+    """The conversation that each reply counts in, by its index.
+
+    That is one whose record has the reply, in its own words, and is the reply's own, as far as there is such a one; of
+    several the first.  ``written`` are the assistant's messages of each that its record has.
+    """
+    found: dict[int, int] = {}
+    ranks: dict[int, tuple[bool, bool, bool]] = {}
+    for index, each in enumerate(placements):
+        for reply, standing in each.standing.items():
+            is_written = standing.ordinal in written[index]
+            rank = is_written, not standing.is_rewritten, owners.get(reply) is each.path
+            if reply not in ranks or rank > ranks[reply]:
+                found[reply], ranks[reply] = index, rank
+    return found
+
+
+def shared_calls(conversations: list[Placement], trees: Trees) -> list[dict[int, int]]:
+    """Of each conversation the messages with calls that others hold, too, by index, each with a number of its own."""
+    keyed = [dict(_keys(placement, trees)) for placement in conversations]
+    times = Counter(key for keys in keyed for key in keys.values())
+    numbers = {key: number for number, key in enumerate(key for key, count in times.items() if count > 1)}
+    return [{at: numbers[key] for at, key in keys.items() if key in numbers} for keys in keyed]
+
+
+def _keys(placement: Placement, trees: Trees) -> Iterator[tuple[int, Hashable]]:
+    """What tells each message with calls from others: the logged reply that it is, else its tree and what it says."""
+    canon, tree = trees.requests.canon, placement.path.last.tree
+    replies = {standing.ordinal: number for number, standing in placement.standing.items()}
+    copied: dict[int, list[int]] = {}
+    for reply in reversed(trees.links[tree].copied):
+        copied.setdefault(reply.said, []).append(reply.number)
+    times: Counter[int] = Counter()
+    for ordinal, at in enumerate(placement.assistants):
+        if not chat.call_count(placement.messages[at]):
+            continue
+        if ordinal in replies:
+            yield at, replies[ordinal]
+            continue
+        number = canon.number(placement.messages[at])
+        times[number] += 1
+        yield at, copied[number].pop() if copied.get(number) else (tree, number, times[number])

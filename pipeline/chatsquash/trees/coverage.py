@@ -8,7 +8,7 @@ from typing import Literal
 
 from chatsquash.core import chat, reasoning
 from chatsquash.core.blocks import Block, Reasoning, Text
-from chatsquash.core.logged import Coverage, LoggedReply
+from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.model import Message
 from chatsquash.trees.growth_tracking import Followed
 
@@ -48,7 +48,7 @@ def _is_thought(block: Block) -> bool:
     return signed or (type(block) is Reasoning and bool(block.text or block.encrypted or block.signature))
 
 
-def coverage(rows: Iterable[LoggedReply]) -> Coverage:
+def coverage(rows: Iterable[ReplyOutcome]) -> Coverage:
     """The sums over the replies of a session."""
     status: Counter[str] = Counter()
     why: Counter[str] = Counter()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.core.model import Added, Edits, Entry, Json, Kept, Message, Reply, Tokens, Tool
+from chatsquash.core.model import Added, Edits, Entry, Json, Kept, Message, Response, Tokens, Tool
 from chatsquash.reading import usage
 from chatsquash.reading.tokens import total
 
 if TYPE_CHECKING:
     from chatsquash.trees import replies
-    from chatsquash.trees.growth import Growth
+    from chatsquash.trees.rewrites import Growth
     from chatsquash.trees.trees import Trees
 
 _NO_TOKENS = Tokens()
@@ -118,7 +118,7 @@ class Followed(Struct):
 
     def _goes_on(self, last: Entry, entry: Entry) -> bool:
         if self._growth is None:
-            from chatsquash.trees.growth import Growth  # which clients that append to what they sent do not need
+            from chatsquash.trees.rewrites import Growth  # which clients that append to what they sent do not need
 
             self._growth = Growth()
         return self._growth.goes_on(last, entry)
@@ -184,7 +184,7 @@ def _logprobs(raw: bytes) -> bytes:
 
 
 def _entry(each: Grown, messages: list[Message], edits: Edits) -> Entry:
-    reply = Reply(each.message, finish_reason=each.finish_reason, cut=each.cut)
+    reply = Response(each.message, finish_reason=each.finish_reason, cut=each.cut)
     return Entry(each.line, each.at, None, messages[: each.count], edits, each.tools, reply, limit=each.limit)
 
 

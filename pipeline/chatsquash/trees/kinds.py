@@ -11,10 +11,10 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat
 from chatsquash.core.model import ConversationKind, Message
+from chatsquash.trees.canonical import is_similar_prompt
 from chatsquash.trees.links import Link, is_tail
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.rewrites import is_reminded
-from chatsquash.trees.texts import is_similar_prompt
 
 if TYPE_CHECKING:
     from chatsquash.trees.trees import Trees

@@ -9,9 +9,8 @@ from itertools import islice
 from msgspec import Struct, field
 
 from chatsquash.core import chat, jsonio
-from chatsquash.trees.canonical import without_reminders
+from chatsquash.trees.canonical import Sketch, is_similar_prompt, runs, sketch, without_reminders
 from chatsquash.trees.replies import Reply
-from chatsquash.trees.texts import Sketch, is_similar_prompt, runs, sketch
 
 _QUOTED = 2
 """Runs of a reply that tell that a text quotes it."""

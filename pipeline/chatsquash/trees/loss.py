@@ -11,8 +11,8 @@ from chatsquash.checks.registry import View
 from chatsquash.checks.results import corrected
 from chatsquash.core import chat
 from chatsquash.core.model import Conversation, Mark, Message, Origin
+from chatsquash.trees.account import Placement, bearers
 from chatsquash.trees.kinds import Path
-from chatsquash.trees.positions import Held, bearers
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 
@@ -41,15 +41,15 @@ class Judge(Struct, frozen=True):
     """Whether calls are left out that failed and were then corrected."""
 
     def of_trees(
-        self, trees: Trees, paths: list[Path], held: list[Held], written: list[Container[int]]
+        self, trees: Trees, paths: list[Path], placements: list[Placement], written: list[Container[int]]
     ) -> list[list[Mark]]:
         """The marks of the assistant messages of each conversation; ``written`` is as in ``bearers``."""
         owners = {reply.number: path for path in paths for reply in path.own}
         whys = self.whys(trees)
-        borne: list[set[int]] = [set() for _ in held]
-        for reply, index in bearers(held, written, owners).items():
+        borne: list[set[int]] = [set() for _ in placements]
+        for reply, index in bearers(placements, written, owners).items():
             borne[index].add(reply)
-        return [self._marks(*each, whys) for each in zip(held, borne, strict=True)]
+        return [self._marks(*each, whys) for each in zip(placements, borne, strict=True)]
 
     def whys(self, trees: Trees) -> list[str]:
         """Why each reply is not trained on, wherever it stands; empty for those that are."""
@@ -67,13 +67,13 @@ class Judge(Struct, frozen=True):
                 whys[ordinal] = TRUNCATED_REPLY if is_cut else ERROR if is_error(messages[at]) else ""
         return self._with_failed(messages, places, whys)
 
-    def _marks(self, held: Held, borne: set[int], whys: list[str]) -> list[Mark]:
+    def _marks(self, placement: Placement, borne: set[int], whys: list[str]) -> list[Mark]:
         """The marks of a conversation that some replies count in, given why each reply is not trained on."""
         found: dict[int, str] = {}
-        for reply, standing in held.standing.items():
+        for reply, standing in placement.standing.items():
             elsewhere = "" if reply in borne else ELSEWHERE
             found[standing.ordinal] = REWRITTEN if standing.is_rewritten else whys[reply] or elsewhere
-        return self._with_failed(held.messages, held.assistants, found)
+        return self._with_failed(placement.messages, placement.assistants, found)
 
     def _with_failed(self, messages: list[Message], places: list[int], whys: dict[int, str]) -> list[Mark]:
         """The marks of the assistant messages at some places, of which ``whys`` tells."""

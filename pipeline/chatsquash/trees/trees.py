@@ -10,10 +10,9 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Edits, Entry, Kept, Message
-from chatsquash.trees.canonical import NOTHING
+from chatsquash.trees.canonical import NOTHING, is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
-from chatsquash.trees.replies import Again, How, Reply, linked
-from chatsquash.trees.requests import Requests, answered, system_prompt
+from chatsquash.trees.replies import Again, How, Reply, Requests, answered, linked, system_prompt
 from chatsquash.trees.restore import has_emptied
 from chatsquash.trees.rewrites import (
     Spoken,
@@ -26,7 +25,6 @@ from chatsquash.trees.rewrites import (
     segments,
     words,
 )
-from chatsquash.trees.texts import is_long, is_similar_prompt
 
 if TYPE_CHECKING:
     from chatsquash.trees.kinds import Path

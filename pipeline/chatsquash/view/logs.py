@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.log import Log
-from chatsquash.core.logged import LoggedReply
+from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import printable
@@ -63,7 +63,7 @@ class Looked:
     """Whether the log is not what it was when it was converted."""
 
     @property
-    def replies(self) -> list[LoggedReply]:
+    def replies(self) -> list[ReplyOutcome]:
         """What became of each reply."""
         return self.outcome.replies.rows
 
@@ -151,8 +151,8 @@ class Logs:
 
     def _look(self, at: int) -> Looked:
         from chatsquash.dataset.option_rules import refuse_wrong
+        from chatsquash.session.chains import each_session  # which takes time to import
         from chatsquash.session.converter import Converter
-        from chatsquash.session.each import each_session  # which takes time to import
 
         row = self._result.sessions.row(at, named=True)
         known = self._result.inputs([row["log"]])[row["log"]]

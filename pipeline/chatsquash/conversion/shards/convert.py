@@ -30,8 +30,8 @@ from chatsquash.dataset.manifest import RecordsMade
 from chatsquash.dataset.omissions import last_line
 from chatsquash.dataset.summary import summary_of
 from chatsquash.reading.sessions import cleared, expanded_copy
+from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.redact.side_texts import Told
 from chatsquash.session.rejected_lines import rejected_lines
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.logs import Logs
@@ -191,7 +191,7 @@ class _Shard:
 
     def __init__(self, place: Place, options: Options, processes: int | None) -> None:
         self._place, self._options, self._processes = place, options, processes
-        self._names = Told(options)
+        self._names = Privacy(options)
 
     def convert(self, given: _Logs, expected: Marker, observer: Observer | None) -> tuple[Marker, int]:
         """The marker of a shard with these logs, and their bytes."""

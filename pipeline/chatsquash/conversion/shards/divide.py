@@ -22,8 +22,8 @@ from chatsquash.core.text import counted, escaped
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.outputs import output_in, place_of
+from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.redact.side_texts import Told
 from chatsquash.session.chains import chained
 from chatsquash.sources.find import Discovered
 from chatsquash.trees.index import Sets
@@ -111,7 +111,7 @@ def _divided(found: Discovered, output: str | PathLike[str], options: Options, c
     out = output_in(where, force=options.force)
     try:
         if not options.replace and (old := old_result(out)):
-            old.refuse_other_logs(found.logs, Told(options).digest)
+            old.refuse_other_logs(found.logs, Privacy(options).digest)
         place = place_in(where)
         try:
             return _written(place, found, options, count, out.result())

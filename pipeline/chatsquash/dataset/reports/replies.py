@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash.core.logged import LoggedReply
+from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable, shown
 from chatsquash.dataset.reports import Report, ReportLine, TakenSession
@@ -43,7 +43,7 @@ def report(options: Options) -> Replies | None:
     return Replies(across_files=options.sessions_by == "chain") if options.trace_replies else None
 
 
-def _row(taken: TakenSession, reply: LoggedReply) -> tuple[str, int, bytes]:
+def _row(taken: TakenSession, reply: ReplyOutcome) -> tuple[str, int, bytes]:
     """A reply by its file and line."""
     file, line = taken.log.at(reply.line)
     row = shown(

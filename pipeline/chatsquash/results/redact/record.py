@@ -1,22 +1,23 @@
-"""What is private in one record of a dataset: replaced, or only counted."""
+"""Secrets and personal data in one record of a dataset, replaced or counted, and the sums over all records."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from chatsquash.checks import private, stored
 from chatsquash.core import jsonio, marks
 from chatsquash.core.model import Found, Json
-from chatsquash.core.options import Options
-from chatsquash.redact import requests
+from chatsquash.core.text import counted, escaped, listed
+from chatsquash.dataset.reports.redactions import Table
 from chatsquash.redact.hits import Value, value_of
-from chatsquash.redact.pieces import Pieces
-from chatsquash.redact.placeholders import is_secret
-from chatsquash.redact.pseudonyms import anonymizer
+from chatsquash.redact.placeholders import Placeholders, is_secret, redaction, words
+from chatsquash.redact.privacy import Pieces, Privacy, kinds
 from chatsquash.redact.redactor import Redactor
+from chatsquash.results.redact.places import Hide
 
 _UNSET = (None, 0, 1)
 """What a flag may be; anything else under its name is no flag.  (False and True are equal to two of them.)"""
@@ -43,40 +44,22 @@ class Replaced(NamedTuple):
         return sum(count for value, count in self.counts.items() if is_secret(value.kind))
 
 
-class Records:
-    """Replaces in records what options ask for."""
+def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) -> Replaced:
+    """A record, or any JSON, without what is private and what is known; raises ``UnsearchedError``.
 
-    def __init__(self, options: Options) -> None:
-        key = options.anonymize_key or b""
-        self.redactor = requests.redactor(options, key)
-        self._anonymizer = anonymizer(options)
-
-    def replaced(self, value: Json, known: Redactor | None = None) -> Replaced:
-        """A record, or any JSON, without what is private and what is known; raises ``UnsearchedError``.
-
-        The record that is given is changed in its place.
-        """
-        pieces = _pieces(value)
-        found = self.redactor.replace(pieces.values) if self.redactor else Counter[tuple[int, Value]]()
-        if known:
-            found += known.replace(pieces.values)
-        whole, addresses, passwords = self._anonymized(_whole(value, pieces) if found else value)
-        counts = passwords
-        for (_, each), count in found.items():
-            counts[each] += count
-        masked = _pieces(whole)
-        unflagged = _unflag(masked, masked.masked_pieces()) if counts else []
-        return Replaced(_whole(whole, masked) if counts else whole, counts, addresses, unflagged)
-
-    def _anonymized(self, value: Json) -> tuple[Json, int, Counter[Value]]:
-        """A record without addresses, how many there were, and the passwords of URLs that were replaced with them."""
-        if not self._anonymizer:
-            return value, 0, Counter()
-        before = self._anonymizer.count
-        value = self._anonymizer.value(value)
-        passwords = Counter(map(value_of, self._anonymizer.passwords))
-        self._anonymizer.passwords.clear()
-        return value, self._anonymizer.count - before, passwords
+    The record that is given is changed in its place.
+    """
+    pieces = _pieces(value)
+    found = privacy.replace(pieces.values)
+    if known:
+        found += known.replace(pieces.values)
+    whole, addresses, passwords = privacy.anonymized(_whole(value, pieces) if found else value)
+    counts = Counter(map(value_of, passwords))
+    for (_, each), count in found.items():
+        counts[each] += count
+    masked = _pieces(whole)
+    unflagged = _unflag(masked, masked.masked_pieces()) if counts else []
+    return Replaced(_whole(whole, masked) if counts else whole, counts, addresses, unflagged)
 
 
 def look(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
@@ -87,13 +70,8 @@ def look(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
 def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Found]:
     """What is private in a record, once for each kind at the first message with it."""
     pieces = _pieces(value)
-    kinds: Counter[str] = Counter()
-    first: dict[str, int] = {}
-    for (at, each), count in counts.items():
-        kinds[each.kind] += count
-        first[each.kind] = min(at, first.get(each.kind, at))
-    for kind, count in sorted(kinds.items()):
-        place = pieces.place(first[kind])
+    for kind, count, first in kinds(counts):
+        place = pieces.place(first)
         if is_secret(kind):
             yield private.secret_found(kind, count, place, _HOLDS)
         else:
@@ -151,3 +129,68 @@ def _flags(pieces: Pieces) -> list[str]:
         if said and all(isinstance(each, (int, type(None))) and each in _UNSET for each in said):
             found.append(flag)
     return found
+
+
+@dataclass(slots=True)
+class Redacted:
+    """What became of the records."""
+
+    place: str
+    """Where they are written."""
+    looks_for_secrets: bool = False
+    written: int = 0
+    left_out: int = 0
+    """Records that could not be searched, and lines that are none."""
+    files: int = 0
+    secrets: int = 0
+    """Secrets that were replaced, repeated ones each time."""
+    with_secrets: int = 0
+    """Records in which they were found."""
+    addresses: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    """What else was replaced, and what the secrets are."""
+    others: Counter[str] = field(default_factory=Counter)
+    """What lay in folders and is not read, by suffix."""
+    hashes: set[str] = field(default_factory=set)
+    """Those of the secrets, as ``--redact-known`` takes them."""
+    values: set[Value] = field(default_factory=set)
+    """What was replaced."""
+    _table: Table = field(default_factory=Table)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all records are written."""
+        return not self.left_out
+
+    def take(self, done: Replaced, placeholders: Placeholders, place: str) -> None:
+        """Count a record, and what was replaced in it."""
+        self.written += 1
+        self.addresses += done.addresses
+        self.secrets += done.secrets
+        self.with_secrets += bool(done.secrets)
+        self.values.update(done.counts)
+        for value, count in done.counts.items():
+            self.kinds[value.kind] += count
+            found = redaction(value, count, placeholders, hashes=True)
+            self._table.add(found, place)
+            self.hashes.update([found.digest] if found.digest else [])
+
+    def report(self, hide: Hide) -> bytes:
+        """The table of ``reports/redactions.csv``, a row for each value, which is told by its placeholder's digits."""
+        return self._table.csv(hide)
+
+    def lines(self) -> Iterator[str]:
+        """What is said at the end, a line each."""
+        files = f" ({counted(self.files, 'file')})" if self.files > 1 else ""
+        yield f"{counted(self.written, 'record')} written to {escaped(self.place)}{files}"
+        if self.left_out:
+            yield f"left out: {counted(self.left_out, 'record')} that could not be searched"
+        if self.looks_for_secrets or self.secrets:
+            found = f"{self.secrets:,} found in {counted(self.with_secrets, 'record')}"
+            yield f"secrets: {found}, all {self.secrets:,} replaced" if self.secrets else "secrets: none found"
+        if self.addresses:
+            yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
+        for kind, count in sorted(self.kinds.items()):
+            yield f"{count:>9,}  {words(kind)}"
+        if self.others:
+            yield f"not read: {listed(self.others)}"

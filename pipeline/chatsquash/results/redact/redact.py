@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+import msgspec
+
 from chatsquash.checks import private, reading, stored
 from chatsquash.core import jsonio, platform
 from chatsquash.core.errors import UsageError
@@ -21,13 +23,15 @@ from chatsquash.dataset.jsonl import packer_of
 from chatsquash.dataset.reports.redactions import REDACTIONS
 from chatsquash.records.datasets import PARQUET, rows_whole, session
 from chatsquash.records.reading import NotARecordError, parsed
+from chatsquash.redact import lists
+from chatsquash.redact.hits import Hit
 from chatsquash.redact.placeholders import Placeholders
-from chatsquash.redact.redactor import UnsearchedError
-from chatsquash.redact.side_texts import Told
-from chatsquash.results.redact.known import Known
+from chatsquash.redact.privacy import Privacy
+from chatsquash.redact.redactor import Redactor, UnsearchedError
+from chatsquash.redact.texts import Texts
+from chatsquash.results.redact import tables
 from chatsquash.results.redact.places import Placed, Places, places, refuse_taken, renamed
-from chatsquash.results.redact.record import Records, Replaced, hides
-from chatsquash.results.redact.summary import Redacted
+from chatsquash.results.redact.record import Redacted, Replaced, hides, redact_record
 from chatsquash.results.redact.tables import Cells, Row, Table
 from chatsquash.session.session import finding
 from chatsquash.storage.staging import StagedFiles
@@ -49,14 +53,13 @@ def redact(inputs: Iterable[str], output: str, options: Options, watch: Watch, *
     """
     if not (options.replaces or options.anonymize):
         raise UsageError("nothing is to be replaced: say what, as in --redact secrets,emails")
-    records = Records(options)
-    names = Told(options)
-    where = places(list(inputs), output, names.text)
+    privacy = Privacy(options)
+    where = places(list(inputs), output, privacy.text)
     for each in where.files:
         if each.source.suffix.lower() != PARQUET:
             packer_of(Path(each.name))
     with _staged(where, force=force) as staged:
-        run = _Run(records, options, where, names, watch)
+        run = _Run(privacy, options, where, watch)
         run.write(staged)
         put = run.settled(staged)
         if not force:
@@ -86,15 +89,14 @@ def _staged(where: Places, *, force: bool) -> Iterator[StagedFiles]:
 class _Run:
     """Writes the files of a run, one after the other."""
 
-    def __init__(self, records: Records, options: Options, where: Places, names: Told, watch: Watch) -> None:
-        self._records, self._where, self._watch = records, where, watch
-        self._names, self._hide = names, names.text
+    def __init__(self, privacy: Privacy, options: Options, where: Places, watch: Watch) -> None:
+        self._privacy, self._where, self._watch = privacy, where, watch
+        self._hide = privacy.text
         self._shown = cache(self._told)
-        self._placeholders = Placeholders(options.anonymize_key or b"")
         shown = str(where.folder / where.files[0].name) if where.is_file else str(where.folder)
         self.done = Redacted(shown, "secrets" in options.redacts, files=len(where.files), others=where.others)
         sources = [each.source for each in where.files]
-        self._known = Known(records.redactor, options.anonymize_key or b"", sources) if records.redactor else None
+        self._known = Known(privacy.redactor, privacy.placeholders, sources) if privacy.redactor else None
 
     def write(self, staged: StagedFiles) -> None:
         """Write all files."""
@@ -109,10 +111,10 @@ class _Run:
 
     def settled(self, staged: StagedFiles) -> list[str]:
         """The names of all files; those that hold what was found in records are changed once more."""
-        also = self.done.known(self._records.redactor)
+        also = self._privacy.known(self.done.values)
 
         def hide(text: str) -> str:
-            return self._names.text(text, also)
+            return self._hide(text, also)
 
         if self._where.is_file:
             return [each.name for each in self._where.files]
@@ -173,13 +175,13 @@ class _Run:
 
     def _replaced(self, source: Path, number: int, value: Any) -> Replaced | None:
         try:
-            return self._records.replaced(value, self._known.of(value) if self._known else None)
+            return redact_record(self._privacy, value, self._known.of(value) if self._known else None)
         except UnsearchedError as problem:
             self._leave_out(source, number, private.redaction_failed(str(problem), "record"))
             return None
 
     def _take(self, source: Path, number: int, done: Replaced) -> None:
-        self.done.take(done, self._placeholders, f"{self._shown(source)[1]}:{number}")
+        self.done.take(done, self._privacy.placeholders, f"{self._shown(source)[1]}:{number}")
         if done.unflagged:
             self._tell(source, number, private.placeholder_in_reply(len(done.unflagged), done.unflagged[0], ""))
 
@@ -193,3 +195,82 @@ class _Run:
 
     def _tell(self, source: Path, number: int, found: Found) -> None:
         self._watch.say(finding(found, *self._shown(source), number))
+
+
+SESSION = "session_id"
+"""The column that names a record's session, as ``--metadata`` writes it."""
+
+
+class _Named(msgspec.Struct):
+    session_id: Any = None
+
+
+_named = msgspec.json.Decoder(_Named)
+
+
+class Known:
+    """What is found in the records of sessions that have several."""
+
+    def __init__(self, redactor: Redactor, placeholders: Placeholders, files: Iterable[Path]) -> None:
+        self._redactor, self._placeholders = redactor, placeholders
+        self._hits: dict[str, set[Hit]] = {}
+        self._last: tuple[str, Redactor | None] | None = None
+        files = list(files)
+        if several := _several(files):
+            for file in files:
+                for value in _values(file):
+                    if isinstance(value, dict) and isinstance(name := value.get(SESSION), str) and name in several:
+                        self._note(name, value)
+
+    def _note(self, name: str, value: dict[str, Any]) -> None:
+        try:
+            hits = self._redactor.hits(Texts([value]).joined)
+        except UnsearchedError:
+            return  # the record is left out when its turn comes
+        if hits:
+            self._hits.setdefault(name, set()).update(hit._replace(start=0, end=0) for hit in hits)
+
+    def of(self, value: Any) -> Redactor | None:
+        """Replaces what is known of the session of a record; ``None`` where that is nothing."""
+        name = value.get(SESSION) if isinstance(value, dict) else None
+        if not isinstance(name, str) or name not in self._hits:
+            return None
+        if self._last is None or self._last[0] != name:
+            finder = self._redactor.remembered(sorted(self._hits[name]))
+            self._last = name, Redactor([finder], self._placeholders, known=lists.values) if finder else None
+        return self._last[1]
+
+
+def _several(files: Iterable[Path]) -> set[str]:
+    """The sessions that several records name."""
+    seen, several = set[str](), set[str]()
+    for file in files:
+        for name in _sessions(file):
+            (several if name in seen else seen).add(name)
+    return several
+
+
+def _sessions(file: Path) -> Iterator[str]:
+    if file.suffix.lower() == PARQUET:
+        yield from (each for each in tables.column(file, SESSION) if isinstance(each, str))
+        return
+    for row in rows_whole(str(file)):
+        if SESSION.encode() in row.data:
+            try:
+                named = _named.decode(row.data).session_id
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                continue  # no object, or one that another parser reads: its records are looked through one by one
+            if isinstance(named, str):
+                yield named
+
+
+def _values(file: Path) -> Iterator[Any]:
+    if file.suffix.lower() == PARQUET:
+        yield from (row.value for row in tables.rows(file))
+        return
+    for row in rows_whole(str(file)):
+        if SESSION.encode() in row.data:
+            try:
+                yield parsed(row.data)
+            except NotARecordError:
+                continue

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.core.edits import compose
-from chatsquash.core.model import Added, Edits, Entry, Message, Origin, Reply, Skipped
+from chatsquash.core.model import Added, Edits, Entry, Message, Origin, Response, Skipped
 from chatsquash.core.registry import Room
 from chatsquash.session.cleaning._tidied import Followed, Follower, Tidied, Tidy
 
@@ -30,7 +30,7 @@ class Rules(NamedTuple):
     """By role."""
     goes: dict[str, list[Follower]]
     """By role."""
-    drops: list[tuple[str, Callable[[list[Message], Reply], bool]]]
+    drops: list[tuple[str, Callable[[list[Message], Response], bool]]]
     names: tuple[str, ...]
     """Of the rules over messages, in order."""
     touches: dict[str, list[Callable[[Message], bool]]]
@@ -63,7 +63,7 @@ def _modules() -> dict[str, Any]:
 def _rules(chosen: tuple[str, ...]) -> Rules:
     tidy: dict[str, list[Tidy]] = {}
     goes: dict[str, list[Follower]] = {}
-    drops: list[tuple[str, Callable[[list[Message], Reply], bool]]] = []
+    drops: list[tuple[str, Callable[[list[Message], Response], bool]]] = []
     over_messages: list[str] = []
     for name in names(chosen):
         module = _modules()[name]

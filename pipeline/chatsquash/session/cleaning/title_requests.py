@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chatsquash.core import chat
-from chatsquash.core.model import Message, Reply
+from chatsquash.core.model import Message, Response
 
 SET = "goose"
 PLACE = 4
@@ -14,7 +14,7 @@ _USER = re.compile(r"\s*Here are the first few user messages:")
 _WORDS = range(1, 7)
 
 
-def drops(messages: list[Message], reply: Reply) -> bool:
+def drops(messages: list[Message], reply: Response) -> bool:
     """Whether an entry is such a request; one whose reply is not a title stays."""
     if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user" or reply.message is None:
         return False

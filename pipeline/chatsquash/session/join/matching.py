@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
+from chatsquash.core.model import Message
 from chatsquash.reading.lineage import Key
-from chatsquash.session.join import contexts
-from chatsquash.session.join.files import View
-from chatsquash.session.join.keys import keys, said
+from chatsquash.session.join.files import View, keys, said
 from chatsquash.trees.replies import Reply
 
 ReplyKey = tuple[int, Key]
@@ -72,12 +71,12 @@ def _match_said(logged: list[Reply], left: list[_Left], matching: Matching, take
     """Match replies that say the same: first where all before them is the same, then what they answer, then others."""
     if not left:
         return
-    waiting: list[dict[int, deque[Reply]]] = [{} for _ in range(contexts.LEVELS)]
-    for reply, known in zip(logged, contexts.of_logged(logged), strict=True):
+    waiting: list[dict[int, deque[Reply]]] = [{} for _ in range(LEVELS)]
+    for reply, known in zip(logged, contexts_of_replies(logged), strict=True):
         for replies, name in zip(waiting, known, strict=True):
             replies.setdefault(name, deque()).append(reply)
     views = {id(view): view for view, _, _ in left}
-    there = {name: contexts.of_view(view) for name, view in views.items()}
+    there = {name: contexts_of_view(view) for name, view in views.items()}
     for level, replies in enumerate(waiting):
         for view, number, told in left:
             key = view.key(number)
@@ -117,3 +116,57 @@ def _between(first: Reply, last: Reply, count: int) -> list[Reply]:
         way.append(reply)
         reply = reply.parent
     return way[::-1] if reply is first and len(way) == count else []
+
+
+_BITS = (1 << 64) - 1
+
+Context = tuple[int, ...]
+"""Numbers by which a reply is known, the most telling one first: what assistants said before, what it answers, and what
+it says."""
+LEVELS = 3
+
+
+def contexts_of_replies(replies: list[Reply]) -> Iterator[Context]:
+    """The context of each of a session's replies."""
+    chains: dict[int, int] = {}
+    for reply in replies:
+        way: list[Reply] = []
+        above: Reply | None = reply
+        while above and above.number not in chains:
+            way.append(above)
+            above = above.parent
+        chain = chains[above.number] if above else 0
+        for each in reversed(way):
+            chain = _chain(chain, [*each.behind, each.message])
+            chains[each.number] = chain
+        yield _context(chains[reply.number], reply.behind, reply.message)
+
+
+def contexts_of_view(view: View) -> dict[int, Context]:
+    """The contexts of a conversation's own replies, by their numbers."""
+    found: dict[int, Context] = {}
+    own, chain, begin = frozenset(view.place.own), 0, 0
+    places = ((view.reply(number).at, number) for number in range(view.place.length))
+    for at, number in sorted((at, number) for at, number in places if at is not None):
+        chain = _chain(chain, view.messages[begin : at + 1])
+        begin = max(begin, at + 1)
+        if number in own:
+            found[number] = _context(chain, view.messages[max(0, at - 1) : at], view.messages[at])
+    return found
+
+
+def _chain(chain: int, messages: Iterable[Message]) -> int:
+    for message in messages:
+        if message["role"] == "assistant":
+            chain = _both(chain, said(message))
+    return chain
+
+
+def _context(chain: int, before: list[Message], reply: Message) -> Context:
+    told = said(reply)
+    answers = _both(said(before[-1]), told) if before else told
+    return _both(chain, answers), answers, told
+
+
+def _both(one: int, other: int) -> int:
+    return hash((one, other)) & _BITS

@@ -15,8 +15,7 @@ from chatsquash.reading.lineage import Place
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN, MixedSessionsError
 from chatsquash.reading.usage import response_id
-from chatsquash.session.join.files import View
-from chatsquash.session.join.keys import Keys, keys
+from chatsquash.session.join.files import Keys, View, keys
 from chatsquash.session.parts import parts
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.storage.folder import Folder

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.core.model import Added, Edits, Entry, Kept, Message, Reply, Tokens
+from chatsquash.core.model import Added, Edits, Entry, Kept, Message, Response, Tokens
 from chatsquash.session.cleaning import clean
-from chatsquash.session.join.files import View
-from chatsquash.session.join.keys import said
+from chatsquash.session.join.files import View, said
 
 
 class Step(Struct, frozen=True):
@@ -32,7 +31,7 @@ class Step(Struct, frozen=True):
         """The request and its reply."""
         told, messages = self.view.reply(self.number), self.messages
         tools = self.base.tools if self.base else self.view.place.conversation.tools
-        reply = Reply(
+        reply = Response(
             self.reply,
             finish_reason=told.finish_reason,
             model=told.model,

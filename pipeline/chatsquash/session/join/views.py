@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chatsquash.checks import joins as checks
+from chatsquash.checks.registry import View as RecordView
+from chatsquash.core import chat
+from chatsquash.core.blocks import FAILED, Result, Turn
 from chatsquash.core.log import Log, line_elsewhere
-from chatsquash.core.model import Entry, Found, Repeated
+from chatsquash.core.model import Conversation, Entry, Found, Json, Message, Repeated
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Relative
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 from chatsquash.session.conversations import entries_of
-from chatsquash.session.join.ends import Ends
-from chatsquash.session.join.files import View, looked_at, views
-from chatsquash.session.join.keys import call_ids
+from chatsquash.session.ending import last_exit
+from chatsquash.session.join.files import View, answered, call_ids, looked_at, views
 from chatsquash.session.join.matching import Matching, matched
 from chatsquash.session.join.steps import Places, Step, entries
 from chatsquash.session.session import Session, Snapshot
@@ -188,3 +192,55 @@ def _end_loops(found: list[Path]) -> None:
             loop = members[[*way].index(id(path)) :]
             next((one for one in loop if one.kind != "branch"), loop[0]).parent = None
         known.update(way)
+
+
+class Ends(Struct, frozen=True):
+    """The results that agents' files have, by the ids of their calls."""
+
+    contents: dict[str, Json]
+    failed: set[str]
+    """The calls that failed."""
+
+    @classmethod
+    def of(cls, views: Iterable[View]) -> Ends:
+        """Those of some conversations."""
+        contents: dict[str, Json] = {}
+        failed: set[str] = set()
+        for call_id, message in (each for view in views for each in view.results()):
+            contents[call_id] = message.get("content")
+            if message.get("is_error") is True or chat.outcome(message) in FAILED:
+                failed.add(call_id)
+        return cls(contents, failed)
+
+    def marked(self, snapshot: Snapshot) -> Snapshot:
+        """A snapshot whose results say which calls failed."""
+        entry = snapshot.entry
+        if not any(answered(each) in self.failed for each in entry.messages):
+            return snapshot
+        messages = [_failed(each) if answered(each) in self.failed else each for each in entry.messages]
+        return replace(snapshot, entry=replace(entry, messages=messages))
+
+    def finished(self, record: Record, snapshot: Snapshot) -> Record:
+        """A record with the exit code of its last command, where the agent's results alone say it."""
+        messages = snapshot.entry.messages
+        if record.ending.exit is not None or not any(answered(each) in self.contents for each in messages):
+            return record
+        messages = [
+            {**each, "content": self.contents[of]} if (of := answered(each)) in self.contents else each
+            for each in messages
+        ]
+        code, evidence = last_exit(RecordView(Conversation(messages, [])))
+        if code is None:
+            return record
+        ending = record.ending._replace(exit=code, exit_evidence=f"{evidence}, as the agent's file has it")
+        return replace(record, ending=ending)
+
+
+def _failed(message: Message) -> Message:
+    """A result that says that its call failed."""
+    try:
+        made = chat.turn(message) or turns_of_messages([message])[0]
+    except (TurnError, IndexError):
+        return message
+    blocks = tuple(replace(each, outcome="failed") if type(each) is Result else each for each in made.blocks)
+    return {**message, chat.PRIVATE: Turn(made.role, blocks, native=made.native)}  # type: ignore[misc]

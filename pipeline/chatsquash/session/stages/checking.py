@@ -1,4 +1,4 @@
-"""What is wrong with a conversation as it was logged."""
+"""Checks of a session: one id, a clock that never goes back, and the rules over logged conversations."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
+from msgspec.structs import replace
+
 from chatsquash.checks import examine, reading
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.registry import Kind, View
-from chatsquash.core.model import Conversation, Found
+from chatsquash.core.model import Conversation, Entry, Found, Repeated, Skipped
 from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import PLAIN, documents
 from chatsquash.formats.providers.openai_chat.vendors import TELLING, variants
@@ -54,3 +56,37 @@ def without_tools(conversation: Conversation) -> str:
     """The format of the log that a conversation is of, where that explains that it has no tools."""
     name = conversation.source if conversation.loaded and not conversation.tools else None
     return name if name and not documents.holds_tools(name) else ""
+
+
+def validate(
+    items: Iterator[Entry | Skipped], *, keep: bool, merge: bool = False, joined: bool = False
+) -> Iterator[Entry | Skipped]:
+    """Report the first entry with another session id and the first whose clock went back, and count equal times.
+
+    Entries without an id or a readable time are not compared.  ``keep``: a clock that goes back is a warning and the
+    session is converted all the same; else it is an error.  ``merge``: so it is with another session id.
+    ``joined``: the session was joined of several, each with an id of its own.  Every entry goes on, so that the whole
+    log is accounted for.
+    """
+    named: Entry | None = None
+    timed: Entry | None = None
+    mixed = backward = False
+    for entry in items:
+        if isinstance(entry, Skipped):
+            yield entry
+            continue
+        found: list[Found | Repeated] = []
+        if entry.session_id is not None:
+            if named is None:
+                named = entry
+            elif entry.session_id != named.session_id and not mixed and not joined:
+                mixed = True
+                found.append(reading.session_id_mismatch(named.session_id or "", entry.session_id, named.line, merge))
+        if entry.at is not None:
+            if timed is not None and entry.at == timed.at:
+                found.append(Repeated("equal-timestamps"))
+            elif timed is not None and entry.at < (timed.at or 0) and not backward:
+                backward = True
+                found.append(reading.timestamp_order(timed.line, keep))
+            timed = entry
+        yield replace(entry, found=(*entry.found, *found)) if found else entry

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 from msgspec.structs import replace
 
-from chatsquash.checks import reading
-from chatsquash.core import chat
+from chatsquash.checks import reading, shapes
+from chatsquash.core import chat, reasoning
 from chatsquash.core.blocks import (
     Approval,
     Block,
@@ -27,7 +28,6 @@ from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.marks import without
 from chatsquash.core.model import Conversation, Found, Json, Message, Staged
 from chatsquash.formats.view import part_of
-from chatsquash.session.stages.join_texts import Wanted
 
 _UNHELD = (HostedCall, HostedResult, Approval, Other)
 """Blocks that chat messages have no place for, and that a reader of the record misses."""
@@ -157,3 +157,63 @@ def _kind(block: Block) -> str:
         return "block"
     named = value.get("type")
     return named if isinstance(named, str) else next(iter(value), "block")
+
+
+Wanted = Callable[[Message], bool]
+"""Whether the texts of a message are to be one."""
+
+
+def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool) -> Staged:
+    """Texts between which no other part stands become one; those behind calls come before them, which is reported.
+
+    ``loaded_only``: those of plain chat stay as they were logged.
+    """
+    if loaded_only and not conversation.loaded:
+        return conversation, ()
+    moved = 0
+    messages: list[Message] = []
+    for message in conversation.messages:
+        late = chat.after(message)
+        if (late or isinstance(message.get("content"), list)) and wanted(message):
+            moved += len(late)
+            messages.append(_joined(message, late))
+        else:
+            messages.append(message)
+    found = [shapes.shape_changed({"texts behind calls moved before them": moved})] if moved else []
+    return Conversation(messages, conversation.tools, loaded=conversation.loaded, marks=conversation.marks), found
+
+
+def _joined(message: Message, late: list[str]) -> Message:
+    content = message.get("content")
+    parts: list[Json] = content if isinstance(content, list) else [content] if content else []
+    breaks = {*chat.breaks(message), *range(len(parts), len(parts) + len(late))}
+    made: dict[str, Any] = {**message, "content": _runs([*parts, *late], message["role"] == "assistant", breaks)}
+    return made  # type: ignore[return-value]
+
+
+def _runs(content: list[Json], by_assistant: bool, breaks: set[int]) -> Json:
+    """The parts with each run of texts as one, and reasoning in front of all; a text alone is a string."""
+    thoughts: list[Json] = []
+    others: list[Json] = []
+    apart: set[int] = set()
+    for at, part in enumerate(content):
+        is_thought = by_assistant and reasoning.is_part(part)
+        if is_thought or at in breaks:
+            apart.add(len(others))
+        (thoughts if is_thought else others).append(part)
+    parts = [*thoughts, *_joined_runs(others, by_assistant, apart)]
+    text = chat.part_text(parts[0]) if len(parts) == 1 else None
+    return parts if text is None else text
+
+
+def _joined_runs(parts: list[Json], by_assistant: bool, apart: set[int]) -> list[Json]:
+    found: list[Json] = []
+    for is_text, run in groupby(range(len(parts)), key=lambda at: chat.part_text(parts[at]) is not None):
+        places = list(run)
+        held = parts[places[0] : places[-1] + 1]
+        if is_text:
+            inner = {at - places[0] for at in places if at in apart}
+            found.append({"type": "text", "text": chat.join(held, by_assistant, inner)})
+        else:
+            found += held
+    return found

@@ -9,7 +9,7 @@ from html import unescape
 from itertools import islice
 
 from chatsquash.core import jsonio
-from chatsquash.core.logged import LoggedReply
+from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.model import Message
 from chatsquash.core.text import counted, escaped
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
@@ -63,7 +63,7 @@ def _log(shown: Conversation, logs: Logs, looked: Looked | NoLogError, first: in
         yield _more(shown, first, len(looked.messages))
         return
     rows = logs.records(shown.at, looked)
-    replies: dict[int, list[LoggedReply]] = {}
+    replies: dict[int, list[ReplyOutcome]] = {}
     for reply in looked.replies:
         replies.setdefault(reply.line, []).append(reply)
     for row in looked.rows[first : first + ENTRIES]:
@@ -112,7 +112,7 @@ def line(data: bytes) -> str:
     return unescape(text(readable_line[:_RAW])) + told
 
 
-def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, replies: list[LoggedReply]) -> Html:
+def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, replies: list[ReplyOutcome]) -> Html:
     place = tag("strong", f"line {row.line:,}")
     summary: list[Child] = [place, f", {', '.join(filter(None, (time(row.at), size(row.size))))}. "]
     links: list[Child] = []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from chatsquash.core.logged import LoggedReply
+from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.text import counted, escaped
 from chatsquash.inspect.conversations import in_lines
 from chatsquash.pages.html.markup import Child, Html, tag
@@ -46,7 +46,7 @@ class Node(NamedTuple):
     id: str
     kind: str
     parent: str | None
-    replies: list[LoggedReply]
+    replies: list[ReplyOutcome]
     part: Part
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from chatsquash.core.model import Conversation, Json, Message, Origin, Repeated, Sampled
+from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, Repeated
 from chatsquash.core.times import Moment
 from chatsquash.formats import view
 from chatsquash.formats.agents.claude_code.origins import Place
@@ -109,7 +109,7 @@ class Known:
     def __init__(self, replies: Iterable[str]) -> None:
         """``replies``: the keys of the lines that begin replies."""
         self.turns = Turns()
-        self._replies: dict[str, Sampled | None] = dict.fromkeys(replies)
+        self._replies: dict[str, OriginReply | None] = dict.fromkeys(replies)
         self._times: dict[int, Moment | None] = {}
 
     def begins(self, row: Row) -> bool:
@@ -123,7 +123,7 @@ class Known:
             found = self._times[row.place] = moment(row.value.get("timestamp"))
         return found
 
-    def replies(self, spoken: Iterable[tuple[int, Turn]], kept: set[str]) -> Iterator[Sampled]:
+    def replies(self, spoken: Iterable[tuple[int, Turn]], kept: set[str]) -> Iterator[OriginReply]:
         """What is known of the replies among the assistant's messages, which stand at these places."""
         for index, turn in spoken:
             key = turn.rows[0].key
@@ -132,14 +132,14 @@ class Known:
                 self._replies[key] = found
                 yield found if found.at == index else found._replace(at=index)
 
-    def _sampled(self, index: int, turn: Turn) -> Sampled:
+    def _sampled(self, index: int, turn: Turn) -> OriginReply:
         """What the lines of a reply say of it; each repeats the usage, of which the last word is the greatest."""
         bodies = [row.value["message"] for row in turn.rows]
         usage = max([members(body.get("usage")) for body in bodies], key=_given)
         asked = [tokens for name in _PROMPT if (tokens := count(usage.get(name))) is not None]
         stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
-        return Sampled(
+        return OriginReply(
             at=index,
             line=turn.rows[0].line,
             time=time.at if time else None,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xxhash import xxh3_128_digest
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Conversation, Json, Origin, Sampled, Tool
+from chatsquash.core.model import Conversation, Json, Origin, OriginReply, Tool
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Logged, Unread, numbers, of, origin, told, with_origin
 from chatsquash.formats.exports.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
@@ -102,7 +102,7 @@ def _chain(messages: list[bytes]) -> list[bytes]:
 
 def _with(conversation: Conversation, beginnings: list[Origin], parent: str | None) -> Conversation:
     """A conversation with the replies and the times of all that it goes on from, and its own."""
-    replies: dict[int | None, Sampled] = {}
+    replies: dict[int | None, OriginReply] = {}
     for reply in (reply for each in beginnings for reply in each.replies):
         replies.setdefault(reply.at, reply)
     times = [time for each in beginnings for time in (each.started, each.ended) if time is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.core import chat
-from chatsquash.core.model import Json, Reply
+from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import refused, wrong
 from chatsquash.formats.providers.anthropic.read import START, said
@@ -20,30 +20,30 @@ FINISHED = {
 }
 
 
-def reply(body: Json) -> Reply:
+def reply(body: Json) -> Response:
     """The message of a response, loaded as a turn is."""
     if body is None:
         return wrong("response", kind(body))
     return refused(body) or _failure(body) or _answer(body, body["content"])
 
 
-def _failure(body: Object) -> Reply | None:
+def _failure(body: Object) -> Response | None:
     """Why a body has no reply."""
     content = body.get("content")
     if body.get("type") == "error":
-        return Reply(problem="the response is an error body")
+        return Response(problem="the response is an error body")
     if not isinstance(content, str | list | None):
         return wrong("response.content", kind(content))
     if body.get("role") not in (None, "assistant"):
-        return Reply(problem="the response is not the assistant's")
+        return Response(problem="the response is not the assistant's")
     if content is None:
-        return Reply(None, 0, _stopped(body, calls=False), "the response has no content")
-    return None if content else Reply(None, 1, _stopped(body, calls=False), "the response has an empty content")
+        return Response(None, 0, _stopped(body, calls=False), "the response has no content")
+    return None if content else Response(None, 1, _stopped(body, calls=False), "the response has an empty content")
 
 
-def _answer(body: Object, content: Json) -> Reply:
+def _answer(body: Object, content: Json) -> Response:
     message = view.message(said(content, START).turns[0])
-    return Reply(message, 1, _stopped(body, calls=chat.has_calls(message)))
+    return Response(message, 1, _stopped(body, calls=chat.has_calls(message)))
 
 
 def _stopped(body: Object, *, calls: bool) -> str | None:

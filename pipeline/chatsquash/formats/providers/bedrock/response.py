@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Json, Reply
+from chatsquash.core.model import Json, Response
 from chatsquash.formats.base import Stream, refused
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.providers.bedrock.blocks import blocks
@@ -14,14 +14,16 @@ from chatsquash.formats.values import Object, at, objects, string
 _FINISHED = {"guardrail_intervened": "content_filter", "content_filtered": "content_filter"}
 
 
-def reply(body: Json) -> Reply:
+def reply(body: Json) -> Response:
     """The message of a response."""
     if problem := refused(body):
         return problem
     message = at(body, "output", "message")
     if not isinstance(message, dict):
         why = string(body, "message")
-        return Reply(problem=f"the response is an error: {why[:100]}" if why else "the response has no output.message")
+        return Response(
+            problem=f"the response is an error: {why[:100]}" if why else "the response has no output.message"
+        )
     content = message.get("content")
     held = blocks(content) if isinstance(content, list) else content
     found = anthropic.reply({"role": message.get("role"), "content": held, "stop_reason": body.get("stopReason")})

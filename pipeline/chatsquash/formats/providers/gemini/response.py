@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chatsquash.core.blocks import Reasoning, Source, Turn
-from chatsquash.core.model import Json, Reply
+from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import TurnError, refused, wrong
 from chatsquash.formats.calls import native
@@ -24,45 +24,45 @@ CITED = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 """What an answer has beside its content, and a turn of a request has no place for."""
 
 
-def reply(body: Json) -> Reply:
+def reply(body: Json) -> Response:
     """The first candidate."""
     body = assemble(body).body if isinstance(body, list) else body
     return refused(body) or _first(camel(body))
 
 
-def _first(body: Object) -> Reply:
+def _first(body: Object) -> Response:
     candidates = body.get("candidates", [])
     if not isinstance(candidates, list):
         return wrong("response.candidates", kind(candidates))
     if not candidates:
         blocked = "blockReason" in camel(body.get("promptFeedback"))
-        return Reply(problem="the prompt was blocked" if blocked else "the response has no candidates")
+        return Response(problem="the prompt was blocked" if blocked else "the response has no candidates")
     if not isinstance(candidates[0], dict):
         return wrong("response.candidates[0]", kind(candidates[0]), len(candidates))
     return _answer(camel(candidates[0]), len(candidates))
 
 
-def _answer(candidate: Object, count: int) -> Reply:
+def _answer(candidate: Object, count: int) -> Response:
     stopped = string(candidate, "finishReason")
     reason = _REASONS.get(stopped, stopped) or None
     if "content" not in candidate:
-        return Reply(None, count, reason, "the first candidate has no content")
+        return Response(None, count, reason, "the first candidate has no content")
     if not isinstance(candidate["content"], dict):
         return wrong("response.candidates[0].content", kind(candidate["content"]), count)
     content = candidate["content"]
     try:
         turn = said(opened(content), START.call)
     except TurnError as problem:
-        return Reply(None, count, reason, f"the first candidate's content {problem}")
+        return Response(None, count, reason, f"the first candidate's content {problem}")
     more = native(PROVIDER, content, "role", "parts").get(PROVIDER, {})
     if not more and all(type(block) is Reasoning and not block.text for block in turn.blocks):
-        return Reply(None, count, reason, "the first candidate is empty")
+        return Response(None, count, reason, "the first candidate is empty")
     more |= {name: candidate[name] for name in CITED if candidate.get(name)}
     if more:
         turn = Turn(turn.role, (*turn.blocks, *_sources(candidate)), native={PROVIDER: more})
     message = view.message(turn)
     called = reason == "stop" and "tool_calls" in message
-    return Reply(message, count, "tool_calls" if called else reason)
+    return Response(message, count, "tool_calls" if called else reason)
 
 
 def _sources(candidate: Object) -> Iterator[Source]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import isfinite, isnan
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Json, Reply, WrongType
+from chatsquash.core.model import Json, Response, WrongType
 from chatsquash.formats.base import refused, wrong
 from chatsquash.formats.values import Object, kind
 
 
-def reply(body: Json) -> Reply:
+def reply(body: Json) -> Response:
     """The message of the first choice as it was logged; without a role it is the assistant's."""
     return refused(body) or _first(body.get("choices"))
 
@@ -21,20 +21,20 @@ def holding(message: Json, model: Json = None) -> Object:
     return {**body, "model": model} if isinstance(model, str) and model else body
 
 
-def _first(choices: Json) -> Reply:
+def _first(choices: Json) -> Response:
     if choices is not None and not isinstance(choices, list):
         return wrong("response.choices", kind(choices))
     if not choices:
-        return Reply(problem="the response has no choices")
+        return Response(problem="the response has no choices")
     if not isinstance(choices[0], dict):
         return wrong("response.choices[0]", kind(choices[0]), len(choices))
     return _answer(choices[0].get("message"), choices[0].get("finish_reason"), len(choices))
 
 
-def _answer(message: Json, reason: Json, count: int) -> Reply:
+def _answer(message: Json, reason: Json, count: int) -> Response:
     stopped = reason if isinstance(reason, str) else None
     if message is None:
-        return Reply(None, count, stopped, "the first choice has no message")
+        return Response(None, count, stopped, "the first choice has no message")
     if not isinstance(message, dict):
         return wrong("response.choices[0].message", kind(message), count)
     number = next((leaf for leaf in jsonio.leaves(message) if isinstance(leaf, float) and not isfinite(leaf)), None)
@@ -44,9 +44,9 @@ def _answer(message: Json, reason: Json, count: int) -> Reply:
     return _said(message, count, stopped)
 
 
-def _said(message: Object, count: int, stopped: str | None) -> Reply:
+def _said(message: Object, count: int, stopped: str | None) -> Response:
     role, unlike = message.get("role"), None
     if not isinstance(role, str):
         unlike = WrongType("response.choices[0].message.role", kind(role)) if role is not None else None
         message = {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
-    return Reply(message, count, stopped, wrong=unlike)  # type: ignore[arg-type]
+    return Response(message, count, stopped, wrong=unlike)  # type: ignore[arg-type]

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from chatsquash.core.model import Json, Message, Reply
+from chatsquash.core.model import Json, Message, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import refused, wrong
 from chatsquash.formats.providers.openai_responses.read import assistant_turn
 from chatsquash.formats.values import Object, kind
 
 
-def reply(body: Json) -> Reply:
+def reply(body: Json) -> Response:
     """All output items as one message; what a service's own tools did in between is kept with it."""
     problem = refused(body) or _failure(body)
     if problem:
         return problem
     message = view.message(assistant_turn(body["output"], 1))
-    return Reply(message, 1, _finish(body, message))
+    return Response(message, 1, _finish(body, message))
 
 
-def _failure(body: Object) -> Reply | None:
+def _failure(body: Object) -> Response | None:
     """Why a response has no reply."""
     if body.get("status") == "failed":
-        return Reply(problem="the response failed")
+        return Response(problem="the response failed")
     if body.get("object") == "response.compaction":
-        return Reply(problem="the response is a compaction")
+        return Response(problem="the response is a compaction")
     output = body.get("output")
     if not output:
-        return Reply(problem="the response has no output")
+        return Response(problem="the response has no output")
     if not isinstance(output, list):
         return wrong("response.output", kind(output))
     odd = ((place, item) for place, item in enumerate(output) if not isinstance(item, dict))

@@ -1,4 +1,4 @@
-"""The pairs of a session's log: what was sampled again, left behind, chosen of several, or corrected."""
+"""Candidates for preference pairs: replies that were sampled again, abandoned, chosen among several, or corrected."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 from msgspec import Struct
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Entry, Message
+from chatsquash.core.model import Entry, Message, OriginReply
 from chatsquash.formats import named
 from chatsquash.reading import replies as responses
+from chatsquash.reading.lineage import Place
+from chatsquash.session.agents import Part, marks_of, spoken
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.pairs import Answered, Candidate, PairKind, Step, counterfactual, results_in
 from chatsquash.session.sampled import snapshot_of
-from chatsquash.session.samples import Reread
-from chatsquash.session.session import Session
+from chatsquash.session.samples import Reread, alone
+from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.kinds import conversations
 from chatsquash.trees.loss import Judge
 from chatsquash.trees.replies import Reply
@@ -35,7 +37,7 @@ class _Wanted(Struct, frozen=True):
     rejected: Reply
 
 
-def candidates(session: Session, form: str, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
+def log_candidates(session: Session, form: str, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
     """Those of a session whose bodies are of a format."""
     trees = session.followed.branch()
     found = conversations(trees)
@@ -150,3 +152,99 @@ def _held(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> 
             if found is not None:
                 return found
     return None
+
+
+OF_PERSONS = ("main", "branch", "compacted")
+"""Conversations that a person may have gone back in; agents ask several sub-agents the same at once."""
+
+
+class Alternative(Struct):
+    """A reply to some messages, in the first conversation that has it."""
+
+    place: Place
+    reply: OriginReply
+    ends: tuple[int, int, int]
+    """Of the last of the conversations that go on from it."""
+    is_gone_on: bool
+
+
+class Alternatives:
+    """Those of a file; of each conversation it is looked at each message once."""
+
+    def __init__(self, places: list[Place]) -> None:
+        self._numbers: dict[bytes, int] = {}
+        self._nodes: dict[tuple[int, int], int] = {}
+        """The beginnings of conversations, each by the one before its last message, and what that says."""
+        self._groups: dict[int, dict[int, Alternative]] = {}
+        self._paths: dict[int, list[int]] = {}
+        """Of each conversation the beginnings, with none, one, two and so on of its messages."""
+        for place in places:
+            if place.kind in OF_PERSONS:
+                self._take(place)
+
+    def _take(self, place: Place) -> None:
+        said = place.conversation
+        path = self._paths[place.number] = [self._node(-1, said.tools)]
+        for message in said.messages:
+            path.append(self._node(path[-1], message))
+        for reply in place.origin.replies:
+            if reply.at is None:
+                continue
+            group = self._groups.setdefault(path[reply.at], {})
+            known = group.setdefault(path[reply.at + 1], Alternative(place, reply, place.ends, False))
+            known.ends = max(known.ends, place.ends)
+            known.is_gone_on |= reply.at < len(said.messages) - 1
+
+    def _node(self, before: int, value: object) -> int:
+        number = self._numbers.setdefault(jsonio.dumps(value, sort_keys=True), len(self._numbers))
+        return self._nodes.setdefault((before, number), len(self._nodes))
+
+    def of(self, place: Place, at: int) -> list[Alternative]:
+        """The other replies to what a reply stands behind, if that is the one that was gone on from last."""
+        path = self._paths[place.number]
+        group = self._groups.get(path[at], {})
+        gone_on = [node for node, each in group.items() if each.is_gone_on]
+        if len(group) < 2 or not gone_on or max(gone_on, key=lambda node: group[node].ends) != path[at + 1]:
+            return []
+        return [each for node, each in group.items() if node != path[at + 1]]
+
+
+_last: tuple[list[Place], Alternatives] | None = None
+"""Those of the file that was looked at last, for its other conversations."""
+
+
+def alternatives(places: list[Place]) -> Alternatives:
+    """Those of the conversations of a file."""
+    global _last  # noqa: PLW0603 - remembers one file
+    if _last is None or _last[0] is not places:
+        _last = places, Alternatives(places)
+    return _last[1]
+
+
+def document_candidates(part: Part, snapshot: Snapshot, *, counterfactuals: bool) -> Iterator[Candidate]:
+    """Those whose chosen reply is in the conversation, with the context that the file has of it."""
+    place, messages = part.place, snapshot.entry.messages
+    replies = {each.at: each for each in (snapshot.entry.origin.replies if snapshot.entry.origin else ())}
+    marks = dict(zip(spoken(snapshot), marks_of(part, snapshot) or (), strict=False))
+    whole = sorted(at for at in replies if at is not None and at in marks and not marks[at].why)
+    lines = {at: reply.line for at, reply in replies.items()}
+    times = {each.at: each.time for each in map(place.origin.replies.__getitem__, place.own)}
+    for at in whole if place.kind in OF_PERSONS else ():
+        for kind, rejected in _others(part, at, times[at]) if at in times else ():
+            yield Candidate(kind, alone(snapshot, messages[:at]), Answered(messages[at], lines[at]), rejected)
+    nexts = zip(whole, whole[1:], [*whole[2:], len(messages)], strict=False)
+    for before, at, after in nexts if counterfactuals else ():
+        between, behind = [*results_in(messages[before + 1 : at])], [*results_in(messages[at + 1 : after])]
+        if told := counterfactual(Step(messages[before], between, messages[at], behind)):
+            both = Answered(messages[at], lines[at]), Answered(messages[before], lines[before])
+            yield Candidate(told, alone(snapshot, messages[:before]), *both)
+
+
+def _others(part: Part, at: int, time: int | None) -> Iterator[tuple[PairKind, Answered]]:
+    """The replies of the file behind the same messages as one of this conversation, which was kept at a time."""
+    for other in alternatives(part.document.places).of(part.place, at):
+        said = Answered(other.place.conversation.messages[at], other.reply.line)
+        if not other.is_gone_on:
+            yield "regenerated", said
+        elif time is not None and other.ends[0] and other.ends[0] < time:
+            yield "rewound", said
