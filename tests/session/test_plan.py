@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatsquash import Options
-from chatsquash.core.model import Conversation, Found
+from chatsquash.core.model import Conversation, Violation
 from chatsquash.core.outcome import Record, Refused, Usage
 from chatsquash.records.line import RecordLine
 from chatsquash.session.plan import plan, through
@@ -13,7 +13,7 @@ from chatsquash.session.select import select
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.session.streams import entry, stream, taken
 
-WHY, LATER = Found("error", "why", code="shape-not-held"), Found("error", "later", code="lone-surrogate")
+WHY, LATER = Violation("error", "why", code="shape-not-held"), Violation("error", "later", code="lone-surrogate")
 
 
 def planned(**options):
@@ -82,7 +82,7 @@ def test_checks_are_made_where_they_are_asked_for(checked):
 def test_stages_run_one_after_the_other_and_what_they_found_is_in_their_order():
     def adding(word):
         def stage(conversation):
-            return Conversation([*conversation.messages, user(word)], []), [Found("info", word)]
+            return Conversation([*conversation.messages, user(word)], []), [Violation("info", word)]
 
         return stage
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.checks import reading
-from chatsquash.core.model import Found, Rejected, Repeated, Skipped
+from chatsquash.core.model import Rejected, Repeated, Skipped, Violation
 from chatsquash.session.cleaning import clean
 from chatsquash.session.select import select
 from tests.checks.rows import assistant, user
@@ -126,7 +126,7 @@ INVALID = [
     ("two ids", [MIXED], MIXED),
     ("the first of both", [MIXED, LATE], MIXED),
     ("no warnings, which the user asked for", [reading.timestamp_order(1, keep=True)], None),
-    ("no other errors", [reading.bad_line("no JSON"), Found("error", "text", code="role-sequence")], None),
+    ("no other errors", [reading.bad_line("no JSON"), Violation("error", "text", code="role-sequence")], None),
     ("one that stands behind others", [reading.bad_line("no JSON"), LATE, reading.cut_short("it ended")], LATE),
 ]  # fmt: skip
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core.logged import Coverage, ReplyOutcome
-from chatsquash.core.model import ConversationKind, Finding, Found, Mark, Rejected, Tokens
+from chatsquash.core.model import ConversationKind, Finding, Mark, Rejected, Tokens, Violation
 
 
 class ToolUse(NamedTuple):
@@ -266,7 +266,7 @@ class PreferencePair(NamedTuple):
 class Refused(Struct, frozen=True):
     """Why there is no record of a session."""
 
-    why: Found
+    why: Violation
 
 
 class Meeting(NamedTuple):

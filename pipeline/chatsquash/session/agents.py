@@ -13,7 +13,7 @@ from xxhash import xxh3_64_intdigest
 
 from chatsquash.core.log import Log
 from chatsquash.core.logged import Coverage, ReplyOutcome
-from chatsquash.core.model import Entry, Found, Mark, Message, OriginReply, Tokens
+from chatsquash.core.model import Entry, Mark, Message, OriginReply, Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Record, Refused
 from chatsquash.reading.documents import LogDocument
@@ -93,7 +93,7 @@ class Part(Struct, frozen=True, dict=True):
 
 def records(
     document: LogDocument, log: Log, options: Options, session: Session, make: MakeLast
-) -> tuple[list[Record], Found | None, Covered]:
+) -> tuple[list[Record], Violation | None, Covered]:
     """The record of a conversation, if it is asked for, why there is none, and what it holds of the replies."""
     part = Part(document, log, options)
     snapshot = session.snapshot

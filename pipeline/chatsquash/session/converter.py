@@ -13,7 +13,7 @@ from msgspec import structs
 from chatsquash.checks import reading
 from chatsquash.core import chat
 from chatsquash.core.log import Log
-from chatsquash.core.model import Entry, Found, Mark, Seen, Skipped, Tokens
+from chatsquash.core.model import Entry, Mark, Seen, Skipped, Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import (
     Chosen,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from chatsquash.templates.inference import Inference
 
 EntryStream = Iterator[Entry | Skipped]
-_Told = tuple[list[Record], Found | None, list[Noted], Covered]
+_Told = tuple[list[Record], Violation | None, list[Noted], Covered]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
 
 
@@ -282,7 +282,7 @@ class Converter:
         return records, refused, [*noted, *found], covered
 
     def _sampled(
-        self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Found | None
+        self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Violation | None
     ) -> _Told | None:
         """The records of a session that is divided into samples; ``None`` where nothing can be made of it."""
         from chatsquash.session.samples import Asked  # which few runs need
@@ -320,7 +320,7 @@ class Converter:
             )
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
-        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
+        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Violation]]:
             return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
 
         return pairs.made(found, make, partial(self._place, log))
@@ -343,7 +343,7 @@ class Converter:
         self._template = self._template or opened(self._options.template)
         return Inference(self._template, self._lengths.tokenizer if self._lengths else None)
 
-    def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
+    def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Violation | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
         noted = [*cleaned(session, self._options.cleanups), *taken_apart(log)]
         noted += logger_cuts(session)
@@ -354,7 +354,7 @@ class Converter:
 
     def _finished(
         self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
-    ) -> tuple[Record | Refused, list[Found]]:
+    ) -> tuple[Record | Refused, list[Violation]]:
         source, version = (seen.format, seen.version) if seen else (None, None)
         before = self._anonymizer.count if self._anonymizer else 0
         if self._anonymizer:
@@ -375,7 +375,7 @@ class Converter:
         if self._lengths:
             fitted, told = self._lengths.measured(made)
             found = [*found, *told]
-            if isinstance(fitted, Found):
+            if isinstance(fitted, Violation):
                 return Refused(fitted), found
             made = fitted
         made = session.told.finished(made, snapshot) if session.told else made
@@ -433,7 +433,7 @@ def _lengths(options: Options) -> Lengths | None:
     return Lengths(options)
 
 
-def _format(read: Reading, left_out: Found | None) -> str | None:
+def _format(read: Reading, left_out: Violation | None) -> str | None:
     """The format of a log, whose lines are read as chat where they tell of none."""
     is_known = read.seen is None or read.seen.format is not None or (left_out and left_out.code == "unknown-format")
     return (read.seen.format if read.seen else None) if is_known else PLAIN
@@ -464,7 +464,7 @@ def _conversations(records: list[Record]) -> int:
     return len(records)
 
 
-def nothing(log: Log, why: Found) -> Outcome:
+def nothing(log: Log, why: Violation) -> Outcome:
     """The outcome of a log of which nothing is known but why."""
     return Outcome(stem(log), report=SessionFindings(why.code, [finding(why, stem(log), log.shown)]))
 
@@ -476,7 +476,7 @@ def unreadable(log: Log, problem: OSError) -> Outcome:
 
 def _grown(
     session: Session, made: Record | Refused, noted: list[Noted]
-) -> tuple[list[Record], Found | None, list[Noted], Covered]:
+) -> tuple[list[Record], Violation | None, list[Noted], Covered]:
     """What comes of a session whose every request goes on from the reply before it."""
     covered = of_grown(session.followed)
     if isinstance(made, Refused):

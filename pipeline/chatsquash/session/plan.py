@@ -15,7 +15,7 @@ from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Entry, Found, Mark, Message, Skipped, Staged, Tool
+from chatsquash.core.model import Conversation, Entry, Mark, Message, Skipped, Staged, Tool, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Refused, Usage
 from chatsquash.records import presets
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 EntryStage = Callable[[Iterator[Entry | Skipped]], Iterator[Entry | Skipped]]
 ConversationStage = Callable[[Conversation], Staged]
-Check = Callable[[Conversation, View], Iterable[Found]]
+Check = Callable[[Conversation, View], Iterable[Violation]]
 
 
 class Plan(NamedTuple):
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
     checks: tuple[Check, ...]
     """Of what was logged."""
     measure: Callable[[View, dict[int, int]], Usage]
-    refuse: Callable[[View], Found | None]
+    refuse: Callable[[View], Violation | None]
     """Why the preset cannot have what was logged."""
     conversation: tuple[ConversationStage, ...]
     """Over the conversation, to what the record is to hold."""
@@ -74,7 +74,7 @@ class Plan(NamedTuple):
         source: str | None,
         version: str | None = None,
         marks: list[Mark] | None = None,
-    ) -> tuple[Record | Refused, list[Found]]:
+    ) -> tuple[Record | Refused, list[Violation]]:
         """The record of a snapshot, or why there is none, and what was found on the way.
 
         ``marks`` are those of its assistant messages; the record has them as they are in it.
@@ -115,7 +115,7 @@ def asks_for_kinds(options: Options) -> bool:
     return asks or options.restore != "none" or options.loss != "none"
 
 
-def as_logged(found: list[Found], logged: list[Message], messages: list[Message]) -> list[Found]:
+def as_logged(found: list[Violation], logged: list[Message], messages: list[Message]) -> list[Violation]:
     """Facts on messages, each with where its message was logged, as far as messages were added or left out."""
     if len(logged) == len(messages) and all(map(is_, logged, messages)):
         return found
@@ -126,9 +126,9 @@ def as_logged(found: list[Found], logged: list[Message], messages: list[Message]
     ]
 
 
-def through(stages: Iterable[ConversationStage], conversation: Conversation) -> tuple[Conversation, list[Found]]:
+def through(stages: Iterable[ConversationStage], conversation: Conversation) -> tuple[Conversation, list[Violation]]:
     """What stages make of a conversation, one after the other, and what they found."""
-    found: list[Found] = []
+    found: list[Violation] = []
     for stage in stages:
         conversation, more = stage(conversation)
         found += more

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from chatsquash.checks import sampling as checks
 from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.marks import by_ordinal
-from chatsquash.core.model import Entry, Found, Message
+from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Refused
 from chatsquash.session.agents import Part, Placed, covered_by, marks_of, rows_of, spoken
@@ -27,7 +27,7 @@ from chatsquash.trees.replies import Reply
 from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
 from chatsquash.trees.trees import Trees
 
-Told = tuple[list[Record], Found | None, list[Noted], Covered]
+Told = tuple[list[Record], Violation | None, list[Noted], Covered]
 """As ``run.session`` has it."""
 
 
@@ -181,8 +181,8 @@ def _placement(path: Path, messages: list[Message], standing: dict[int, Standing
 
 
 def of_document(
-    part: Part, snapshot: Snapshot | None, asked: Asked, why: Found | None
-) -> tuple[list[Record], Found | None, list[Noted], Covered]:
+    part: Part, snapshot: Snapshot | None, asked: Asked, why: Violation | None
+) -> tuple[list[Record], Violation | None, list[Noted], Covered]:
     """The samples of a conversation, why there are none, what was found, and what they hold of the replies."""
     sampling = Sampling(asked, lambda longer, shorter: longer > shorter)
     whys: dict[int, str] = {}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from chatsquash.checks import private, stored
 from chatsquash.core import jsonio, marks
-from chatsquash.core.model import Found, Json
+from chatsquash.core.model import Json, Violation
 from chatsquash.core.text import counted, escaped, listed
 from chatsquash.dataset.reports.redactions import Table
 from chatsquash.redact.hits import Value, value_of
@@ -67,7 +67,7 @@ def look(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
     return redactor.look(_pieces(value).values, every=True)
 
 
-def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Found]:
+def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Violation]:
     """What is private in a record, once for each kind at the first message with it."""
     pieces = _pieces(value)
     for kind, count, first in kinds(counts):

@@ -8,7 +8,7 @@ from itertools import count
 from chatsquash.checks import reading
 from chatsquash.checks.phrases import Phrases
 from chatsquash.core import chat, jsonio, marks
-from chatsquash.core.model import Conversation, Found, Message, Response, Staged
+from chatsquash.core.model import Conversation, Message, Response, Staged, Violation
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.presets import Choices, Preset
 from chatsquash.session import definitions
@@ -34,7 +34,7 @@ def compose(
     return Conversation(messages, snapshot.tools, loaded=loaded, source=source, version=version), _missing(reply)
 
 
-def _missing(reply: Response) -> Iterator[Found]:
+def _missing(reply: Response) -> Iterator[Violation]:
     if reply.message is None and not reply.included:
         yield reading.missing_reply(reply.problem or "")
     if reply.message is not None and reply.cut:

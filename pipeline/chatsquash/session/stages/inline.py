@@ -8,7 +8,7 @@ from typing import Any
 
 from chatsquash.checks import reading
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import Conversation, Found, Json, Message, Staged
+from chatsquash.core.model import Conversation, Json, Message, Staged, Violation
 
 
 def inline(conversation: Conversation) -> Staged:
@@ -17,7 +17,7 @@ def inline(conversation: Conversation) -> Staged:
     Parts that are no text, and numbers in arguments that lose digits, are reported.
     """
     messages = []
-    found: list[Found] = []
+    found: list[Violation] = []
     rounded: list[str] = []
     for at, message in enumerate(conversation.messages):
         if not is_inlined(message):

@@ -26,7 +26,7 @@ from chatsquash.core.blocks import (
 )
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.marks import without
-from chatsquash.core.model import Conversation, Found, Json, Message, Staged
+from chatsquash.core.model import Conversation, Json, Message, Staged, Violation
 from chatsquash.formats.view import part_of
 
 _UNHELD = (HostedCall, HostedResult, Approval, Other)
@@ -46,7 +46,7 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
     if not conversation.loaded:
         return conversation, ()
     messages: list[Message] = []
-    found: list[Found] = []
+    found: list[Violation] = []
     gone: list[int] = []
     for at, message in enumerate(conversation.messages):
         kinds = Counter(_lost(message, joins)) if PRIVATE in message and not _is_usual(message) else None
