@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.core.edits import difference
-from chatsquash.core.model import Conversation, Entry, Response, Skipped, Staged, Violation
+from chatsquash.core.model import Conversation, Entry, Response, Skipped, StageResult, Violation
 from chatsquash.reading.deltas import Effort
 from chatsquash.reading.entries import EntryReader
 from chatsquash.reading.lines import lines
@@ -52,7 +52,7 @@ def taken(items: Iterable[Entry | Skipped]) -> tuple[list[Entry], Session]:
     return [each for each in held if isinstance(each, Entry)], select(iter(held), trace_roles=False)
 
 
-def staged(made: Staged) -> tuple[Conversation, list[Violation]]:
+def staged(made: StageResult) -> tuple[Conversation, list[Violation]]:
     """What a stage makes of a conversation, and what it found, as a list."""
     conversation, found = made
     return conversation, list(found)

@@ -5,13 +5,13 @@ from typing import get_args, get_type_hints
 import msgspec
 
 from chatsquash.core.log import Log, Piece
-from chatsquash.core.model import Finding, Rejected
+from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.outcome import (
     Chosen,
     Ending,
     Facts,
     Family,
-    Named,
+    LogNames,
     Outcome,
     Record,
     Relative,
@@ -25,20 +25,20 @@ from chatsquash.session import private_texts
 
 HIDDEN = {
     "Outcome.session", "SessionFindings.trace", "Finding.session", "Finding.file", "Finding.text",
-    "Rejected.reason", "Chosen.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
+    "RejectedLine.reason", "Chosen.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
     "Facts.source", "Facts.model", "ToolUse.name", "Usage.tool_names", "Ending.finish",
     *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "last_user")),
 }  # fmt: skip
 OURS = {
     "SessionFindings.left_out", "SessionAccount.cleaned", "SessionAccount.dropped", "SessionRecords.day",
     "SessionAccount.digest", "SessionAccount.format",
-    "Finding.code", "Finding.severity", "Finding.conversation", "Rejected.code", "Coverage.lost", "Coverage.not_chosen",
+    "Finding.code", "Finding.severity", "Finding.conversation", "RejectedLine.code", "Coverage.lost", "Coverage.not_chosen",
     "Record.without_tools", "Record.conversation", "Record.kind", "Record.parent", "Record.flags", "Record.images",
-    "Facts.prefix", "Facts.started_at", "Chosen.started", "Chosen.ended", "Held.journal", "Mark.why", "Mark.kind",
+    "Facts.prefix", "Facts.started_at", "Chosen.started", "Chosen.ended", "LinePlace.journal", "Mark.why", "Mark.kind",
     "Ending.last_user", "Family.prefix", "Family.day", "Redaction.kind", "Redaction.rule", "Redaction.fingerprint",
     "Redaction.digest", "PreferencePair.kind", "ReplyOutcome.kind", "ReplyOutcome.status", "ReplyOutcome.why",
-    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "Stands.status", "Named.shown",
-    "Named.name", "Named.beside", "Named.digest",
+    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "Stands.status", "LogNames.shown",
+    "LogNames.name", "LogNames.beside", "LogNames.digest",
 }  # fmt: skip
 """Codes, hashes, times, kinds, and names that are hidden already."""
 
@@ -80,14 +80,14 @@ def test_what_may_come_from_a_log_is_hidden():
         SessionRecords([record], chosen=chosen, family=Family("x-family", "p", "x-stem", None)),
         SessionFindings(
             findings=[Finding("code", "error", "x-found", "x-file", 1, None, "see x-shown: x-text")],
-            rejected=[Rejected(1, 0, 1, "code", "x-reason")],
+            rejected=[RejectedLine(1, 0, 1, "code", "x-reason")],
             trace="x-trace",
         ),
         SessionAccount(relatives=[Relative(b"x-relative", b"")]),
     )
     told = private_texts.hidden(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
     assert b"x-" not in msgspec.msgpack.encode(told)
-    assert told.privacy.named == Named("y-shown", "y-name", ["y-piece"], "digest")
+    assert told.privacy.named == LogNames("y-shown", "y-name", ["y-piece"], "digest")
     renamed = private_texts.renamed(log, told.privacy.named)
     assert (renamed.path, renamed.at(1)) == ("p", ("y-piece", 1))
     assert private_texts.hidden(outcome, log, str) == outcome

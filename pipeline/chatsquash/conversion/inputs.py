@@ -11,7 +11,7 @@ from chatsquash.conversion.spool import Spool
 from chatsquash.conversion.workers import outcomes
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Held, Outcome
+from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.dataset.store import Output
 from chatsquash.reading.sessions import cleared
 from chatsquash.redact.privacy import Privacy
@@ -49,7 +49,7 @@ class Given(Protocol):
     def filled(self, outcome: Outcome) -> Outcome:
         """An outcome with the lines of its records."""
 
-    def descriptor(self, held: Held) -> int:
+    def descriptor(self, held: LinePlace) -> int:
         """That of the open file in which a record's line stands."""
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
@@ -133,7 +133,7 @@ class Converting(Sessions):
             yield log, digest
             self._incremental.see(log)
 
-    def descriptor(self, held: Held) -> int:
+    def descriptor(self, held: LinePlace) -> int:
         """As ``Given`` has it."""
         return self._incremental.journals.descriptor(held)
 

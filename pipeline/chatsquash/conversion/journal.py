@@ -23,7 +23,7 @@ from xxhash import xxh3_64, xxh3_128_digest
 from chatsquash.conversion import payload
 from chatsquash.core.log import Log
 from chatsquash.core.options import declared
-from chatsquash.core.outcome import Held, Outcome
+from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.version import code_version
 from chatsquash.sources.identity import Hashed, identify
 from chatsquash.sources.relatives import is_same
@@ -206,7 +206,7 @@ class Journals(Struct):
         self._used.setdefault(frame.journal, {})[frame.offset] = frame.size
         return outcome
 
-    def descriptor(self, held: Held) -> int:
+    def descriptor(self, held: LinePlace) -> int:
         """That of the journal that holds a line."""
         if held.journal not in self._open:
             if len(self._open) >= _OPEN_FILES:

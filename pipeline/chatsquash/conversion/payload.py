@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from msgspec.structs import replace
 
-from chatsquash.core.outcome import Held, Outcome
+from chatsquash.core.outcome import LinePlace, Outcome
 
 _MANY = 1000
 """Pieces above which they are put together: the system writes at most 1024 at once."""
@@ -16,7 +16,7 @@ _MANY = 1000
 
 def without(outcome: Outcome) -> Outcome:
     """An outcome whose records say no more of their lines than how long these are."""
-    records = [replace(each, line=b"", held=Held("", 0, len(each.line) + 1)) for each in outcome.records]
+    records = [replace(each, line=b"", held=LinePlace("", 0, len(each.line) + 1)) for each in outcome.records]
     return outcome.with_records(records) if records else outcome
 
 
@@ -32,11 +32,11 @@ def placed(outcome: Outcome, journal: str, offset: int) -> Outcome:
         return outcome
     sizes = [each.held.size if each.held else 0 for each in outcome.records]
     places = zip(accumulate(sizes, initial=offset), sizes, strict=False)
-    records = [replace(each, held=Held(journal, *next(places))) for each in outcome.records]
+    records = [replace(each, held=LinePlace(journal, *next(places))) for each in outcome.records]
     return outcome.with_records(records)
 
 
-def filled(outcome: Outcome, read: Callable[[Held], bytes]) -> Outcome:
+def filled(outcome: Outcome, read: Callable[[LinePlace], bytes]) -> Outcome:
     """An outcome with its lines, which are read from their places; raises ``OSError`` where one is not whole."""
     records = []
     for record in outcome.records:

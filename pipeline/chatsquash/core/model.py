@@ -160,7 +160,7 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
         return 0
 
 
-class Rejected(NamedTuple):
+class RejectedLine(NamedTuple):
     """A line that could not be read."""
 
     line: int
@@ -182,7 +182,7 @@ class Skipped(Struct, frozen=True, gc=False):
     size: int = 0
     """Bytes of the line, with the line feed."""
     lines: int = 1
-    rejected: Rejected | None = None
+    rejected: RejectedLine | None = None
     """Where and why, for a line that cannot be read."""
     rule: str = ""
     """The cleaning rule that dropped its entry."""
@@ -290,7 +290,7 @@ class Conversation(Struct, frozen=True):
     """What only the provider of its document knows of it as a whole."""
 
 
-Staged = tuple[Conversation, Iterable[Violation]]
+StageResult = tuple[Conversation, Iterable[Violation]]
 """What a stage makes of a conversation, and what it found."""
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core.logged import Coverage, ReplyOutcome
-from chatsquash.core.model import ConversationKind, Finding, Mark, Rejected, Tokens, Violation
+from chatsquash.core.model import ConversationKind, Finding, Mark, RejectedLine, Tokens, Violation
 
 
 class ToolUse(NamedTuple):
@@ -147,7 +147,7 @@ class Place(NamedTuple):
         return f"{self.file}:{self.row}"
 
 
-class Held(NamedTuple):
+class LinePlace(NamedTuple):
     """Where the line of a record stands that another process wrote, with its line feed."""
 
     journal: str
@@ -240,7 +240,7 @@ class Record(Struct, frozen=True, array_like=True):
     """How many it has, where somebody counts them."""
     ending: Ending = Ending()
     """How its conversation ended."""
-    held: Held | None = None
+    held: LinePlace | None = None
     """Where its line stands, on its way from another process."""
     digest: bytes = b""
     """The XXH3 of its line, 128 bits."""
@@ -263,7 +263,7 @@ class PreferencePair(NamedTuple):
     """Its JSON, without a line feed."""
 
 
-class Refused(Struct, frozen=True):
+class Rejection(Struct, frozen=True):
     """Why there is no record of a session."""
 
     why: Violation
@@ -304,7 +304,7 @@ class Family(NamedTuple):
     """As in ``Outcome``."""
 
 
-class Named(Struct, frozen=True, array_like=True):
+class LogNames(Struct, frozen=True, array_like=True):
     """How a log is called where something private stands in its paths."""
 
     shown: str
@@ -336,7 +336,7 @@ class SessionFindings(Struct, frozen=True, array_like=True):
     left_out: str | None = None
     """The code of the finding for which it was skipped."""
     findings: list[Finding] = []
-    rejected: list[Rejected] = []
+    rejected: list[RejectedLine] = []
     trace: str = ""
     """The role trace of the selected request and its reply, for a session with errors; else empty."""
 
@@ -392,7 +392,7 @@ class SessionPrivacy(Struct, frozen=True, array_like=True):
     """Texts of its records that are not searched: media, signatures and ids of the protocol."""
     unreadable_lines: list[bytes] = []
     """Its lines that could not be read, with placeholders; if they are kept."""
-    named: Named | None = None
+    named: LogNames | None = None
     """The name of its log in reports; ``None``: unchanged."""
 
 

@@ -14,7 +14,7 @@ from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Refused
+from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.origins import line_of
 from chatsquash.session import prompt_prefix
 from chatsquash.session.coverage import Covered, lost_of, ways, with_asides
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
     from chatsquash.trees.loss import Judge
 
-Made = tuple[Record | Refused, list[Violation]]
+Made = tuple[Record | Rejection, list[Violation]]
 """The record of a snapshot, or why there is none, and what was found."""
-MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Refused]
+MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Rejection]
 """Makes the specified record, whose assistant messages may have marks."""
 
 
@@ -69,7 +69,7 @@ def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> 
 
 def of_last(
     session: Session, snapshot: Snapshot | None, name: str, options: Options, make: MakeLast
-) -> tuple[Record | Refused, Covered]:
+) -> tuple[Record | Rejection, Covered]:
     """The specified record, and what it holds, or would hold, of a session of this name."""
     trees = session.followed.branch()
     found = conversations(trees)
@@ -119,10 +119,10 @@ def _judge(options: Options) -> Judge:
 
 
 def _with_record(
-    placement: Placement, made: Record | Refused, index: int, unwanted: dict[str, RecordFilter]
+    placement: Placement, made: Record | Rejection, index: int, unwanted: dict[str, RecordFilter]
 ) -> Placement:
     """A conversation with its record, or why it has none, as far as it tells by itself."""
-    if isinstance(made, Refused):
+    if isinstance(made, Rejection):
         return replace(placement, why="refused")
     if any(why(made) for why in unwanted.values()):
         return replace(placement, why="filtered")
@@ -156,7 +156,7 @@ def of_each(
             (line_of(each.entry, fact), fact._replace(conversation=ids[id(path)])) for fact in (*told, *each.restoring)
         ]
         placements.append(_with_record(each.placement, made, len(records), unwanted))
-        if isinstance(made, Refused):
+        if isinstance(made, Rejection):
             why = why or made.why
             continue
         parent = ids.get(id(path.parent)) if path.parent else None

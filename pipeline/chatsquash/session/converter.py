@@ -21,7 +21,7 @@ from chatsquash.core.outcome import (
     Outcome,
     PreferencePair,
     Record,
-    Refused,
+    Rejection,
     SessionAccount,
     SessionFindings,
     SessionPrivacy,
@@ -245,9 +245,9 @@ class Converter:
 
         make = partial(self._finished, read.seen, session, log)
 
-        def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Refused:
+        def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Rejection:
             if why:
-                return Refused(why)
+                return Rejection(why)
             assert snapshot
             made, told = make(snapshot, marks)
             noted.extend([(line_of(snapshot.entry, each), each) for each in told])
@@ -274,7 +274,7 @@ class Converter:
                 snapshot, told = conversations.restored_last(session, snapshot, self._options.restore)
                 noted += [(snapshot.entry.line, each) for each in told]
             made, covered = conversations.of_last(session, snapshot, session.id or log.name, self._options, make_last)
-            if isinstance(made, Refused):
+            if isinstance(made, Rejection):
                 return [], made.why, noted, covered
             return [made], None, noted, covered
         name = session.id or log.name
@@ -320,7 +320,7 @@ class Converter:
             )
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
-        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Violation]]:
+        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:
             return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
 
         return pairs.made(found, make, partial(self._place, log))
@@ -354,7 +354,7 @@ class Converter:
 
     def _finished(
         self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
-    ) -> tuple[Record | Refused, list[Violation]]:
+    ) -> tuple[Record | Rejection, list[Violation]]:
         source, version = (seen.format, seen.version) if seen else (None, None)
         before = self._anonymizer.count if self._anonymizer else 0
         if self._anonymizer:
@@ -362,7 +362,7 @@ class Converter:
         loaded = session.loaded
         snapshot = session.told.marked(snapshot) if session.told else snapshot
         made, found = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
-        if isinstance(made, Refused):
+        if isinstance(made, Rejection):
             return made, found
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
@@ -376,7 +376,7 @@ class Converter:
             fitted, told = self._lengths.measured(made)
             found = [*found, *told]
             if isinstance(fitted, Violation):
-                return Refused(fitted), found
+                return Rejection(fitted), found
             made = fitted
         made = session.told.finished(made, snapshot) if session.told else made
         if session.entries:
@@ -475,11 +475,11 @@ def unreadable(log: Log, problem: OSError) -> Outcome:
 
 
 def _grown(
-    session: Session, made: Record | Refused, noted: list[Noted]
+    session: Session, made: Record | Rejection, noted: list[Noted]
 ) -> tuple[list[Record], Violation | None, list[Noted], Covered]:
     """What comes of a session whose every request goes on from the reply before it."""
     covered = of_grown(session.followed)
-    if isinstance(made, Refused):
+    if isinstance(made, Rejection):
         return [], made.why, noted, Covered(covered.gone("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
     return [made], None, noted, Covered(covered, [], lost_of(covered, line))

@@ -15,9 +15,9 @@ from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Entry, Mark, Message, Skipped, Staged, Tool, Violation
+from chatsquash.core.model import Conversation, Entry, Mark, Message, Skipped, StageResult, Tool, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Refused, Usage
+from chatsquash.core.outcome import Record, Rejection, Usage
 from chatsquash.records import presets
 from chatsquash.records.line import RecordLine
 from chatsquash.redact.pseudonyms import Anonymizer
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from chatsquash.session.stages.public import Wanted
 
 EntryStage = Callable[[Iterator[Entry | Skipped]], Iterator[Entry | Skipped]]
-ConversationStage = Callable[[Conversation], Staged]
+ConversationStage = Callable[[Conversation], StageResult]
 Check = Callable[[Conversation, View], Iterable[Violation]]
 
 
@@ -47,7 +47,7 @@ class Plan(NamedTuple):
     """Over the stream of its entries."""
     select: Callable[[Iterator[Entry | Skipped]], Session]
     """To the entry that becomes the record."""
-    compose: Callable[..., Staged]
+    compose: Callable[..., StageResult]
     """To the conversation of that entry."""
     logged: tuple[ConversationStage, ...]
     """Over the conversation, to what was logged as chat messages have it."""
@@ -74,7 +74,7 @@ class Plan(NamedTuple):
         source: str | None,
         version: str | None = None,
         marks: list[Mark] | None = None,
-    ) -> tuple[Record | Refused, list[Violation]]:
+    ) -> tuple[Record | Rejection, list[Violation]]:
         """The record of a snapshot, or why there is none, and what was found on the way.
 
         ``marks`` are those of its assistant messages; the record has them as they are in it.
@@ -96,14 +96,14 @@ class Plan(NamedTuple):
         if snapshot.entry.origin:
             found = as_logged(found, logged, conversation.messages)
         if why:
-            return Refused(why), found
+            return Rejection(why), found
         without = without_tools(conversation) if self.checks else ""
         conversation, more = through(self.conversation, conversation)
         line = self.record(conversation)
         found += [*more, *line.findings]
         if line.data is None:
             assert line.refused
-            return Refused(line.refused), found
+            return Rejection(line.refused), found
         digest = xxh3_128_digest(line.data)
         made = Record(line.data, usage, line.images, without, unflagged=line.unflagged, marks=line.marks, digest=digest)
         return replace(made, ending=ended), found
@@ -274,7 +274,7 @@ def _rearranged(options: Options) -> Iterator[ConversationStage]:
         yield shorten
 
 
-def _inline(conversation: Conversation, *, check: bool) -> Staged:
+def _inline(conversation: Conversation, *, check: bool) -> StageResult:
     from chatsquash.session.stages.inline import inline
 
     inlined, found = inline(conversation)
@@ -285,7 +285,7 @@ def _anonymize(
     anonymizer: Anonymizer,
     counted: Callable[[list[Tool]], tuple[list[Tool], int]],
     conversation: Conversation,
-) -> Staged:
+) -> StageResult:
     tools, replaced = counted(conversation.tools)
     anonymizer.count += replaced
     messages, written = anonymizer.messages(conversation.messages)

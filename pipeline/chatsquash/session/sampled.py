@@ -12,7 +12,7 @@ from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Refused
+from chatsquash.core.outcome import Record, Rejection
 from chatsquash.session.agents import Part, Placed, covered_by, marks_of, rows_of, spoken
 from chatsquash.session.conversations import begun_with, counted, end_of, entries_of, summed
 from chatsquash.session.coverage import Covered, lost_of, ways, with_asides
@@ -203,7 +203,7 @@ def of_document(
     if is_made and not records and why is None:
         why = checks.no_sample(part.place.length)
         noted.append((None, why))
-    made = records[0] if records else Refused(why) if part.is_chosen and why else None
+    made = records[0] if records else Rejection(why) if part.is_chosen and why else None
     placed = _placed(snapshot, sampling, samples) if records and snapshot else None
     whys |= {key: "refused" for _, key, _ in sampling.refused}
     rows = [*rows_of(part, snapshot, made, placed, whys)]

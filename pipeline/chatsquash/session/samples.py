@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chatsquash.checks import sampling as checks
 from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Refused
+from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.origins import line_of
 from chatsquash.records.samples import CONTEXT, Draft, Span, draft, marked, sampled
 from chatsquash.session.session import Noted, Snapshot
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Reread = Callable[[set[int]], Iterator[Entry]]
 """Gives the entries of some lines of the log once more."""
-Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Refused, list[Violation]]]
+Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Rejection, list[Violation]]]
 """Makes the record of a snapshot, whose assistant messages may have marks, and says what was found."""
 
 
@@ -91,7 +91,7 @@ class Sampling(Struct):
         marks = [*(Mark((at,), CONTEXT) for at in range(ordinal)), Mark((ordinal,))]
         made, told = self.asked.make(replace(snapshot, shared=self._shared_calls(messages)), marks)
         self._note(conversation, entry, told)
-        if isinstance(made, Refused):
+        if isinstance(made, Rejection):
             self.refused.append((made.why, key, conversation))
             return
         drafted = draft(made)

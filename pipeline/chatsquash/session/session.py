@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from chatsquash.checks import files, reading
-from chatsquash.core.model import Entry, Finding, Rejected, Repeated, Skipped, Tool, Violation
+from chatsquash.core.model import Entry, Finding, RejectedLine, Repeated, Skipped, Tool, Violation
 from chatsquash.core.outcome import Account, Record, Relative
 from chatsquash.session.definitions import Redefined
 from chatsquash.trees.growth_tracking import Followed
@@ -89,7 +89,7 @@ class _Sums(Struct):
     """The lines of all entries with their bytes, where somebody asks for them."""
     dropped: dict[str, int] = field(default_factory=dict)
     """How many entries each cleaning rule dropped whole."""
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[RejectedLine] = field(default_factory=list)
     found: list[Noted] = field(default_factory=list)
     repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
     """What is reported once: its first line, and how often it was found."""

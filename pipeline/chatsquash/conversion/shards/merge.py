@@ -25,7 +25,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Held, Outcome
+from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.text import counted
 from chatsquash.dataset.manifest import RecordsMade
 from chatsquash.dataset.options_json import described
@@ -210,7 +210,7 @@ class Merging:
         self._read = outcome, filled
         return filled
 
-    def descriptor(self, held: Held) -> int:
+    def descriptor(self, held: LinePlace) -> int:
         """As ``Given`` has it."""
         return self._place.descriptor(self._part(held))
 
@@ -229,8 +229,8 @@ class Merging:
         if digest.digest() != kept.digest:
             raise UsageError(f"{self._place.shown(name)}: {DAMAGED}")
 
-    def _part(self, held: Held) -> str:
+    def _part(self, held: LinePlace) -> str:
         return self._readers[int(held.journal)].part.name
 
-    def _line(self, held: Held) -> bytes:
+    def _line(self, held: LinePlace) -> bytes:
         return self._place.read_at(self._part(held), held.size, held.offset)

@@ -8,7 +8,7 @@ from itertools import count
 from chatsquash.checks import reading
 from chatsquash.checks.phrases import Phrases
 from chatsquash.core import chat, jsonio, marks
-from chatsquash.core.model import Conversation, Message, Response, Staged, Violation
+from chatsquash.core.model import Conversation, Message, Response, StageResult, Violation
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.presets import Choices, Preset
 from chatsquash.session import definitions
@@ -20,7 +20,7 @@ _OTHER = "developer"
 
 def compose(
     snapshot: Snapshot, *, loaded: bool = False, source: str | None = None, version: str | None = None
-) -> Staged:
+) -> StageResult:
     """Append the reply and normalise roles; says what is missing about the reply.
 
     ``loaded``, ``source`` and ``version`` are as in ``Conversation``.
