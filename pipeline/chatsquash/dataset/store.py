@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
-from chatsquash.core.outcome import Held
+from chatsquash.core.outcome import LinePlace
 from chatsquash.dataset import commit
 from chatsquash.dataset.claim import RECORD, Claim, damaged, recorded, refuse_links, refuse_others
 from chatsquash.dataset.commit import RUN, CommitPlan
@@ -148,7 +148,7 @@ class Output:
         if self._held >= _TOGETHER:
             self._flush()
 
-    def join(self, name: str, journal: int, held: Held) -> None:
+    def join(self, name: str, journal: int, held: LinePlace) -> None:
         """Add a line that stands in an open journal, with its line feed, to a staged file."""
         self._stage(name)
         if name in self._waiting:
