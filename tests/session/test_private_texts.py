@@ -21,8 +21,8 @@ OURS = {
     "Record.without_tools", "Record.conversation", "Record.kind", "Record.parent", "Record.flags", "Record.images",
     "Facts.prefix", "Facts.started_at", "Chosen.started", "Chosen.ended", "Held.journal", "Mark.why", "Mark.kind",
     "Ending.last_user", "Family.prefix", "Family.day", "Redaction.kind", "Redaction.rule", "Redaction.fingerprint",
-    "Redaction.digest", "PreferencePair.kind", "LoggedReply.kind", "LoggedReply.status", "LoggedReply.why",
-    "LoggedReply.conversation", "LoggedReply.parent", "LoggedReply.reasoning", "Stands.status", "Named.shown",
+    "Redaction.digest", "PreferencePair.kind", "ReplyOutcome.kind", "ReplyOutcome.status", "ReplyOutcome.why",
+    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "Stands.status", "Named.shown",
     "Named.name", "Named.beside", "Named.digest",
 }  # fmt: skip
 """Codes, hashes, times, kinds, and names that are hidden already."""

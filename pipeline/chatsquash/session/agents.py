@@ -17,7 +17,6 @@ from chatsquash.core.model import Entry, Found, Mark, Message, OriginReply, Toke
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Record, Refused
 from chatsquash.reading.documents import LogDocument
-from chatsquash.reading.lineage import Place
 from chatsquash.reading.tokens import total
 from chatsquash.session import parent_sessions
 from chatsquash.session.conversations import MakeLast, asks_marks, counted
@@ -25,6 +24,7 @@ from chatsquash.session.coverage import Covered, lost_of, ways
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import WHY
 from chatsquash.trees.coverage import coverage, fate
+from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.loss import ELSEWHERE, REWRITTEN, Judge
 from chatsquash.trees.selection import unwanted
 
@@ -40,14 +40,14 @@ class Part(Struct, frozen=True, dict=True):
     options: Options
 
     @property
-    def place(self) -> Place:
+    def place(self) -> FilePath:
         """The conversation that may become a record."""
-        return self.document.places[self.log.part or 0]
+        return paths_of(self.document)[self.log.part or 0]
 
     @property
-    def told(self) -> list[Place]:
+    def told(self) -> list[FilePath]:
         """The conversations that are told of with it: of a file that is one session, all."""
-        return self.document.places if self.log.part is None else [self.place]
+        return paths_of(self.document) if self.log.part is None else [self.place]
 
     @property
     def is_chosen(self) -> bool:
@@ -57,7 +57,7 @@ class Part(Struct, frozen=True, dict=True):
             return bool(place.session and place is next(iter(place.session.chain), None))
         return place.kind not in unwanted(options)
 
-    def names(self, place: Place) -> tuple[str, str | None]:
+    def names(self, place: FilePath) -> tuple[str, str | None]:
         """The id of a conversation, and of that which it comes from, which may stand in another file."""
         own = parent_sessions.name(place, self.log)
         if place.parent:
@@ -135,7 +135,7 @@ def _digest(response_id: str, time: int) -> int:
 
 
 def _own(document: LogDocument, log: Log) -> Iterator[OriginReply]:
-    told = document.places if log.part is None else [document.places[log.part]]
+    told = paths_of(document) if log.part is None else [paths_of(document)[log.part]]
     return (place.origin.replies[number] for place in told for number in place.own)
 
 
@@ -222,7 +222,7 @@ class _Standing:
         written = chain if made is None or part.log.part is not None else part.place.chain()
         self._summed_up = {each.number for each in written[1:]}
 
-    def told(self, row: ReplyOutcome, place: Place, number: int) -> ReplyOutcome:
+    def told(self, row: ReplyOutcome, place: FilePath, number: int) -> ReplyOutcome:
         """A reply's row with what became of it."""
         key = place.keys[number]
         said = place.conversation.messages[place.origin.replies[number].at or 0]
@@ -247,6 +247,6 @@ class _Standing:
             return "cut"
         return "refused" if isinstance(self._made, Refused) else "filtered"
 
-    def _unchosen(self, place: Place) -> str:
+    def _unchosen(self, place: FilePath) -> str:
         is_compacted = place.kind == "compacted" or place.number in self._summed_up
         return "compacted" if is_compacted else WHY.get(place.kind, "short-tail")

@@ -23,7 +23,7 @@ from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, account, place_replies, shared_calls
 from chatsquash.trees.coverage import coverage
-from chatsquash.trees.kinds import Path, conversations
+from chatsquash.trees.kinds import LogPath, conversations
 from chatsquash.trees.replies import Reply, numbered
 from chatsquash.trees.restore import Wanted, restored
 from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
@@ -94,7 +94,7 @@ def of_last(
 
 
 def _marks_of_last(
-    trees: Trees, found: list[Path], shown: list[Placement], snapshot: Snapshot | None, options: Options
+    trees: Trees, found: list[LogPath], shown: list[Placement], snapshot: Snapshot | None, options: Options
 ) -> list[Mark] | None:
     """The marks of the specified record's assistant messages, where they are asked for."""
     if snapshot is None or not asks_marks(options):
@@ -202,13 +202,13 @@ class _RestoredPath(NamedTuple):
     """What is said of what was restored in it."""
 
 
-def _restored_path(trees: Trees, path: Path, logged: Entry, parts: Wanted) -> _RestoredPath:
+def _restored_path(trees: Trees, path: LogPath, logged: Entry, parts: Wanted) -> _RestoredPath:
     replies = path.last.path()
     entry, restoring = _restored(trees, replies, logged, parts)
     return _RestoredPath(place_replies(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
 
 
-def _made(trees: Trees, found: list[Path], wanted: list[_RestoredPath], options: Options, make: Make) -> list[Made]:
+def _made(trees: Trees, found: list[LogPath], wanted: list[_RestoredPath], options: Options, make: Make) -> list[Made]:
     """The records of conversations.
 
     A reply that several hold is trained on in one that is written, so where some are refused or filtered, others are
@@ -235,7 +235,7 @@ def _made(trees: Trees, found: list[Path], wanted: list[_RestoredPath], options:
     ]
 
 
-def summed(rows: list[ReplyOutcome], others: Iterable[Path], seen: int, asides: int) -> Coverage:
+def summed(rows: list[ReplyOutcome], others: Iterable[LogPath], seen: int, asides: int) -> Coverage:
     """The sums over replies and conversations, of which others were not chosen."""
     kinds = Counter(each.kind for each in others)
     kinds["side"] += asides
@@ -258,7 +258,7 @@ def _messages(entry: Entry) -> list[Message]:
     return [*entry.messages, reply] if reply is not None else entry.messages
 
 
-def _entries(wanted: list[Path], session: Session, reread: Reread) -> Iterator[tuple[Path, Entry]]:
+def _entries(wanted: list[LogPath], session: Session, reread: Reread) -> Iterator[tuple[LogPath, Entry]]:
     """The last entry of each conversation, in the order of the lines."""
     ends = {path.last.number: path for path in wanted}
     for reply, entry in entries_of((path.last for path in wanted), session, reread):
@@ -282,7 +282,7 @@ def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> It
             yield reply, entry
 
 
-def _snapshot(path: Path, entry: Entry, *, last_tools: bool) -> Snapshot:
+def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:
     """The snapshot of a conversation: its last entry, and the union of the tools on its path."""
     replies = path.last.path()
     tools = ToolUnion(last_tools)

@@ -244,7 +244,7 @@ class Converter:
         if self._options.samples != "session" and (sampled := self._sampled(read, session, log, (make, again), why)):
             records, refused, found, covered = sampled
             return records, refused, [*noted, *found], covered
-        if read.document and read.document.places:
+        if read.document and read.document.conversations:
             from chatsquash.session import agents  # which logs do not need
 
             records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
@@ -273,7 +273,7 @@ class Converter:
         from chatsquash.session.samples import Asked  # which few runs need
 
         asked = Asked(self._options, *by, self._inference())
-        if read.document and read.document.places:
+        if read.document and read.document.conversations:
             from chatsquash.session.agents import Part
             from chatsquash.session.sampled import of_document
 
@@ -289,7 +289,7 @@ class Converter:
         from chatsquash.session import pairs  # which few runs need
 
         counterfactuals = self._options.pairs == "counterfactual"
-        if read.document and read.document.places:
+        if read.document and read.document.conversations:
             from chatsquash.session.agents import Part
             from chatsquash.session.pairs.candidates import document_candidates
 
@@ -426,7 +426,7 @@ def _format(read: Reading, left_out: Found | None) -> str | None:
 
 def _sampled(read: Reading, log: Log) -> list[tuple[int, int | None, int | None]]:
     """The responses that an agent's file tells of."""
-    if not (read.document and read.document.places):
+    if not (read.document and read.document.conversations):
         return []
     from chatsquash.session.agents import sampled  # which logs do not need
 
@@ -435,7 +435,7 @@ def _sampled(read: Reading, log: Log) -> list[tuple[int, int | None, int | None]
 
 def _tokens(read: Reading, session: Session, log: Log) -> Tokens:
     """How many tokens the exchanges of a session took, as they are logged."""
-    if read.document and read.document.places:
+    if read.document and read.document.conversations:
         from chatsquash.session.agents import tokens  # which logs do not need
 
         return tokens(read.document, log)

@@ -14,7 +14,7 @@ from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Account, Family, Record, Relative
 from chatsquash.session.session import Noted, Session
-from chatsquash.trees.kinds import Path
+from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.selection import name_of_line
 
 _SEQUENCE, _TAIL = "role-sequence", "short-tail"
@@ -75,7 +75,7 @@ def accounts(session: Session, records: list[Record]) -> tuple[Account, Account]
 
 
 def with_asides(
-    rows: list[ReplyOutcome], lines: list[int], session: str, found: list[Path], ids: dict[int, str]
+    rows: list[ReplyOutcome], lines: list[int], session: str, found: list[LogPath], ids: dict[int, str]
 ) -> list[ReplyOutcome]:
     """The rows of a session's replies with those to requests that cleaning dropped, in the order of the lines.
 

@@ -19,13 +19,13 @@ from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import contents, documents
 from chatsquash.reading.documents import LogDocument
-from chatsquash.reading.lineage import Place
 from chatsquash.session import prompt_prefix
 from chatsquash.session.cleaning import clean
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.days import path_day
 from chatsquash.sources.open import opened
+from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.selection import digest
 
 _BEGINNING = 16
@@ -48,7 +48,7 @@ class Home(Struct, frozen=True):
     families: list[Family]
     """The sessions that they belong to."""
 
-    def caller(self, place: Place) -> int | None:
+    def caller(self, place: FilePath) -> int | None:
         """The conversation that began a sub-agent; of an agent that none names, the one of its session at the time."""
         begun = place.begun
         known = (
@@ -61,7 +61,7 @@ class Home(Struct, frozen=True):
         return next((number for number in (*known, *earlier[-1:], *named) if number is not None), None)
 
 
-def name(place: Place, log: Log) -> str:
+def name(place: FilePath, log: Log) -> str:
     """The id of a conversation: a digest of its session, of what it begins with and of its last reply."""
     messages, replies = place.conversation.messages, place.origin.replies
     first = next((message for message in messages if message["role"] == "user"), None)
@@ -69,7 +69,7 @@ def name(place: Place, log: Log) -> str:
     return digest(place.origin.session_id or log.name, first, last, place.origin.id or place.number)
 
 
-def family(place: Place, log: Log, options: Options) -> Family:
+def family(place: FilePath, log: Log, options: Options) -> Family:
     """The session that a conversation belongs to."""
     first = place.session.first if place.session else place
     started = first.origin.started
@@ -80,7 +80,7 @@ def family(place: Place, log: Log, options: Options) -> Family:
     return Family(session, prefix, stem(log), logged)
 
 
-def _cleaned(place: Place, options: Options) -> list[Message]:
+def _cleaned(place: FilePath, options: Options) -> list[Message]:
     """What a conversation begins with, once it is cleaned."""
     messages = list(islice(place.conversation.messages, _BEGINNING))
     entry = Entry(1, None, None, messages, (Added(tuple(messages)),), [], Response(included=True))
@@ -102,7 +102,7 @@ _last: tuple[object, Found] | None = None
 """What was found last, since the sub-agents of a session lie beside each other."""
 
 
-def find(document: LogDocument, place: Place, log: Log, options: Options) -> Found | None:
+def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> Found | None:
     """The file of the session that began a sub-agent; ``None`` where nobody knows where that would be."""
     global _last  # noqa: PLW0603 - one of a process
     path = relatives.absolute(log.path)
@@ -134,7 +134,7 @@ def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
             held = documents.alone(file, options)
     except (OSError, TurnError):
         return None
-    places = held.places if held and held.format == form else []
+    places = paths_of(held) if held and held.format == form else []
     log = Log(path, path, Path(path).name, 0)
     return next((name(place, log) for place in places if call_id in place.calls), None)
 
@@ -161,10 +161,10 @@ def _held(form: str, path: str, pattern: str, options: Options) -> tuple[str, Lo
 def _home(found: str, held: LogDocument, path: str, log: Log, options: Options) -> Home:
     below = os.path.relpath(found, Path(path).parent)
     named = os.path.normpath(PurePosixPath(log.name).parent / below)
-    return _told(held.places, Log(found, found, named, held.size), options)
+    return _told(paths_of(held), Log(found, found, named, held.size), options)
 
 
-def _told(places: list[Place], log: Log, options: Options) -> Home:
+def _told(places: list[FilePath], log: Log, options: Options) -> Home:
     calls = {call_id: place.number for place in reversed(places) for call_id in place.calls}
     agents = {agent: place.number for place in reversed(places) for agent in place.origin.began}
     sessions: dict[str, list[int]] = {}

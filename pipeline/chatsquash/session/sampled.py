@@ -21,7 +21,7 @@ from chatsquash.session.samples import Asked, Reread, Sample, Sampling, alone, s
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, Standing, account, place_replies
-from chatsquash.trees.kinds import Path, conversations
+from chatsquash.trees.kinds import LogPath, conversations
 from chatsquash.trees.loss import FAILED, Judge
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
@@ -35,20 +35,20 @@ class _Selection(Struct, frozen=True):
     """The paths that become samples, and their replies."""
 
     trees: Trees
-    paths: list[Path]
+    paths: list[LogPath]
     """All paths of the session."""
-    selected: list[tuple[Path, list[Reply]]]
+    selected: list[tuple[LogPath, list[Reply]]]
     """Those that become samples, with their replies in order."""
     ids: dict[int, str]
     """The names of all conversations by their ``id()``."""
     whys: list[str]
     """Why each reply of the session is not to be trained on, by number; empty for those that are."""
 
-    def wanted(self) -> dict[int, tuple[Reply, Path]]:
+    def wanted(self) -> dict[int, tuple[Reply, LogPath]]:
         """The replies by their numbers, each with its conversation: its own where that was chosen, else the first."""
         owners = {reply.number: path for path in self.paths for reply in path.own}
         are_selected = {id(path) for path, _ in self.selected}
-        wanted: dict[int, tuple[Reply, Path]] = {}
+        wanted: dict[int, tuple[Reply, LogPath]] = {}
         for path, replies in self.selected:
             for reply in replies:
                 owner = owners.get(reply.number)
@@ -133,14 +133,14 @@ def snapshot_of(path: list[Reply], entry: Entry) -> Snapshot:
     return Snapshot(entry, tools.settled(), times[0] if times else None, entry.at, len(path) - 1, 0)
 
 
-def _of_conversation(record: Record, path: Path, ids: dict[int, str]) -> Record:
+def _of_conversation(record: Record, path: LogPath, ids: dict[int, str]) -> Record:
     parent = ids.get(id(path.parent)) if path.parent else None
     return replace(record, kind=path.kind, parent=parent)
 
 
 def _rows(
     each: _Selection,
-    wanted: dict[int, tuple[Reply, Path]],
+    wanted: dict[int, tuple[Reply, LogPath]],
     sampling: Sampling,
     made: list[tuple[Sample, Record]],
 ) -> list[ReplyOutcome]:
@@ -169,13 +169,13 @@ def _rows(
     return [replace(row, why=whys[row.line]) if row.line in whys and row.status == "lost" else row for row in rows]
 
 
-def _context(path: Path, replies: Iterable[Reply], messages: list[Message], trees: Trees) -> dict[int, Standing]:
+def _context(path: LogPath, replies: Iterable[Reply], messages: list[Message], trees: Trees) -> dict[int, Standing]:
     """Where replies stand that are context in a sample."""
     before = sorted(replies, key=lambda reply: reply.number)
     return place_replies(path, before, messages, trees.requests.canon).standing if before else {}
 
 
-def _placement(path: Path, messages: list[Message], standing: dict[int, Standing]) -> Placement:
+def _placement(path: LogPath, messages: list[Message], standing: dict[int, Standing]) -> Placement:
     assistants = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
     return Placement(path, messages, assistants, standing)
 

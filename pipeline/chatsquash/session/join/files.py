@@ -18,10 +18,10 @@ from chatsquash.core.outcome import Relative
 from chatsquash.core.reasoning import is_part
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import documents
-from chatsquash.reading.lineage import Key, Place
 from chatsquash.sources import relatives
 from chatsquash.sources.open import opened
 from chatsquash.trees.canonical import is_long, spelled
+from chatsquash.trees.documents import FilePath, Key, paths_of
 
 
 class View(Struct, eq=False):
@@ -31,7 +31,7 @@ class View(Struct, eq=False):
     """Which of the agents of the session it is."""
     file: int
     """The number of the first conversation of its file."""
-    place: Place
+    place: FilePath
 
     @property
     def messages(self) -> list[Message]:
@@ -82,13 +82,13 @@ def looked_at(agents: Iterable[Log]) -> list[Relative]:
     return [relatives.look(glob.escape(path)) for path in paths]
 
 
-def _places(log: Log, options: Options) -> list[Place]:
+def _places(log: Log, options: Options) -> list[FilePath]:
     try:
         with opened(log.path, options) as file:
             held = documents.document(file, options, log.unit)
     except (OSError, TurnError):
         return []
-    return held.places if held else []
+    return paths_of(held) if held else []
 
 
 _LONG_ID = 16

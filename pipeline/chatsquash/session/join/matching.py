@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 
 from chatsquash.core.model import Message
-from chatsquash.reading.lineage import Key
 from chatsquash.session.join.files import View, keys, said
+from chatsquash.trees.documents import Key
 from chatsquash.trees.replies import Reply
 
 ReplyKey = tuple[int, Key]

@@ -11,7 +11,6 @@ from msgspec import Struct, field, structs
 from chatsquash.core.log import MOST_AGENTS, Join, Log
 from chatsquash.core.model import Entry, Skipped
 from chatsquash.core.options import Options
-from chatsquash.reading.lineage import Place
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN, MixedSessionsError
 from chatsquash.reading.usage import response_id
@@ -19,6 +18,7 @@ from chatsquash.session.join.files import Keys, View, keys
 from chatsquash.session.parts import parts
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.storage.folder import Folder
+from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.index import Index, Sets
 
 _IDS = 2
@@ -112,8 +112,8 @@ class _Looked:
         with opened_log(log, self._options) as file:
             self._reader.refuse_several(file, log)
             read = self._reader.read(file, log)
-            if read.document and read.document.places:
-                self._take_agent(log, read.document.format, read.document.places)
+            if read.document and read.document.conversations:
+                self._take_agent(log, read.document.format, paths_of(read.document))
                 return
             known = [each for item in read.items if (each := _keys(item))]
         self._take_session(log, known)
@@ -128,7 +128,7 @@ class _Looked:
             if each.is_telling:
                 _put(self._by_said, each.said, number)
 
-    def _take_agent(self, log: Log, form: str, places: list[Place]) -> None:
+    def _take_agent(self, log: Log, form: str, places: list[FilePath]) -> None:
         """Take note of the replies of an agent's conversation, or of those of a file that is one session."""
         told = places if log.part is None else places[log.part : log.part + 1]
         group = self._group(log, form, told)
@@ -140,7 +140,7 @@ class _Looked:
                 self._said.append(known.said if known.is_telling else 0)
         self._agents.append(_Agent(log, group, begin, len(self._said)))
 
-    def _group(self, log: Log, form: str, told: list[Place]) -> int:
+    def _group(self, log: Log, form: str, told: list[FilePath]) -> int:
         """The number of the agent's session, which may have several files, or be one of several in a file."""
         group = self._groups.add()
         for place in told:

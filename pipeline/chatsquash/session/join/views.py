@@ -25,7 +25,7 @@ from chatsquash.session.join.matching import Matching, matched
 from chatsquash.session.join.steps import Places, Step, entries
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees import replies as tree
-from chatsquash.trees.kinds import Path
+from chatsquash.trees.kinds import LogPath
 
 Again = Callable[[set[int]], Iterator[Entry]]
 """Reads the entries of some lines of the gateway's log once more."""
@@ -124,7 +124,7 @@ class Told(Struct, eq=False, dict=True):
         """A snapshot whose results say which calls failed, where an agent's file says so."""
         return self.ends.marked(snapshot)
 
-    def kinds(self, found: list[Path]) -> None:
+    def kinds(self, found: list[LogPath]) -> None:
         """Give conversations the kinds and the parents that the agents' files tell."""
         owners = {reply.number: path for path in found for reply in path.own}
         for view, held in self._held(owners):
@@ -138,22 +138,22 @@ class Told(Struct, eq=False, dict=True):
                 path = later
         _end_loops(found)
 
-    def _held(self, owners: dict[int, Path]) -> Iterator[tuple[View, list[Path]]]:
+    def _held(self, owners: dict[int, LogPath]) -> Iterator[tuple[View, list[LogPath]]]:
         """Each conversation with the paths that hold its own replies, in order."""
         views: dict[int, View] = {}
-        paths: dict[int, Path] = {}
+        paths: dict[int, LogPath] = {}
         for view in self.views:
             for number in view.place.own:
                 reply = self.matching.replies.get(view.key(number))
                 if path := owners.get(reply.number) if reply else None:
                     paths.pop(id(path), None)
                     views[id(path)], paths[id(path)] = view, path
-        held: dict[int, list[Path]] = {}
+        held: dict[int, list[LogPath]] = {}
         for each, path in paths.items():
             held.setdefault(id(views[each]), []).append(path)
         return ((view, held[id(view)]) for view in self.views if id(view) in held)
 
-    def _parent(self, view: View, owners: dict[int, Path]) -> Path | None:
+    def _parent(self, view: View, owners: dict[int, LogPath]) -> LogPath | None:
         """The conversation that one comes from: that of the call which began it, else the one that its file names."""
         begun, parent = view.place.begun, view.place.parent
         called = begun.call or self._began.get(begun.id) or self._began.get(begun.session_id or "")
@@ -178,12 +178,12 @@ class Told(Struct, eq=False, dict=True):
         return found
 
 
-def _end_loops(found: list[Path]) -> None:
+def _end_loops(found: list[LogPath]) -> None:
     """Have no conversation come from itself, since what a log shows and what a file tells may contradict each other."""
     known: set[int] = set()
     for each in found:
-        way: dict[int, Path] = {}
-        path: Path | None = each
+        way: dict[int, LogPath] = {}
+        path: LogPath | None = each
         while path and id(path) not in known and id(path) not in way:
             way[id(path)] = path
             path = path.parent

@@ -11,20 +11,19 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, Message, OriginReply
 from chatsquash.formats import named
 from chatsquash.reading import replies as responses
-from chatsquash.reading.lineage import Place
 from chatsquash.session.agents import Part, marks_of, spoken
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.pairs import Answered, Candidate, PairKind, Step, counterfactual, results_in
 from chatsquash.session.sampled import snapshot_of
 from chatsquash.session.samples import Reread, alone
 from chatsquash.session.session import Session, Snapshot
+from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.kinds import conversations
 from chatsquash.trees.loss import Judge
+from chatsquash.trees.paths import OF_PERSONS
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 
-_OF_PERSONS = ("main", "branch", "compacted")
-"""Conversations that a person may have gone back in; agents ask several sub-agents the same at once."""
 _CHOICES = ("choices", "candidates")
 """The members of responses that hold several replies."""
 
@@ -44,7 +43,7 @@ def log_candidates(session: Session, form: str, reread: Reread, *, counterfactua
     kinds = {reply.number: path.kind for path in found for reply in path.own}
     whys = Judge().whys(trees)
     whole = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]
-    sampled_again = [*_sampled_again([each for each in whole if kinds.get(each.number) in _OF_PERSONS], trees.replies)]
+    sampled_again = [*_sampled_again([each for each in whole if kinds.get(each.number) in OF_PERSONS], trees.replies)]
     wanted = {reply.number: reply for each in sampled_again for reply in (each.chosen, each.rejected)}
     steps = [*_steps(whole)] if counterfactuals else []
     wanted |= {each.chosen.parent.number: each.chosen.parent for each in steps if each.chosen.parent}
@@ -154,14 +153,10 @@ def _held(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> 
     return None
 
 
-OF_PERSONS = ("main", "branch", "compacted")
-"""Conversations that a person may have gone back in; agents ask several sub-agents the same at once."""
-
-
 class Alternative(Struct):
     """A reply to some messages, in the first conversation that has it."""
 
-    place: Place
+    place: FilePath
     reply: OriginReply
     ends: tuple[int, int, int]
     """Of the last of the conversations that go on from it."""
@@ -171,7 +166,7 @@ class Alternative(Struct):
 class Alternatives:
     """Those of a file; of each conversation it is looked at each message once."""
 
-    def __init__(self, places: list[Place]) -> None:
+    def __init__(self, places: list[FilePath]) -> None:
         self._numbers: dict[bytes, int] = {}
         self._nodes: dict[tuple[int, int], int] = {}
         """The beginnings of conversations, each by the one before its last message, and what that says."""
@@ -182,7 +177,7 @@ class Alternatives:
             if place.kind in OF_PERSONS:
                 self._take(place)
 
-    def _take(self, place: Place) -> None:
+    def _take(self, place: FilePath) -> None:
         said = place.conversation
         path = self._paths[place.number] = [self._node(-1, said.tools)]
         for message in said.messages:
@@ -199,7 +194,7 @@ class Alternatives:
         number = self._numbers.setdefault(jsonio.dumps(value, sort_keys=True), len(self._numbers))
         return self._nodes.setdefault((before, number), len(self._nodes))
 
-    def of(self, place: Place, at: int) -> list[Alternative]:
+    def of(self, place: FilePath, at: int) -> list[Alternative]:
         """The other replies to what a reply stands behind, if that is the one that was gone on from last."""
         path = self._paths[place.number]
         group = self._groups.get(path[at], {})
@@ -209,11 +204,11 @@ class Alternatives:
         return [each for node, each in group.items() if node != path[at + 1]]
 
 
-_last: tuple[list[Place], Alternatives] | None = None
+_last: tuple[list[FilePath], Alternatives] | None = None
 """Those of the file that was looked at last, for its other conversations."""
 
 
-def alternatives(places: list[Place]) -> Alternatives:
+def alternatives(places: list[FilePath]) -> Alternatives:
     """Those of the conversations of a file."""
     global _last  # noqa: PLW0603 - remembers one file
     if _last is None or _last[0] is not places:
@@ -242,7 +237,7 @@ def document_candidates(part: Part, snapshot: Snapshot, *, counterfactuals: bool
 
 def _others(part: Part, at: int, time: int | None) -> Iterator[tuple[PairKind, Answered]]:
     """The replies of the file behind the same messages as one of this conversation, which was kept at a time."""
-    for other in alternatives(part.document.places).of(part.place, at):
+    for other in alternatives(paths_of(part.document)).of(part.place, at):
         said = Answered(other.place.conversation.messages[at], other.reply.line)
         if not other.is_gone_on:
             yield "regenerated", said
