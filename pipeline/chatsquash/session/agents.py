@@ -62,10 +62,10 @@ class Part(Struct, frozen=True, dict=True):
         own = parent_sessions.name(place, self.log)
         if place.parent:
             return own, parent_sessions.name(place.parent, self.log)
-        found = self.found if place.kind in _BEGUN else None
-        if found and found.inner:
-            return own, found.inner
-        home = found.home if found else None
+        home_file = self.found if place.kind in _BEGUN else None
+        if home_file and home_file.inner:
+            return own, home_file.inner
+        home = home_file.home if home_file else None
         caller = home.caller(place) if home else None
         return own, home.names[caller] if home and caller is not None else None
 
@@ -106,14 +106,14 @@ def records(
     if isinstance(made, Refused):
         return [], made.why, Covered(covered, kept, [], relatives=met)
     lost = lost_of(covered, snapshot.entry.line if snapshot else None, ways=ways(covered, 0, options))
-    found = Covered(covered, kept, lost, family=part.family(), relatives=met)
+    result = Covered(covered, kept, lost, family=part.family(), relatives=met)
     if made is None:
-        return [], None, found
+        return [], None, result
     record = counted(made, options)
     if options.conversations != "last":
         conversation, parent = part.names(part.place)
         record = replace(record, conversation=conversation, kind=part.place.kind, parent=parent)
-    return [record], None, found
+    return [record], None, result
 
 
 def tokens(document: LogDocument, log: Log) -> Tokens:
@@ -135,8 +135,8 @@ def _digest(response_id: str, time: int) -> int:
 
 
 def _own(document: LogDocument, log: Log) -> Iterator[OriginReply]:
-    told = paths_of(document) if log.part is None else [paths_of(document)[log.part]]
-    return (place.origin.replies[number] for place in told for number in place.own)
+    paths = paths_of(document) if log.part is None else [paths_of(document)[log.part]]
+    return (place.origin.replies[number] for place in paths for number in place.own)
 
 
 def covered_by(part: Part, rows: list[ReplyOutcome], made: Record | Refused | None) -> Coverage:

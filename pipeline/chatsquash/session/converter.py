@@ -151,8 +151,8 @@ class Converter:
             session = joined(session, log, self._options, partial(self._again, file, log, session))
         snapshot = session.snapshot
         records, left_out, later, covered = self._records(read, session, file, log)
-        found = covered.explained(session).findings([*later, *covered.found], name, log.shown)
-        findings = in_files(found, log)
+        findings_of_lines = covered.explained(session).findings([*later, *covered.found], name, log.shown)
+        findings = in_files(findings_of_lines, log)
         account, sizes = accounts(session, records)
         return Outcome(
             session=name,
@@ -206,7 +206,7 @@ class Converter:
         """Whether lines are to be taken in the order of their times that stand otherwise in the file."""
         if not self._puts_in_order or log.reordered is not None:
             return False
-        return any(found.code == "timestamp-order" for _, found in session.found)
+        return any(finding.code == "timestamp-order" for _, finding in session.found)
 
     def _is_apart(self, session: Session, log: Log) -> bool:
         """Whether no line has an id and no request goes on from another, so that each is a session."""
@@ -242,8 +242,8 @@ class Converter:
             return self._again(file, log, session, lines)
 
         if self._options.samples != "session" and (sampled := self._sampled(read, session, log, (make, again), why)):
-            records, refused, found, covered = sampled
-            return records, refused, [*noted, *found], covered
+            records, refused, later, covered = sampled
+            return records, refused, [*noted, *later], covered
         if read.document and read.document.conversations:
             from chatsquash.session import agents  # which logs do not need
 
@@ -263,8 +263,8 @@ class Converter:
                 return [], made.why, noted, covered
             return [made], None, noted, covered
         name = session.id or log.name
-        records, found, covered, refused = conversations.of_each(session, name, self._options, make, again)
-        return records, refused, [*noted, *found], covered
+        records, later, covered, refused = conversations.of_each(session, name, self._options, make, again)
+        return records, refused, [*noted, *later], covered
 
     def _sampled(
         self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Found | None
@@ -295,12 +295,12 @@ class Converter:
 
             part = Part(read.document, log, self._options)
             assert session.snapshot
-            found = document_candidates(part, session.snapshot, counterfactuals=counterfactuals)
+            candidates = document_candidates(part, session.snapshot, counterfactuals=counterfactuals)
         else:
             from chatsquash.session.pairs.candidates import log_candidates
 
             form = read.seen.format if read.seen and read.seen.format else PLAIN
-            found = log_candidates(
+            candidates = log_candidates(
                 session, form, partial(self._again, file, log, session), counterfactuals=counterfactuals
             )
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
@@ -308,7 +308,7 @@ class Converter:
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
             return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
 
-        return pairs.made(found, make, partial(self._place, log))
+        return pairs.made(candidates, make, partial(self._place, log))
 
     def _place(self, log: Log, line: int | None) -> str:
         """Where something was logged, without addresses where these are replaced."""
@@ -346,9 +346,9 @@ class Converter:
             self._anonymizer.passwords.clear()  # those of what became no record
         loaded = session.loaded
         snapshot = session.told.marked(snapshot) if session.told else snapshot
-        made, found = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
+        made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
         if isinstance(made, Refused):
-            return made, found
+            return made, findings
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
@@ -358,15 +358,15 @@ class Converter:
 
             made = with_logprobs(session, snapshot, made)
         if self._lengths:
-            fitted, told = self._lengths.measured(made)
-            found = [*found, *told]
+            fitted, more = self._lengths.measured(made)
+            findings = [*findings, *more]
             if isinstance(fitted, Found):
-                return Refused(fitted), found
+                return Refused(fitted), findings
             made = fitted
         made = session.told.finished(made, snapshot) if session.told else made
         if session.entries:
             made = structs.replace(made, chosen=self._chosen(snapshot), size=snapshot.entry.size)
-        return made, found
+        return made, findings
 
     def _again(self, file: BinaryIO, log: Log, session: Session, lines: set[int]) -> Iterator[Entry]:
         """The entries of some lines, read once more."""
@@ -393,10 +393,10 @@ class Converter:
         from chatsquash.reading import usage  # which the specified record does not need
 
         entry = snapshot.entry
-        found = usage.of_entry(entry)
+        used = usage.of_entry(entry)
         named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
-        told = (session.id or stem(log), named or suffix, found.model)
-        name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
+        names = (session.id or stem(log), named or suffix, used.model)
+        name, source, model = self._anonymizer.counted(list(names))[0] if self._anonymizer else names
         return Facts(
             prefix=prompt_prefix.of_line(line) if self._options.split else "",
             session=printable(name),
@@ -404,8 +404,8 @@ class Converter:
             model=printable(model) if model else None,
             started_at=_stamped(snapshot.started),
             entries=snapshot.superseded + 1,
-            prompt_tokens=found.prompt_tokens,
-            completion_tokens=found.completion_tokens,
+            prompt_tokens=used.prompt_tokens,
+            completion_tokens=used.completion_tokens,
         )
 
 

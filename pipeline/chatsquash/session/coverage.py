@@ -75,7 +75,7 @@ def accounts(session: Session, records: list[Record]) -> tuple[Account, Account]
 
 
 def with_asides(
-    rows: list[ReplyOutcome], lines: list[int], session: str, found: list[LogPath], ids: dict[int, str]
+    rows: list[ReplyOutcome], lines: list[int], session: str, paths: list[LogPath], ids: dict[int, str]
 ) -> list[ReplyOutcome]:
     """The rows of a session's replies with those to requests that cleaning dropped, in the order of the lines.
 
@@ -84,7 +84,7 @@ def with_asides(
     """
     if not lines:
         return rows
-    begun = sorted((path.own[0].line, ids[id(path)]) for path in found if path.kind == "main")
+    begun = sorted((path.own[0].line, ids[id(path)]) for path in paths if path.kind == "main")
     asides: list[ReplyOutcome] = []
     for line in lines:
         place = bisect(begun, (line, "")) - 1
@@ -99,11 +99,11 @@ def ways(covered: Coverage, asides: int, options: Options) -> dict[str, int]:
     lost["side-request"] -= asides
     is_all = options.conversations == "all"
     if is_all:
-        found = {"without --no-side": lost["side-request"], "without --no-subagents": lost["subagent"]}
+        options_of = {"without --no-side": lost["side-request"], "without --no-subagents": lost["subagent"]}
     else:
-        found = {"--conversations all": lost.total()}
+        options_of = {"--conversations all": lost.total()}
     given = ["--conversations all"] * (not is_all) + ["--no-cleanup-goose"] * options.cleanup_goose
     taken = ["--cleanup"] * bool(options.cleanup) + ["--no-side"] * (not options.side)
     dropped = " ".join([*given, *(f"without {' and '.join(taken)}" for _ in taken[:1])])
-    found[dropped] = found.get(dropped, 0) + asides
-    return {how: count for how, count in found.items() if count}
+    options_of[dropped] = options_of.get(dropped, 0) + asides
+    return {how: count for how, count in options_of.items() if count}

@@ -82,8 +82,8 @@ class Redefined(Struct, frozen=True):
         line = self.made.get(call_id) if call_id is not None else None
         if line is None:
             line = self.answered.get(id(message.get("tool_calls")), self.last)
-        (_, found), *later = self.held[name]
-        return next((tool for since, tool in reversed(later) if since <= line), found)
+        (_, first), *later = self.held[name]
+        return next((tool for since, tool in reversed(later) if since <= line), first)
 
 
 class Answered(Struct):
@@ -121,10 +121,10 @@ class Answered(Struct):
         """The entries so far stay."""
         self._settled = self._lines
 
-    def redefined(self, entry: Entry, held: dict[str, Definitions]) -> Redefined | None:
+    def redefined(self, entry: Entry, definitions: dict[str, Definitions]) -> Redefined | None:
         """What holds for the calls of the entry that becomes the record; ``None`` where nothing was redefined."""
-        if not held:
+        if not definitions:
             return None
         both = zip(entry.messages, self._settled, strict=False)
         answered = {id(message["tool_calls"]): line for message, line in both if message.get("tool_calls")}
-        return Redefined(held, self._made, answered, entry.line)
+        return Redefined(definitions, self._made, answered, entry.line)

@@ -63,8 +63,8 @@ def _placed(made: Record, places: dict[int, bytes]) -> Record:
     if not places:
         return made
     value = jsonio.loads(made.line)
-    for place, found in places.items():
-        value["messages"][place][MEMBER] = jsonio.loads(found)
+    for place, logged in places.items():
+        value["messages"][place][MEMBER] = jsonio.loads(logged)
     line = jsonio.dumps(value)
     return replace(made, line=line, digest=xxh3_128_digest(line))
 

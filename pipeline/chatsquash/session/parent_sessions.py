@@ -112,16 +112,16 @@ def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> 
     relative = relatives.look(pattern)
     key = relative, document.format, options
     if _last is None or _last[0] != key:
-        held = _held(document.format, path, pattern, options)
-        home = _home(*held, path, log, options) if held else None
-        _last = key, Found(home, (relative, *(held[1].relatives if held else ())))
-    found = _last[1]
+        parent = _held(document.format, path, pattern, options)
+        home = _home(*parent, path, log, options) if parent else None
+        _last = key, Found(home, (relative, *(parent[1].relatives if parent else ())))
+    known = _last[1]
     call_id = place.begun.call
     beside = formats.siblings(document.format, uncompressed(path)) if call_id else None
-    if call_id is None or beside is None or (found.home and call_id in found.home.by_call):
-        return found
+    if call_id is None or beside is None or (known.home and call_id in known.home.by_call):
+        return known
     inner = (_inner(document.format, each, call_id, options) for each in relatives.paths_of(beside) if each != path)
-    return Found(found.home, (*found.relatives, relatives.look(beside)), next(filter(None, inner), None))
+    return Found(known.home, (*known.relatives, relatives.look(beside)), next(filter(None, inner), None))
 
 
 def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
@@ -131,10 +131,10 @@ def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
             data = contents.whole(file)
             if data is None or jsonio.dumps(call_id) not in data:
                 return None
-            held = documents.alone(file, options)
+            document = documents.alone(file, options)
     except (OSError, TurnError):
         return None
-    places = paths_of(held) if held and held.format == form else []
+    places = paths_of(document) if document and document.format == form else []
     log = Log(path, path, Path(path).name, 0)
     return next((name(place, log) for place in places if call_id in place.calls), None)
 
@@ -147,21 +147,21 @@ def forget() -> None:
 
 def _held(form: str, path: str, pattern: str, options: Options) -> tuple[str, LogDocument] | None:
     """The file that fits a glob, and what it holds."""
-    found = relatives.path_of(pattern)
-    if found is None or found == path:
+    fitting = relatives.path_of(pattern)
+    if fitting is None or fitting == path:
         return None
     try:
-        with opened(found, options) as file:
-            held = documents.alone(file, options)
+        with opened(fitting, options) as file:
+            document = documents.alone(file, options)
     except (OSError, TurnError):
         return None
-    return (found, held) if held and held.format == form else None
+    return (fitting, document) if document and document.format == form else None
 
 
-def _home(found: str, held: LogDocument, path: str, log: Log, options: Options) -> Home:
-    below = os.path.relpath(found, Path(path).parent)
+def _home(file: str, document: LogDocument, path: str, log: Log, options: Options) -> Home:
+    below = os.path.relpath(file, Path(path).parent)
     named = os.path.normpath(PurePosixPath(log.name).parent / below)
-    return _told(paths_of(held), Log(found, found, named, held.size), options)
+    return _told(paths_of(document), Log(file, file, named, document.size), options)
 
 
 def _told(places: list[FilePath], log: Log, options: Options) -> Home:
@@ -172,7 +172,7 @@ def _told(places: list[FilePath], log: Log, options: Options) -> Home:
         if place.kind in ("main", "compacted") and place.origin.session_id:
             sessions.setdefault(place.origin.session_id, []).append(place.number)
     families = {id(place.session): place for place in places}
-    told = {session: family(place, log, options) for session, place in families.items()}
+    by_session = {session: family(place, log, options) for session, place in families.items()}
     names = [name(place, log) for place in places]
     started = [place.origin.started or 0 for place in places]
-    return Home(calls, agents, sessions, started, names, [told[id(place.session)] for place in places])
+    return Home(calls, agents, sessions, started, names, [by_session[id(place.session)] for place in places])

@@ -72,8 +72,12 @@ class Privacy:
         ``file`` is the open log.
         """
         try:
-            told = self._replaced(outcome, log, file) if self._redactor else self.told(self._masked(outcome, log), log)
-            return self._looked(told, hidden.renamed(log, told.named), self._looker) if self._looker else told
+            replaced = (
+                self._replaced(outcome, log, file) if self._redactor else self.told(self._masked(outcome, log), log)
+            )
+            return (
+                self._looked(replaced, hidden.renamed(log, replaced.named), self._looker) if self._looker else replaced
+            )
         except UnsearchedError as problem:
             return self.told(_left_out(outcome, log, checks.redaction_failed(str(problem))), log)
 
@@ -118,9 +122,9 @@ class Privacy:
         secrets = sum(count for value, count in values.items() if is_secret(value.kind))
         replaced = record.replaced + (secrets if are_replaced else 0)
         hashes = self._options.write_known is not None
-        found = [redaction(value, count, self._placeholders, hashes=hashes) for value, count in values.items()]
-        told = [*record.redactions, *found]
-        return replace(record, secrets=record.secrets + secrets, replaced=replaced, redactions=told)
+        counted = [redaction(value, count, self._placeholders, hashes=hashes) for value, count in values.items()]
+        redactions = [*record.redactions, *counted]
+        return replace(record, secrets=record.secrets + secrets, replaced=replaced, redactions=redactions)
 
     # Replacing
 
@@ -139,8 +143,8 @@ class Privacy:
             addresses=sum(record.addresses for record in made.records),
             passed_over=self._redactor.passed_over,
         )
-        told = {before: without_beginnings(after, made.values) for before, after in made.hidden.items()}
-        return self._hidden(self._masked(outcome, log), log, told)
+        sources = {before: without_beginnings(after, made.values) for before, after in made.hidden.items()}
+        return self._hidden(self._masked(outcome, log), log, sources)
 
     def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replaced:
         """All that is told of a session, searched in one go, so that what is found once is replaced everywhere."""
@@ -148,8 +152,8 @@ class Privacy:
         pairs = [Pieces(jsonio.loads(pair.line)) for pair in outcome.pairs]
         after = list(names)
         counts = redactor.replace([*(value for each in (*records, *pairs) for value in each.values), after])
-        found = zip(outcome.records, records, _divided(counts, records), strict=True)
-        made = [self._record(record, pieces, own) for record, pieces, own in found]
+        triples = zip(outcome.records, records, _divided(counts, records), strict=True)
+        made = [self._record(record, pieces, own) for record, pieces, own in triples]
         lines = [jsonio.dumps(self._without_addresses(pieces.whole())) for pieces in pairs]
         written = [pair._replace(line=line) for pair, line in zip(outcome.pairs, lines, strict=True)]
         values = sorted({value for _, value in counts})

@@ -96,14 +96,14 @@ def of_log(session: Session, name: str, asked: Asked) -> Told:
 
 def _select(session: Session, name: str, options: Options, reread: Reread) -> _Selection:
     trees = session.followed.branch()
-    found = conversations(trees)
+    paths = conversations(trees)
     if options.conversations == "last":
         end = end_of(trees, session.snapshot, session.followed.unanswered)
-        selected = [(path, end.path()) for path in found if end in path.own] if end else []
+        selected = [(path, end.path()) for path in paths if end in path.own] if end else []
     else:
-        selected = [(path, path.last.path()) for path in chosen(found, options)]
+        selected = [(path, path.last.path()) for path in chosen(paths, options)]
     judge = Judge(skips_failed=options.loss_skip_failed)
-    each = _Selection(trees, found, selected, names(found, name), judge.whys(trees))
+    each = _Selection(trees, paths, selected, names(paths, name), judge.whys(trees))
     for number in _failed(each, judge, session, reread) if options.loss_skip_failed else ():
         each.whys[number] = each.whys[number] or FAILED
     return each
@@ -216,10 +216,10 @@ def of_document(
 
 def _placed(snapshot: Snapshot, sampling: Sampling, samples: list[Sample]) -> Placed:
     """Where each message is trained on, else the first sample that has it as context."""
-    found: Placed = {}
+    placed: Placed = {}
     for index, sample in enumerate(samples):
         marks = {at: mark for mark in reversed(sampling.marks(sample)) for at in mark.at}
         for ordinal, at in enumerate(spoken(snapshot)):
-            if ordinal in marks and (at not in found or not marks[ordinal].why):
-                found[at] = index, marks[ordinal]
-    return found
+            if ordinal in marks and (at not in placed or not marks[ordinal].why):
+                placed[at] = index, marks[ordinal]
+    return placed

@@ -150,9 +150,9 @@ class ToolUnion(Struct):
         named = {chat.tool_name(tool): tool for tool in map(flatten, reversed(tools))}
         for name in self._held.keys() & named.keys():
             assert name is not None
-            held, tool = self._held[name], named[name]
-            if held[-1][1] is not tool and _spelled(held[-1][1]) != _spelled(tool):
-                held.append((line, tool))
+            definitions, tool = self._held[name], named[name]
+            if definitions[-1][1] is not tool and _spelled(definitions[-1][1]) != _spelled(tool):
+                definitions.append((line, tool))
 
     def _compare_customs(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
         """Custom tools have their name further inside, so that the record has each of their definitions."""
@@ -182,15 +182,17 @@ class ToolUnion(Struct):
         known = list(self._known.values())[: self._settled]
         if not self.last_wins or not self._held:
             return same_tools(known)
-        held = self.redefined()
-        return same_tools([held[name][-1][1] if (name := chat.tool_name(tool)) in held else tool for tool in known])
+        redefined = self.redefined()
+        return same_tools(
+            [redefined[name][-1][1] if (name := chat.tool_name(tool)) in redefined else tool for tool in known]
+        )
 
     def redefined(self) -> dict[str, Definitions]:
         """Of each name that the entries that stay define otherwise than before, all definitions."""
         return {
             name: kept
-            for name, held in self._held.items()
-            if len(kept := [each for each in held if each[0] <= self._settled_line]) > 1
+            for name, definitions in self._held.items()
+            if len(kept := [each for each in definitions if each[0] <= self._settled_line]) > 1
         }
 
 
@@ -245,12 +247,12 @@ class Trace(Struct):
                     return False
                 at = run.stop
             else:
-                found = self._of(run)
-                stands = tokens[at : at + len(found)]
-                if stands != found[: len(stands)]:
+                runs = self._of(run)
+                stands = tokens[at : at + len(runs)]
+                if stands != runs[: len(stands)]:
                     return False
-                more = found[len(stands) :]
-                at += len(found)
+                more = runs[len(stands) :]
+                at += len(runs)
         if at < len(tokens):
             return False
         self._tokens += more

@@ -98,9 +98,9 @@ class _Sums(Struct):
     followed: Followed = field(default_factory=Followed)
     """What each reply continues."""
 
-    def note(self, line: int | None, found: Iterable[Found | Repeated]) -> None:
+    def note(self, line: int | None, findings: Iterable[Found | Repeated]) -> None:
         """Take note of what is found at a line."""
-        for each in found:
+        for each in findings:
             if isinstance(each, Found):
                 self.found.append((line, each))
             else:
@@ -136,7 +136,9 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may b
     @property
     def invalid(self) -> Found | None:
         """Why the session is left out as invalid."""
-        return next((found for _, found in self.found if found.severity == "error" and found.code in INVALID), None)
+        return next(
+            (finding for _, finding in self.found if finding.severity == "error" and finding.code in INVALID), None
+        )
 
     def accounts(self, *, written: bool) -> tuple[Account, Account]:
         """What became of the lines, and of their bytes."""
@@ -164,9 +166,9 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may b
         return [finding(found, name, file, line) for line, found in noted]
 
 
-def finding(found: Found, session: str, file: str, line: int | None = None) -> Finding:
+def finding(fact: Found, session: str, file: str, line: int | None = None) -> Finding:
     """A fact as it stands in the reports."""
-    return Finding(found.code, found.severity, session, file, line, found.at, found.text, found.conversation)
+    return Finding(fact.code, fact.severity, session, file, line, fact.at, fact.text, fact.conversation)
 
 
 class Tally(_Sums):

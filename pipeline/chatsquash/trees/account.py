@@ -157,16 +157,16 @@ def _holders(placements: list[Placement]) -> dict[int, list[Placement]]:
 
 def _replaced(paths: list[LogPath], written: set[int]) -> set[int]:
     """The conversations in whose place a later one of their chain is written."""
-    found: set[int] = set()
+    replaced: set[int] = set()
     for path in paths:
         trunk = _trunk(path)
         if id(path) not in written or trunk.kind != "compacted":
             continue
         before = trunk.parent
-        while before and id(before) not in found:
-            found.add(id(before))
+        while before and id(before) not in replaced:
+            replaced.add(id(before))
             before = before.parent if before.kind == "compacted" else None
-    return found - written
+    return replaced - written
 
 
 def _trunk(path: LogPath) -> LogPath:
@@ -186,7 +186,7 @@ def place_replies(path: LogPath, replies: list[Reply], messages: list[Message], 
     by_number: dict[int, list[int]] = {}
     for ordinal, at in enumerate(places):
         by_number.setdefault(canon.number(messages[at]), []).append(ordinal)
-    found: dict[int, Standing] = {}
+    standing: dict[int, Standing] = {}
     waiting: list[Reply] = []
     last = -1
     for reply in replies:
@@ -196,17 +196,17 @@ def place_replies(path: LogPath, replies: list[Reply], messages: list[Message], 
             waiting.append(reply)
             continue
         fitting = same[behind]
-        _fill(found, waiting, range(last + 1, fitting))
-        found[reply.number] = Standing(fitting, False)
+        _fill(standing, waiting, range(last + 1, fitting))
+        standing[reply.number] = Standing(fitting, False)
         last = fitting
-    _fill(found, waiting, range(last + 1, len(places)))
-    return Placement(path, messages, places, found)
+    _fill(standing, waiting, range(last + 1, len(places)))
+    return Placement(path, messages, places, standing)
 
 
-def _fill(found: dict[int, Standing], waiting: list[Reply], places: range) -> None:
+def _fill(standing: dict[int, Standing], waiting: list[Reply], places: range) -> None:
     """Give the replies that were not found the places between two that were; the last ones stand last."""
     for reply, place in zip(reversed(waiting), reversed(places), strict=False):
-        found[reply.number] = Standing(place, True)
+        standing[reply.number] = Standing(place, True)
     waiting.clear()
 
 
@@ -216,15 +216,15 @@ def bearers(placements: list[Placement], written: list[Container[int]], owners: 
     That is one whose record has the reply, in its own words, and is the reply's own, as far as there is such a one; of
     several the first.  ``written`` are the assistant's messages of each that its record has.
     """
-    found: dict[int, int] = {}
+    bearing: dict[int, int] = {}
     ranks: dict[int, tuple[bool, bool, bool]] = {}
     for index, each in enumerate(placements):
         for reply, standing in each.standing.items():
             is_written = standing.ordinal in written[index]
             rank = is_written, not standing.is_rewritten, owners.get(reply) is each.path
             if reply not in ranks or rank > ranks[reply]:
-                found[reply], ranks[reply] = index, rank
-    return found
+                bearing[reply], ranks[reply] = index, rank
+    return bearing
 
 
 def shared_calls(conversations: list[Placement], trees: Trees) -> list[dict[int, int]]:

@@ -81,17 +81,17 @@ def paths(conversations: list[Conversation]) -> list[FilePath]:
     times = [list(map(_when, each.origin.replies)) if each.origin else [] for each in conversations]
     met = Counter(chain.from_iterable(times))
     both = zip(conversations, times, strict=True)
-    found = [_place(number, each, own, met) for number, (each, own) in enumerate(both)]
-    names = _Names(found)
-    trees = _trees(found, names)
+    members = [_place(number, each, own, met) for number, (each, own) in enumerate(both)]
+    names = _Names(members)
+    trees = _trees(members, names)
     for tree in trees:
         tree.tell_kinds()
     owners = _own(trees)
-    calls = {call_id: place for place in found for call_id in place.calls}
+    calls = {call_id: place for place in members for call_id in place.calls}
     for tree in trees:
         tree.tell_parents(owners, calls, names)
-    _tell_sessions(found)
-    return found
+    _tell_sessions(members)
+    return members
 
 
 def _place(number: int, conversation: Conversation, times: list[Key], met: Counter[Key]) -> FilePath:
@@ -123,9 +123,9 @@ def _keys(conversation: Conversation, origin: Origin, whens: list[Key], met: Cou
 class _Names:
     """Finds conversations by what files call them."""
 
-    def __init__(self, found: list[FilePath]) -> None:
-        self._ids = {place.origin.id: place for place in reversed(found) if place.origin.id}
-        mains = [place for place in reversed(found) if place.origin.kind != "subagent"]
+    def __init__(self, members: list[FilePath]) -> None:
+        self._ids = {place.origin.id: place for place in reversed(members) if place.origin.id}
+        mains = [place for place in reversed(members) if place.origin.kind != "subagent"]
         self._sessions = {place.origin.session_id: place for place in mains if place.origin.session_id}
 
     def find(self, name: str | None) -> FilePath | None:
@@ -161,10 +161,10 @@ class _Tree(Struct):
             place.parent = next((each for each in shared if each.number in own), trunk)
 
 
-def _trees(found: list[FilePath], names: _Names) -> list[_Tree]:
+def _trees(members: list[FilePath], names: _Names) -> list[_Tree]:
     trees: dict[int, _Tree] = {}
     roots: dict[int, FilePath] = {}
-    for place in found:
+    for place in members:
         root = _root(place, names, roots)
         trees.setdefault(root.number, _Tree(root)).members.append(place)
     return list(trees.values())
@@ -190,9 +190,9 @@ def _own(trees: list[_Tree]) -> dict[Key, FilePath]:
     return owners
 
 
-def _tell_sessions(found: list[FilePath]) -> None:
+def _tell_sessions(paths: list[FilePath]) -> None:
     """Conversations are of one session where one comes from the other, or the file has one id for both."""
-    homes = list(range(len(found)))
+    homes = list(range(len(paths)))
 
     def home(number: int) -> int:
         while homes[number] != number:
@@ -201,13 +201,13 @@ def _tell_sessions(found: list[FilePath]) -> None:
         return number
 
     by_id: dict[str, int] = {}
-    for place in found:
+    for place in paths:
         if place.parent:
             homes[home(place.number)] = home(place.parent.number)
         if place.origin.session_id:
             homes[home(place.number)] = home(by_id.setdefault(place.origin.session_id, place.number))
     sessions: dict[int, list[FilePath]] = {}
-    for place in found:
+    for place in paths:
         sessions.setdefault(home(place.number), []).append(place)
     for members in sessions.values():
         session = FileSession(_first(members), longest_chain(members))

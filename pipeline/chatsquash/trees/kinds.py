@@ -36,10 +36,10 @@ class LogPath(Path, eq=False, kw_only=True):
 
 def conversations(trees: Trees) -> list[LogPath]:
     """All conversations of trees, in the order in which they end, as another file tells of them where there is one."""
-    found = paths(trees.replies, trees.links)
+    members = paths(trees.replies, trees.links)
     if trees.told:
-        trees.told(found)
-    return found
+        trees.told(members)
+    return members
 
 
 def paths(replies: list[Reply], links: list[Link]) -> list[LogPath]:
@@ -53,10 +53,10 @@ def paths(replies: list[Reply], links: list[Link]) -> list[LogPath]:
         trees.setdefault(reply.tree, []).append(LogPath(last=reply, kind="side" if reply in sides else "branch"))
     _count(replies, trees.values())
     shapes = _Shapes(replies, links, trees)
-    trunks = {tree: _trunk(found) for tree, found in trees.items()}
-    for tree, found in trees.items():
+    trunks = {tree: _trunk(members) for tree, members in trees.items()}
+    for tree, members in trees.items():
         kind = shapes.kind(tree, trunks[tree])
-        for path in found:
+        for path in members:
             path.kind = "side" if kind == "side" else path.kind
         trunks[tree].kind = kind
     owners = _own(trunks, trees)
@@ -99,17 +99,17 @@ def _count(replies: list[Reply], trees: Iterable[list[LogPath]]) -> None:
         path.length = lengths[path.last.number]
 
 
-def _trunk(found: list[LogPath]) -> LogPath:
+def _trunk(members: list[LogPath]) -> LogPath:
     """The path with the most replies, side requests not counted; of equals the one that ends last."""
-    return max(found, key=lambda path: (path.kind != "side", path.length, path.last.number))
+    return max(members, key=lambda path: (path.kind != "side", path.length, path.last.number))
 
 
 def _own(trunks: dict[int, LogPath], trees: dict[int, list[LogPath]]) -> dict[int, LogPath]:
     """Give each reply to the trunk, else to the longest path that holds it; returns who has each."""
     owners: dict[int, LogPath] = {}
-    for tree, found in trees.items():
+    for tree, members in trees.items():
         trunk = trunks[tree]
-        rest = sorted(found, key=lambda path: (path.kind == "side", -path.length, -path.last.number))
+        rest = sorted(members, key=lambda path: (path.kind == "side", -path.length, -path.last.number))
         for path in (trunk, *(each for each in rest if each is not trunk)):
             for reply in path.last.back():
                 if owner := owners.get(reply.number):
@@ -183,13 +183,13 @@ class _Shapes:
     @cached_property
     def _asked(self) -> dict[int | str, Reply]:
         """By what a user says, a reply behind it, in the longest tree that has one."""
-        longest = {tree: max(path.length for path in found) for tree, found in self._trees.items()}
-        found: dict[int | str, Reply] = {}
+        longest = {tree: max(path.length for path in replies) for tree, replies in self._trees.items()}
+        replies: dict[int | str, Reply] = {}
         for reply in sorted(self._replies, key=lambda reply: -longest.get(reply.tree, 0)):
             for number, message in reply.users():
                 for key in _keys(number, message):
-                    found.setdefault(key, reply)
-        return found
+                    replies.setdefault(key, reply)
+        return replies
 
     def _like(self, first: Reply) -> Reply | None:
         """A reply of another tree behind what a user says at the beginning of this one, perhaps with a reminder."""
@@ -197,11 +197,11 @@ class _Shapes:
         if said is None:
             return None
         for key in _keys(*said):
-            found = self._asked.get(key)
-            if found and found.tree != first.tree:
+            other = self._asked.get(key)
+            if other and other.tree != first.tree:
                 is_same = key == said[0]
-                if is_same or any(is_reminded(said[1], each, loosely=False) for _, each in found.users()):
-                    return found
+                if is_same or any(is_reminded(said[1], each, loosely=False) for _, each in other.users()):
+                    return other
         return None
 
     def parent(

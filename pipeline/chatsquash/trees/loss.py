@@ -69,11 +69,11 @@ class Judge(Struct, frozen=True):
 
     def _marks(self, placement: Placement, borne: set[int], whys: list[str]) -> list[Mark]:
         """The marks of a conversation that some replies count in, given why each reply is not trained on."""
-        found: dict[int, str] = {}
+        whys_here: dict[int, str] = {}
         for reply, standing in placement.standing.items():
             elsewhere = "" if reply in borne else ELSEWHERE
-            found[standing.ordinal] = REWRITTEN if standing.is_rewritten else whys[reply] or elsewhere
-        return self._with_failed(placement.messages, placement.assistants, found)
+            whys_here[standing.ordinal] = REWRITTEN if standing.is_rewritten else whys[reply] or elsewhere
+        return self._with_failed(placement.messages, placement.assistants, whys_here)
 
     def _with_failed(self, messages: list[Message], places: list[int], whys: dict[int, str]) -> list[Mark]:
         """The marks of the assistant messages at some places, of which ``whys`` tells."""

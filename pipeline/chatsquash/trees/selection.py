@@ -28,14 +28,14 @@ def chosen(paths: list[LogPath], options: Options) -> list[LogPath]:
 
 def names(paths: Iterable[LogPath], session: str) -> dict[int, str]:
     """The id of each conversation by its ``id()``: a digest of the session and of the path's beginning and end."""
-    found: dict[int, str] = {}
+    names_by_path: dict[int, str] = {}
     times: dict[str, int] = {}
     for path in paths:
         first = next((message for _, message in path.last.path()[0].users()), None)
         name = digest(session, first, path.last.message)
         times[name] = times.get(name, 0) + 1
-        found[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
-    return found
+        names_by_path[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
+    return names_by_path
 
 
 def name_of_line(session: str, line: int) -> str:
@@ -62,25 +62,25 @@ def are_unrelated(trees: Trees) -> bool:
     )
 
 
-def unexplained(trees: Trees, found: list[LogPath], unanswered: dict[int, Reply | None]) -> set[int]:
+def unexplained(trees: Trees, paths: list[LogPath], unanswered: dict[int, Reply | None]) -> set[int]:
     """The lines that begin a conversation of the person's anew, or go on from nothing and have no reply.
 
     Requests that go on from a logged reply are explained, wherever that stands, and so is what a call, a summary or the
     client began, and the first conversation.
     """
-    begun = {reply.number: reply.line for reply in _beginnings(trees, found)[1:]}
+    begun = {reply.number: reply.line for reply in _beginnings(trees, paths)[1:]}
     lines = {*begun.values(), *(each.line for each in trees.again if each.by.number in begun)}
     return lines | {line for line, reply in unanswered.items() if reply is None}
 
 
-def first_conversation(trees: Trees, found: list[LogPath]) -> Reply | None:
+def first_conversation(trees: Trees, paths: list[LogPath]) -> Reply | None:
     """The first reply of the conversation that the person began first, or of the first one if none did."""
-    begun = _beginnings(trees, found) or trees.replies
+    begun = _beginnings(trees, paths) or trees.replies
     return begun[0] if begun else None
 
 
-def _beginnings(trees: Trees, found: list[LogPath]) -> list[Reply]:
+def _beginnings(trees: Trees, paths: list[LogPath]) -> list[Reply]:
     """The first reply of each tree that a person began."""
-    main = {path.last.tree for path in found if path.kind == "main"}
+    main = {path.last.tree for path in paths if path.kind == "main"}
     firsts = {reply.tree: reply for reply in reversed(trees.replies)}
     return [firsts[tree] for tree in sorted(main)]

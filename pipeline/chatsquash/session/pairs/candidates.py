@@ -39,8 +39,8 @@ class _Wanted(Struct, frozen=True):
 def log_candidates(session: Session, form: str, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
     """Those of a session whose bodies are of a format."""
     trees = session.followed.branch()
-    found = conversations(trees)
-    kinds = {reply.number: path.kind for path in found for reply in path.own}
+    paths = conversations(trees)
+    kinds = {reply.number: path.kind for path in paths for reply in path.own}
     whys = Judge().whys(trees)
     whole = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]
     sampled_again = [*_sampled_again([each for each in whole if kinds.get(each.number) in OF_PERSONS], trees.replies)]
@@ -119,13 +119,13 @@ def _choices(reply: Reply, entry: Entry, form: str, trees: Trees) -> Iterator[Ca
     choices = _said(entry, form)
     canon = trees.requests.canon
     numbers = [canon.number(message) if message else None for message in choices]
-    held = 0 if reply.children else _held(reply, numbers, trees.replies)
-    if held is None or choices[held] is None:
+    chosen_at = 0 if reply.children else _held(reply, numbers, trees.replies)
+    if chosen_at is None or choices[chosen_at] is None:
         return
     snapshot = snapshot_of(reply.path(), entry)
     for at, message in enumerate(choices):
-        if message is not None and numbers[at] != numbers[held]:
-            chosen = Answered(choices[held] or reply.message, reply.line, held + 1)
+        if message is not None and numbers[at] != numbers[chosen_at]:
+            chosen = Answered(choices[chosen_at] or reply.message, reply.line, chosen_at + 1)
             yield Candidate("choice", snapshot, chosen, Answered(message, reply.line, at + 1))
 
 
@@ -230,9 +230,9 @@ def document_candidates(part: Part, snapshot: Snapshot, *, counterfactuals: bool
     nexts = zip(whole, whole[1:], [*whole[2:], len(messages)], strict=False)
     for before, at, after in nexts if counterfactuals else ():
         between, behind = [*results_in(messages[before + 1 : at])], [*results_in(messages[at + 1 : after])]
-        if told := counterfactual(Step(messages[before], between, messages[at], behind)):
+        if kind_of_step := counterfactual(Step(messages[before], between, messages[at], behind)):
             both = Answered(messages[at], lines[at]), Answered(messages[before], lines[before])
-            yield Candidate(told, alone(snapshot, messages[:before]), *both)
+            yield Candidate(kind_of_step, alone(snapshot, messages[:before]), *both)
 
 
 def _others(part: Part, at: int, time: int | None) -> Iterator[tuple[PairKind, Answered]]:
