@@ -45,7 +45,7 @@ class Part(Struct, frozen=True, dict=True):
         return paths_of(self.document)[self.log.part or 0]
 
     @property
-    def told(self) -> list[FilePath]:
+    def paths(self) -> list[FilePath]:
         """The conversations that are told of with it: of a file that is one session, all."""
         return paths_of(self.document) if self.log.part is None else [self.place]
 
@@ -62,7 +62,7 @@ class Part(Struct, frozen=True, dict=True):
         own = parent_sessions.name(place, self.log)
         if place.parent:
             return own, parent_sessions.name(place.parent, self.log)
-        home_file = self.found if place.kind in _BEGUN else None
+        home_file = self.home_file if place.kind in _BEGUN else None
         if home_file and home_file.inner:
             return own, home_file.inner
         home = home_file.home if home_file else None
@@ -70,7 +70,7 @@ class Part(Struct, frozen=True, dict=True):
         return own, home.names[caller] if home and caller is not None else None
 
     @cached_property
-    def found(self) -> parent_sessions.Found | None:
+    def home_file(self) -> parent_sessions.ParentFile | None:
         """The file of the session that the conversation belongs to, if a sub-agent has a file of its own."""
         options = self.options
         is_asked = options.divides or options.trace_replies or options.split
@@ -84,7 +84,7 @@ class Part(Struct, frozen=True, dict=True):
         if self.options.split is None:
             return None
         begun = self.place.session.first if self.place.session else self.place
-        home = self.found.home if self.found else None
+        home = self.home_file.home if self.home_file else None
         caller = home.caller(begun) if home else None
         if home and caller is not None:
             return home.families[caller]
@@ -102,7 +102,7 @@ def records(
     rows = list(rows_of(part, snapshot, made, marks))
     covered = covered_by(part, rows, made)
     kept = rows if options.trace_replies else []
-    met = [*document.relatives, *(part.found.relatives if part.found else ())]
+    met = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
     if isinstance(made, Refused):
         return [], made.why, Covered(covered, kept, [], relatives=met)
     lost = lost_of(covered, snapshot.entry.line if snapshot else None, ways=ways(covered, 0, options))
@@ -141,8 +141,8 @@ def _own(document: LogDocument, log: Log) -> Iterator[OriginReply]:
 
 def covered_by(part: Part, rows: list[ReplyOutcome], made: Record | Refused | None) -> Coverage:
     """The sums over replies and conversations."""
-    aside = Counter(each.kind for each in part.told if each is not part.place or made is None)
-    return replace(coverage(rows), conversations=len(part.told), not_chosen=dict(sorted(aside.items())))
+    aside = Counter(each.kind for each in part.paths if each is not part.place or made is None)
+    return replace(coverage(rows), conversations=len(part.paths), not_chosen=dict(sorted(aside.items())))
 
 
 def marks_of(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
@@ -195,11 +195,11 @@ def rows_of(
     ``whys``: why messages stand in no record, by their indices, where that is known.
     """
     standing = _Standing(part, snapshot, made, placed, whys or {})
-    for place in part.told:
+    for place in part.paths:
         name, parent = part.names(place)
         for number in place.own:
             row = ReplyOutcome(place.number + 1, place.kind, "lost", None, name, parent)
-            yield standing.told(row, place, number)
+            yield standing.complete(row, place, number)
 
 
 class _Standing:
@@ -222,7 +222,7 @@ class _Standing:
         written = chain if made is None or part.log.part is not None else part.place.chain()
         self._summed_up = {each.number for each in written[1:]}
 
-    def told(self, row: ReplyOutcome, place: FilePath, number: int) -> ReplyOutcome:
+    def complete(self, row: ReplyOutcome, place: FilePath, number: int) -> ReplyOutcome:
         """A reply's row with what became of it."""
         key = place.keys[number]
         said = place.conversation.messages[place.origin.replies[number].at or 0]

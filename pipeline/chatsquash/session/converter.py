@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from chatsquash.templates.inference import Inference
 
 EntryStream = Iterator[Entry | Skipped]
-_Told = tuple[list[Record], Found | None, list[Noted], Covered]
+_Result = tuple[list[Record], Found | None, list[Noted], Covered]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
 
 
@@ -151,8 +151,8 @@ class Converter:
             session = joined(session, log, self._options, partial(self._again, file, log, session))
         snapshot = session.snapshot
         records, left_out, later, covered = self._records(read, session, file, log)
-        findings_of_lines = covered.explained(session).findings([*later, *covered.found], name, log.shown)
-        findings = in_files(findings_of_lines, log)
+        findings = covered.explained(session).findings([*later, *covered.notes], name, log.shown)
+        findings = in_files(findings, log)
         account, sizes = accounts(session, records)
         return Outcome(
             session=name,
@@ -175,7 +175,7 @@ class Converter:
             meeting=meeting(session),
             replies=covered.rows,
             family=covered.family,
-            relatives=[*covered.relatives, *(session.told.relatives if session.told else ())],
+            relatives=[*covered.relatives, *(session.elsewhere.relatives if session.elsewhere else ())],
             format=_format(read, left_out),
             tokens=_tokens(read, session, log),
             sampled=_sampled(read, log),
@@ -206,7 +206,7 @@ class Converter:
         """Whether lines are to be taken in the order of their times that stand otherwise in the file."""
         if not self._puts_in_order or log.reordered is not None:
             return False
-        return any(finding.code == "timestamp-order" for _, finding in session.found)
+        return any(finding.code == "timestamp-order" for _, finding in session.notes)
 
     def _is_apart(self, session: Session, log: Log) -> bool:
         """Whether no line has an id and no request goes on from another, so that each is a session."""
@@ -225,7 +225,7 @@ class Converter:
         observer.settle(read.seen, session)
         return session
 
-    def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Told:
+    def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Result:
         noted, why = self._noted(read, session, log)
 
         make = partial(self._finished, read.seen, session, log)
@@ -234,8 +234,8 @@ class Converter:
             if why:
                 return Refused(why)
             assert snapshot
-            made, told = make(snapshot, marks)
-            noted.extend([(line_of(snapshot.entry, each), each) for each in told])
+            made, findings = make(snapshot, marks)
+            noted.extend([(line_of(snapshot.entry, each), each) for each in findings])
             return made
 
         def again(lines: set[int]) -> Iterator[Entry]:
@@ -249,15 +249,15 @@ class Converter:
 
             records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
             return records, refused, noted, covered
-        if not self._is_asked_more and not session.asides and not session.told and session.followed.only_grew():
+        if not self._is_asked_more and not session.asides and not session.elsewhere and session.followed.only_grew():
             return _grown(session, make_last(session.snapshot), noted)
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
         if self._options.conversations == "last" or why or session.followed.last is None:
             snapshot = session.snapshot
             if not why and snapshot and self._options.restore != "none":
-                snapshot, told = conversations.restored_last(session, snapshot, self._options.restore)
-                noted += [(snapshot.entry.line, each) for each in told]
+                snapshot, findings = conversations.restored_last(session, snapshot, self._options.restore)
+                noted += [(snapshot.entry.line, each) for each in findings]
             made, covered = conversations.of_last(session, snapshot, session.id or log.name, self._options, make_last)
             if isinstance(made, Refused):
                 return [], made.why, noted, covered
@@ -268,7 +268,7 @@ class Converter:
 
     def _sampled(
         self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Found | None
-    ) -> _Told | None:
+    ) -> _Result | None:
         """The records of a session that is divided into samples; ``None`` where nothing can be made of it."""
         from chatsquash.session.samples import Asked  # which few runs need
 
@@ -345,7 +345,7 @@ class Converter:
         if self._anonymizer:
             self._anonymizer.passwords.clear()  # those of what became no record
         loaded = session.loaded
-        snapshot = session.told.marked(snapshot) if session.told else snapshot
+        snapshot = session.elsewhere.marked(snapshot) if session.elsewhere else snapshot
         made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
         if isinstance(made, Refused):
             return made, findings
@@ -363,7 +363,7 @@ class Converter:
             if isinstance(fitted, Found):
                 return Refused(fitted), findings
             made = fitted
-        made = session.told.finished(made, snapshot) if session.told else made
+        made = session.elsewhere.finished(made, snapshot) if session.elsewhere else made
         if session.entries:
             made = structs.replace(made, chosen=self._chosen(snapshot), size=snapshot.entry.size)
         return made, findings
@@ -374,8 +374,8 @@ class Converter:
         for item in self._plan.through(self._reader.read(file, log).items):
             if isinstance(item, Entry) and item.line in lines:
                 yield item
-        if session.told:
-            yield from session.told.entries(lines)
+        if session.elsewhere:
+            yield from session.elsewhere.entries(lines)
 
     def _chosen(self, snapshot: Snapshot) -> Chosen:
         """What the log says about the entry that becomes the record."""

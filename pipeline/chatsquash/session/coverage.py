@@ -26,7 +26,7 @@ class Covered(NamedTuple):
 
     coverage: Coverage
     rows: list[ReplyOutcome]
-    found: list[Noted]
+    notes: list[Noted]
     unexplained: set[int] | None = None
     """The lines whose history no tree explains; ``None``: there are no trees, and any line may be reported."""
     family: Family | None = None
@@ -44,9 +44,9 @@ class Covered(NamedTuple):
         if lines is None:
             return session
         kept = [
-            (at, each) for at, each in session.found if each.code != _TAIL and (each.code != _SEQUENCE or at in lines)
+            (at, each) for at, each in session.notes if each.code != _TAIL and (each.code != _SEQUENCE or at in lines)
         ]
-        return replace(session, found=kept)
+        return replace(session, notes=kept)
 
 
 def lost_of(

@@ -19,7 +19,7 @@ from chatsquash.sources.identity import Hashed
 
 def is_whole(session: Session, file: BinaryIO, log: Log) -> bool:
     """Whether every byte of a file that is one session was counted, unless the rest of it was not read."""
-    is_cut = any(finding.code == "cut-short" for _, finding in session.found)
+    is_cut = any(finding.code == "cut-short" for _, finding in session.notes)
     return is_cut or log.is_part or session.sizes.all == file.tell()
 
 

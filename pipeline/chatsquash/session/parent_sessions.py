@@ -88,7 +88,7 @@ def _cleaned(place: FilePath, options: Options) -> list[Message]:
     return next((each.messages for each in left if isinstance(each, Entry)), messages)
 
 
-class Found(NamedTuple):
+class ParentFile(NamedTuple):
     """The file of a session that a sub-agent was begun in."""
 
     home: Home | None
@@ -98,11 +98,11 @@ class Found(NamedTuple):
     """The id of the conversation of another sub-agent that holds the call, where that file does not."""
 
 
-_last: tuple[object, Found] | None = None
+_last: tuple[object, ParentFile] | None = None
 """What was found last, since the sub-agents of a session lie beside each other."""
 
 
-def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> Found | None:
+def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> ParentFile | None:
     """The file of the session that began a sub-agent; ``None`` where nobody knows where that would be."""
     global _last  # noqa: PLW0603 - one of a process
     path = relatives.absolute(log.path)
@@ -112,16 +112,16 @@ def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> 
     relative = relatives.look(pattern)
     key = relative, document.format, options
     if _last is None or _last[0] != key:
-        parent = _held(document.format, path, pattern, options)
+        parent = _read_parent(document.format, path, pattern, options)
         home = _home(*parent, path, log, options) if parent else None
-        _last = key, Found(home, (relative, *(parent[1].relatives if parent else ())))
+        _last = key, ParentFile(home, (relative, *(parent[1].relatives if parent else ())))
     known = _last[1]
     call_id = place.begun.call
     beside = formats.siblings(document.format, uncompressed(path)) if call_id else None
     if call_id is None or beside is None or (known.home and call_id in known.home.by_call):
         return known
     inner = (_inner(document.format, each, call_id, options) for each in relatives.paths_of(beside) if each != path)
-    return Found(known.home, (*known.relatives, relatives.look(beside)), next(filter(None, inner), None))
+    return ParentFile(known.home, (*known.relatives, relatives.look(beside)), next(filter(None, inner), None))
 
 
 def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
@@ -145,7 +145,7 @@ def forget() -> None:
     _last = None
 
 
-def _held(form: str, path: str, pattern: str, options: Options) -> tuple[str, LogDocument] | None:
+def _read_parent(form: str, path: str, pattern: str, options: Options) -> tuple[str, LogDocument] | None:
     """The file that fits a glob, and what it holds."""
     fitting = relatives.path_of(pattern)
     if fitting is None or fitting == path:
@@ -161,10 +161,10 @@ def _held(form: str, path: str, pattern: str, options: Options) -> tuple[str, Lo
 def _home(file: str, document: LogDocument, path: str, log: Log, options: Options) -> Home:
     below = os.path.relpath(file, Path(path).parent)
     named = os.path.normpath(PurePosixPath(log.name).parent / below)
-    return _told(paths_of(document), Log(file, file, named, document.size), options)
+    return _home_of(paths_of(document), Log(file, file, named, document.size), options)
 
 
-def _told(places: list[FilePath], log: Log, options: Options) -> Home:
+def _home_of(places: list[FilePath], log: Log, options: Options) -> Home:
     calls = {call_id: place.number for place in reversed(places) for call_id in place.calls}
     agents = {agent: place.number for place in reversed(places) for agent in place.origin.began}
     sessions: dict[str, list[int]] = {}

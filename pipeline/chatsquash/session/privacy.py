@@ -73,15 +73,17 @@ class Privacy:
         """
         try:
             replaced = (
-                self._replaced(outcome, log, file) if self._redactor else self.told(self._masked(outcome, log), log)
+                self._replaced(outcome, log, file)
+                if self._redactor
+                else self.without_private_texts(self._masked(outcome, log), log)
             )
             return (
                 self._looked(replaced, hidden.renamed(log, replaced.named), self._looker) if self._looker else replaced
             )
         except UnsearchedError as problem:
-            return self.told(_left_out(outcome, log, checks.redaction_failed(str(problem))), log)
+            return self.without_private_texts(_left_out(outcome, log, checks.redaction_failed(str(problem))), log)
 
-    def told(self, outcome: Outcome, log: Log) -> Outcome:
+    def without_private_texts(self, outcome: Outcome, log: Log) -> Outcome:
         """An outcome without records, or whose records are replaced already, that tells nothing private beside."""
         texts = hidden.texts(outcome, log)
         before = dict(zip(texts, texts, strict=True))
@@ -110,7 +112,7 @@ class Privacy:
             if counts:
                 records[at] = self._counted(record, counts, are_replaced=False)
                 line = _line(outcome, record)
-                facts = [each._replace(conversation=record.conversation) for each in _found(counts, pieces)]
+                facts = [each._replace(conversation=record.conversation) for each in _findings_of(counts, pieces)]
                 findings += [finding(each, outcome.session, log.shown, line) for each in facts]
         return replace(outcome, records=records, findings=[*outcome.findings, *findings], passed_over=passed_over)
 
@@ -265,7 +267,7 @@ def _line(outcome: Outcome, record: Record) -> int | None:
     return chosen.line if chosen else None
 
 
-def _found(counts: _Counts, pieces: Pieces) -> Iterable[Found]:
+def _findings_of(counts: _Counts, pieces: Pieces) -> Iterable[Found]:
     """A fact for each kind of secret in a record."""
     kinds: Counter[str] = Counter()
     places: dict[str, int | None] = {}

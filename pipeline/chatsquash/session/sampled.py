@@ -27,7 +27,7 @@ from chatsquash.trees.replies import Reply
 from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
 from chatsquash.trees.trees import Trees
 
-Told = tuple[list[Record], Found | None, list[Noted], Covered]
+SampledSession = tuple[list[Record], Found | None, list[Noted], Covered]
 """As ``run.session`` has it."""
 
 
@@ -57,7 +57,7 @@ class _Selection(Struct, frozen=True):
         return wanted
 
 
-def of_log(session: Session, name: str, asked: Asked) -> Told:
+def of_log(session: Session, name: str, asked: Asked) -> SampledSession:
     """The samples of a session's log of this name, why there are none, what was found, and what they hold."""
     each = _select(session, name, asked.options, asked.reread)
     wanted = each.wanted()
@@ -210,7 +210,7 @@ def of_document(
     covered = covered_by(part, rows, made)
     line = snapshot.entry.line if snapshot else None
     noted += lost_of(covered, line, ways=ways(covered, 0, part.options)) if records else []
-    met = [*part.document.relatives, *(part.found.relatives if part.found else ())]
+    met = [*part.document.relatives, *(part.home_file.relatives if part.home_file else ())]
     return records, why, noted, Covered(covered, rows, [], family=part.family(), relatives=met)
 
 

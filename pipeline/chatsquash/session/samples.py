@@ -76,7 +76,7 @@ class Sampling(Struct):
     canon: Canon = field(default_factory=Canon)
     refused: list[tuple[Found, int, str]] = field(default_factory=list)
     """Why replies have no sample, with their keys and their conversations."""
-    _found: dict[tuple[str, str, int | None], Noted] = field(default_factory=dict)
+    _notes: dict[tuple[str, str, int | None], Noted] = field(default_factory=dict)
     """What was found of each message of a conversation, said last, since that tells of most."""
     _alone: list[Sample] = field(default_factory=list)
     _numbers: dict[int, tuple[Message, int]] = field(default_factory=dict)
@@ -141,7 +141,7 @@ class Sampling(Struct):
             if fact.code == "unanswered-call" and fact.at is not None and fact.at >= len(said(entry)) - 1:
                 continue  # a sample ends with its reply
             about = fact._replace(conversation=conversation)
-            self._found[conversation, fact.code, fact.at] = (line_of(entry, fact), about)
+            self._notes[conversation, fact.code, fact.at] = (line_of(entry, fact), about)
 
     def _shared_calls(self, messages: list[Message]) -> dict[int, int]:
         """The messages with calls, by index, each with a number that it has in the other samples, too."""
@@ -182,7 +182,7 @@ class Sampling(Struct):
 
     def noted(self, samples: list[Sample]) -> list[Noted]:
         """What was found of all."""
-        findings = [*self._found.values()]
+        findings = [*self._notes.values()]
         if untrue := [sample for sample in samples if sample.is_true is False]:
             findings.append((untrue[0].line, checks.context_not_held(len(untrue))))
         if self.asked.options.restore != "none" and samples:

@@ -90,7 +90,7 @@ class _Sums(Struct):
     dropped: dict[str, int] = field(default_factory=dict)
     """How many entries each cleaning rule dropped whole."""
     rejected: list[Rejected] = field(default_factory=list)
-    found: list[Noted] = field(default_factory=list)
+    notes: list[Noted] = field(default_factory=list)
     repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
     """What is reported once: its first line, and how often it was found."""
     asides: list[int] = field(default_factory=list)
@@ -102,7 +102,7 @@ class _Sums(Struct):
         """Take note of what is found at a line."""
         for each in findings:
             if isinstance(each, Found):
-                self.found.append((line, each))
+                self.notes.append((line, each))
             else:
                 first, times = self.repeated.get(each, (line or 0, 0))
                 self.repeated[each] = (first, times + 1)
@@ -130,14 +130,14 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may b
 
     snapshot: Snapshot | None = None
     """``None``: no entry was left."""
-    told: Elsewhere | None = None
+    elsewhere: Elsewhere | None = None
     """What other files tell of it, where it is joined with some."""
 
     @property
     def invalid(self) -> Found | None:
         """Why the session is left out as invalid."""
         return next(
-            (finding for _, finding in self.found if finding.severity == "error" and finding.code in INVALID), None
+            (finding for _, finding in self.notes if finding.severity == "error" and finding.code in INVALID), None
         )
 
     def accounts(self, *, written: bool) -> tuple[Account, Account]:
@@ -162,7 +162,7 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may b
     def findings(self, later: Iterable[Noted], name: str, file: str) -> list[Finding]:
         """What was found of it, here and later, in the order of the lines as far as they are known."""
         repeated = [(first, _RULES[each.code](*each.values, times)) for each, (first, times) in self.repeated.items()]
-        noted = sorted([*self.found, *later, *repeated], key=lambda each: each[0] or 0)
+        noted = sorted([*self.notes, *later, *repeated], key=lambda each: each[0] or 0)
         return [finding(found, name, file, line) for line, found in noted]
 
 

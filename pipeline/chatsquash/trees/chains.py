@@ -105,7 +105,7 @@ class Chains(Struct):
     sets: Sets = field(default_factory=Sets)
     """The sessions; those that turn out to be one are joined."""
     _ids: Index = field(default_factory=Index)
-    _held: Index = field(default_factory=Index)
+    _by_chain: Index = field(default_factory=Index)
     """By what a request and its reply are the same by: the number of the reply."""
     _said: Index = field(default_factory=Index)
     """By what a reply that says or calls enough is the same by itself: its number."""
@@ -184,7 +184,7 @@ class Chains(Struct):
         """The sessions that have a reply behind the same messages, the last one last."""
         sessions: list[int] = []
         for rank in range(_CANDIDATES):
-            number = self._held.get(_ranked(chain, rank))
+            number = self._by_chain.get(_ranked(chain, rank))
             if number is None:
                 break
             sessions.append(self.sets.find(self._sessions[number]))
@@ -209,7 +209,7 @@ class Chains(Struct):
         root = self.sets.find(session)
         known = self._candidates(chain)
         rank = known.index(root) if root in known else min(len(known), _CANDIDATES - 1)
-        self._held.put(_ranked(chain, rank), len(self._sessions))
+        self._by_chain.put(_ranked(chain, rank), len(self._sessions))
         if is_long(words(message)):
             self._said.put(said or 1, len(self._sessions))
         self._sessions.append(session)

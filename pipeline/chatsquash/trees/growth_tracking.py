@@ -204,8 +204,8 @@ def _grows(last: Entry, entry: Entry) -> bool:
 
 def _is_same(one: Message, other: Message) -> bool:
     """Whether messages count as the same."""
-    essence = _told(one)
-    if essence is not None and essence == _told(other):
+    essence = _essence(one)
+    if essence is not None and essence == _essence(other):
         return True
     from chatsquash.trees.canonical import Canon  # which clients that send back what they got do not need
 
@@ -213,7 +213,7 @@ def _is_same(one: Message, other: Message) -> bool:
     return canon.number(one) == canon.number(other)
 
 
-def _told(message: Message) -> list[Json] | None:
+def _essence(message: Message) -> list[Json] | None:
     """All that counts of a message, but for its spelling, where that is a text and calls of functions."""
     essence = [message["role"], message.get("content") or ""]
     try:

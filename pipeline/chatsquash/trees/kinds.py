@@ -37,8 +37,8 @@ class LogPath(Path, eq=False, kw_only=True):
 def conversations(trees: Trees) -> list[LogPath]:
     """All conversations of trees, in the order in which they end, as another file tells of them where there is one."""
     members = paths(trees.replies, trees.links)
-    if trees.told:
-        trees.told(members)
+    if trees.revise:
+        trees.revise(members)
     return members
 
 

@@ -59,7 +59,7 @@ class Trees(Struct):
     again: list[Again] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     """Where each tree comes from."""
-    told: Callable[[list[LogPath]], None] | None = None
+    revise: Callable[[list[LogPath]], None] | None = None
     """Says of conversations what another file tells of them."""
     met: list[Met] = field(default_factory=list)
     """The logged replies that the present request holds, in order."""

@@ -39,16 +39,16 @@ def joined(session: Session, log: Log, options: Options, again: Again) -> Sessio
     both = len({reply.number for reply in matching.replies.values()})
     if matching.differing:
         session.note(matching.differing[0].line, [checks.joined_texts(len(matching.differing), both)])
-    agent_files = Told(joined_views, matching, looked_at(log.agents), Ends.of(joined_views), options)
+    agent_files = AgentFiles(joined_views, matching, looked_at(log.agents), Ends.of(joined_views), options)
     agent_files.add(session, again)
-    trees.told = agent_files.kinds
+    trees.revise = agent_files.kinds
     session.note(None, [checks.joined(len(agent_files.relatives), both, len(agent_files.steps))])
-    for line, each in agent_files.found:
+    for line, each in agent_files.notes:
         session.note(line, [each])
-    return replace(session, loaded=True, told=agent_files)
+    return replace(session, loaded=True, elsewhere=agent_files)
 
 
-class Told(Struct, eq=False, dict=True):
+class AgentFiles(Struct, eq=False, dict=True):
     """What agents' files tell of a session."""
 
     views: list[View]
@@ -58,7 +58,7 @@ class Told(Struct, eq=False, dict=True):
     options: Options
     steps: dict[int, Step] = field(default_factory=dict)
     """The replies that these files alone have, by their lines."""
-    found: list[tuple[int | None, Found | Repeated]] = field(default_factory=list)
+    notes: list[tuple[int | None, Found | Repeated]] = field(default_factory=list)
     """What was found in reading them, where they have such replies."""
 
     def add(self, session: Session, again: Again) -> None:
@@ -87,19 +87,19 @@ class Told(Struct, eq=False, dict=True):
             is_new = True
         if is_new:
             findings = view.place.origin.found
-            self.found += [(line and line_elsewhere(view.number, line, 0), each) for line, each in findings]
+            self.notes += [(line and line_elsewhere(view.number, line, 0), each) for line, each in findings]
 
     def _steps(self, view: View, end: int | None, base: Entry | None) -> Iterator[Step]:
         """The replies of a conversation that nobody else logged: those that stand in no request, then the others.
 
         Of each kind the later ones hold the earlier ones, so that no more is compared than what they add.
         """
-        unmatched = [*self._found(view, end, base)]
+        unmatched = [*self._unmatched(view, end, base)]
         for number, place, begin in sorted(unmatched, key=lambda each: each[1] is not None or each[2] > 0):
             line = line_elsewhere(view.number, view.reply(number).line or 0, len(self.steps))
             yield Step(line, view, number, base if begin or place is not None else None, place, begin)
 
-    def _found(self, view: View, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
+    def _unmatched(self, view: View, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
         """The numbers of these replies, where they stand in a request, and where what goes on from that begins."""
         places = Places(base.messages) if base else None
         for number in range(view.place.length):
@@ -127,7 +127,7 @@ class Told(Struct, eq=False, dict=True):
     def kinds(self, paths: list[LogPath]) -> None:
         """Give conversations the kinds and the parents that the agents' files tell."""
         owners = {reply.number: path for path in paths for reply in path.own}
-        for view, of_view in self._held(owners):
+        for view, of_view in self._paths_of_views(owners):
             path, *others = of_view
             path.kind = view.place.kind
             parent = self._parent(view, owners)
@@ -138,7 +138,7 @@ class Told(Struct, eq=False, dict=True):
                 path = later
         _end_loops(paths)
 
-    def _held(self, owners: dict[int, LogPath]) -> Iterator[tuple[View, list[LogPath]]]:
+    def _paths_of_views(self, owners: dict[int, LogPath]) -> Iterator[tuple[View, list[LogPath]]]:
         """Each conversation with the paths that hold its own replies, in order."""
         views: dict[int, View] = {}
         paths: dict[int, LogPath] = {}

@@ -58,10 +58,10 @@ def log_candidates(session: Session, form: str, reread: Reread, *, counterfactua
     for each in steps:
         if (asked := entries.get(each.rejected.number)) is not None:
             snapshot = snapshot_of(each.rejected.path(), asked)
-            yield Candidate(each.kind, snapshot, _told(each.chosen), _told(each.rejected))
+            yield Candidate(each.kind, snapshot, _answered_by(each.chosen), _answered_by(each.rejected))
 
 
-def _told(reply: Reply) -> Answered:
+def _answered_by(reply: Reply) -> Answered:
     return Answered(reply.message, reply.line)
 
 
@@ -94,7 +94,9 @@ def _one_request(each: _Wanted, entries: dict[int, Entry]) -> Candidate | None:
     kept, other = entries.get(each.chosen.number), entries.get(each.rejected.number)
     if kept is None or other is None or kept.messages != other.messages or kept.tools != other.tools:
         return None
-    return Candidate(each.kind, snapshot_of(each.chosen.path(), kept), _told(each.chosen), _told(each.rejected))
+    return Candidate(
+        each.kind, snapshot_of(each.chosen.path(), kept), _answered_by(each.chosen), _answered_by(each.rejected)
+    )
 
 
 def _steps(replies: list[Reply]) -> Iterator[_Wanted]:
@@ -119,7 +121,7 @@ def _choices(reply: Reply, entry: Entry, form: str, trees: Trees) -> Iterator[Ca
     choices = _said(entry, form)
     canon = trees.requests.canon
     numbers = [canon.number(message) if message else None for message in choices]
-    chosen_at = 0 if reply.children else _held(reply, numbers, trees.replies)
+    chosen_at = 0 if reply.children else _choice_continued(reply, numbers, trees.replies)
     if chosen_at is None or choices[chosen_at] is None:
         return
     snapshot = snapshot_of(reply.path(), entry)
@@ -141,15 +143,15 @@ def _said(entry: Entry, form: str) -> list[Message | None]:
     return [named(form).reply({**body, member: [choice]}).message for choice in body[member]]
 
 
-def _held(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> int | None:
+def _choice_continued(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> int | None:
     """Which of the choices a later request goes on from, that has no logged reply in its place."""
     known = {number: at for at, number in reversed([*enumerate(numbers)]) if number is not None}
     place = len(reply.added)
     for later in replies[reply.number + 1 :]:
         if later.parent is reply.parent and later.added[:place] == reply.added and len(later.added) > place:
-            found = known.get(later.added[place])
-            if found is not None:
-                return found
+            place_there = known.get(later.added[place])
+            if place_there is not None:
+                return place_there
     return None
 
 

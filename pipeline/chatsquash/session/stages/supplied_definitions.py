@@ -139,8 +139,8 @@ def _tables(data: bytes, place: str) -> list[Table]:
     first: dict[tuple[str | None, str | None], int] = {}
     for number, table in enumerate(tables, 1):
         if (one := first.setdefault((table.agent, table.version), number)) != number:
-            told = f"is for the same logs as [[for]] {one}; give each its own agent, or a version"
-            raise UsageError(f"{place}: [[for]] {number} {told}")
+            message = f"is for the same logs as [[for]] {one}; give each its own agent, or a version"
+            raise UsageError(f"{place}: [[for]] {number} {message}")
     return tables
 
 
