@@ -48,7 +48,7 @@ _ROOMS = {
 
 Place = tuple[str, str]
 """A module, as a path in the package, and a function."""
-Found = dict[str, Counter[Place]]
+Violation = dict[str, Counter[Place]]
 """By phase, the seconds of each function."""
 
 
@@ -65,16 +65,16 @@ def where(stack: Sequence[Place]) -> tuple[str, Place]:
     return next((phase for phase in phases if phase), "run"), stack[0]
 
 
-def by_phase(samples: Sequence[tuple[Sequence[Place], float]]) -> Found:
+def by_phase(samples: Sequence[tuple[Sequence[Place], float]]) -> Violation:
     """The samples, added up."""
-    found: Found = {phase: Counter() for phase in PHASES}
+    found: Violation = {phase: Counter() for phase in PHASES}
     for stack, seconds in samples:
         phase, place = where([(module, function) for module, function in stack])
         found[phase][place] += seconds
     return found
 
 
-def table(found: Found, shown: int) -> str:
+def table(found: Violation, shown: int) -> str:
     """The phases with their shares, and the functions in which most of each is spent."""
     whole = sum(sum(functions.values()) for functions in found.values()) or 1.0
     lines = []

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core.logged import Coverage, ReplyOutcome
-from chatsquash.core.model import ConversationKind, Finding, Found, Mark, Rejected, Tokens
+from chatsquash.core.model import ConversationKind, Finding, Mark, RejectedLine, Tokens, Violation
 
 
 class ToolUse(NamedTuple):
@@ -263,10 +263,10 @@ class PreferencePair(NamedTuple):
     """Its JSON, without a line feed."""
 
 
-class Refused(Struct, frozen=True):
+class Rejection(Struct, frozen=True):
     """Why there is no record of a session."""
 
-    why: Found
+    why: Violation
 
 
 class Meeting(NamedTuple):
@@ -324,7 +324,7 @@ class Outcome(Struct, frozen=True, array_like=True):
     left_out: str | None
     """The code of the finding for which it was left out."""
     findings: list[Finding]
-    rejected: list[Rejected] = []
+    rejected: list[RejectedLine] = []
     lines: int = 0
     """Lines seen, blank ones too."""
     account: Account = Account()

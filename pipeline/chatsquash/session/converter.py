@@ -13,9 +13,9 @@ from msgspec import structs
 from chatsquash.checks import reading
 from chatsquash.core import chat
 from chatsquash.core.log import Log
-from chatsquash.core.model import Entry, Found, Mark, Seen, Skipped, Tokens
+from chatsquash.core.model import Entry, Mark, Seen, Skipped, Tokens, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Refused
+from chatsquash.core.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Rejection
 from chatsquash.core.text import printable
 from chatsquash.core.times import day, stamp
 from chatsquash.formats import PLAIN
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from chatsquash.templates.inference import Inference
 
 EntryStream = Iterator[Entry | Skipped]
-_Result = tuple[list[Record], Found | None, list[Noted], Covered]
+_Result = tuple[list[Record], Violation | None, list[Noted], Covered]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
 
 
@@ -230,9 +230,9 @@ class Converter:
 
         make = partial(self._finished, read.seen, session, log)
 
-        def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Refused:
+        def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Rejection:
             if why:
-                return Refused(why)
+                return Rejection(why)
             assert snapshot
             made, findings = make(snapshot, marks)
             noted.extend([(line_of(snapshot.entry, each), each) for each in findings])
@@ -259,7 +259,7 @@ class Converter:
                 snapshot, findings = conversations.restored_last(session, snapshot, self._options.restore)
                 noted += [(snapshot.entry.line, each) for each in findings]
             made, covered = conversations.of_last(session, snapshot, session.id or log.name, self._options, make_last)
-            if isinstance(made, Refused):
+            if isinstance(made, Rejection):
                 return [], made.why, noted, covered
             return [made], None, noted, covered
         name = session.id or log.name
@@ -267,7 +267,7 @@ class Converter:
         return records, refused, [*noted, *later], covered
 
     def _sampled(
-        self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Found | None
+        self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Violation | None
     ) -> _Result | None:
         """The records of a session that is divided into samples; ``None`` where nothing can be made of it."""
         from chatsquash.session.samples import Asked  # which few runs need
@@ -305,7 +305,7 @@ class Converter:
             )
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
-        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
+        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:
             return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
 
         return pairs.made(candidates, make, partial(self._place, log))
@@ -328,7 +328,7 @@ class Converter:
         self._template = self._template or opened(self._options.template)
         return Inference(self._template, self._lengths.tokenizer if self._lengths else None)
 
-    def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
+    def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Violation | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
         noted = [*cleaned(session, self._options.cleanups), *taken_apart(log)]
         noted += logger_cuts(session)
@@ -339,7 +339,7 @@ class Converter:
 
     def _finished(
         self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
-    ) -> tuple[Record | Refused, list[Found]]:
+    ) -> tuple[Record | Rejection, list[Violation]]:
         source, version = (seen.format, seen.version) if seen else (None, None)
         before = self._anonymizer.count if self._anonymizer else 0
         if self._anonymizer:
@@ -347,7 +347,7 @@ class Converter:
         loaded = session.loaded
         snapshot = session.elsewhere.marked(snapshot) if session.elsewhere else snapshot
         made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
-        if isinstance(made, Refused):
+        if isinstance(made, Rejection):
             return made, findings
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
@@ -360,8 +360,8 @@ class Converter:
         if self._lengths:
             fitted, more = self._lengths.measured(made)
             findings = [*findings, *more]
-            if isinstance(fitted, Found):
-                return Refused(fitted), findings
+            if isinstance(fitted, Violation):
+                return Rejection(fitted), findings
             made = fitted
         made = session.elsewhere.finished(made, snapshot) if session.elsewhere else made
         if session.entries:
@@ -418,7 +418,7 @@ def _lengths(options: Options) -> Lengths | None:
     return Lengths(options)
 
 
-def _format(read: Reading, left_out: Found | None) -> str | None:
+def _format(read: Reading, left_out: Violation | None) -> str | None:
     """The format of a log, whose lines are read as chat where they tell of none."""
     is_known = read.seen is None or read.seen.format is not None or (left_out and left_out.code == "unknown-format")
     return (read.seen.format if read.seen else None) if is_known else PLAIN
@@ -449,7 +449,7 @@ def _conversations(records: list[Record]) -> int:
     return len(records)
 
 
-def nothing(log: Log, why: Found) -> Outcome:
+def nothing(log: Log, why: Violation) -> Outcome:
     """The outcome of a log of which nothing is known but why."""
     return Outcome(stem(log), [], why.code, [finding(why, stem(log), log.shown)])
 
@@ -460,11 +460,11 @@ def unreadable(log: Log, problem: OSError) -> Outcome:
 
 
 def _grown(
-    session: Session, made: Record | Refused, noted: list[Noted]
-) -> tuple[list[Record], Found | None, list[Noted], Covered]:
+    session: Session, made: Record | Rejection, noted: list[Noted]
+) -> tuple[list[Record], Violation | None, list[Noted], Covered]:
     """What comes of a session whose every request goes on from the reply before it."""
     covered = of_grown(session.followed)
-    if isinstance(made, Refused):
+    if isinstance(made, Rejection):
         return [], made.why, noted, Covered(covered.gone("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
     return [made], None, noted, Covered(covered, [], lost_of(covered, line))
