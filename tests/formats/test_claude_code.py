@@ -7,7 +7,7 @@ import pytest
 from chatsquash.core.model import OriginReply, Repeated
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
-from chatsquash.reading.lineage import places
+from chatsquash.trees.documents import paths
 
 CLAUDE = documents.named("claude_code")
 NOON = 1_767_268_800 * 10**9
@@ -193,7 +193,7 @@ def test_a_reply_belongs_to_one_conversation():
         ],
     ):
         found = CLAUDE.conversations(lines)
-        ids = [place.origin.replies[number].response_id for place in places(found) for number in place.own]
+        ids = [path.origin.replies[number].response_id for path in paths(found) for number in path.own]
         assert sorted(ids) == sorted({line["message"]["id"] for line in lines if line["type"] == "assistant"})
         for each in found:
             assert all(each.messages[reply.at]["role"] == "assistant" for reply in each.origin.replies)

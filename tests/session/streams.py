@@ -60,7 +60,7 @@ def staged(made: StageResult) -> tuple[Conversation, list[Violation]]:
 
 def noted(session: Session) -> list[tuple[int | None, str, str]]:
     """What was found of a session: line, code and severity, in order."""
-    return [(line, found.code, found.severity) for line, found in session.found]
+    return [(line, found.code, found.severity) for line, found in session.notes]
 
 
 def facts(found: Iterable[Violation]) -> list[tuple[str, str]]:
@@ -70,5 +70,5 @@ def facts(found: Iterable[Violation]) -> list[tuple[str, str]]:
 
 def texts(found: Session | Iterable[Violation], code: str) -> list[str]:
     """What the findings of a code say."""
-    listed = [each for _, each in found.found] if isinstance(found, Session) else found
+    listed = [each for _, each in found.notes] if isinstance(found, Session) else found
     return [each.text for each in listed if each.code == code]

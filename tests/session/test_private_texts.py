@@ -37,8 +37,8 @@ OURS = {
     "Facts.prefix", "Facts.started_at", "Chosen.started", "Chosen.ended", "LinePlace.journal", "Mark.why", "Mark.kind",
     "Ending.last_user", "Family.prefix", "Family.day", "Redaction.kind", "Redaction.rule", "Redaction.fingerprint",
     "Redaction.digest", "PreferencePair.kind", "ReplyOutcome.kind", "ReplyOutcome.status", "ReplyOutcome.why",
-    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "Stands.status", "LogNames.shown",
-    "LogNames.name", "LogNames.beside", "LogNames.digest",
+    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "Stands.status", "Named.shown",
+    "Named.name", "Named.beside", "Named.digest",
 }  # fmt: skip
 """Codes, hashes, times, kinds, and names that are hidden already."""
 

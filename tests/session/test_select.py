@@ -51,7 +51,7 @@ def test_what_becomes_the_record_is(sentence, lengths, line, tail):
 def test_a_session_without_entries_gives_nothing():
     session = select(iter([]))
     assert session.snapshot is None
-    assert session.found == []
+    assert session.notes == []
 
 
 STARTED = [
@@ -175,7 +175,7 @@ def test_the_union_of_tools(sentence, lists, expected):
     session = select(with_tools(*lists))
     union = session.snapshot.tools
     assert repr(union) == repr(expected)  # which tells 1 from 1.0 and from True
-    assert session.found == []
+    assert session.notes == []
 
 
 @pytest.mark.parametrize("sentence, lists, expected, lines", CONFLICTS, ids=[row[0] for row in CONFLICTS])

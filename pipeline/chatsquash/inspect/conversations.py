@@ -13,7 +13,7 @@ from chatsquash.core.model import Origin
 from chatsquash.core.text import counted, escaped, quoted
 from chatsquash.core.times import stamp
 from chatsquash.trees.canonical import without_reminders
-from chatsquash.trees.kinds import Path
+from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply
 
@@ -33,12 +33,12 @@ _LOOKED_AT = 1000
 class _Row(Struct, frozen=True):
     """A conversation, or how many are not drawn, with what stands before it and before the lines below it."""
 
-    shown: Path | Counter[str]
+    shown: LogPath | Counter[str]
     before: str = ""
     below: str = ""
 
 
-def drawn(found: list[Path], links: list[Link], models: Mapping[int, str], *, every: bool) -> Iterator[str]:
+def drawn(found: list[LogPath], links: list[Link], models: Mapping[int, str], *, every: bool) -> Iterator[str]:
     """Conversations as lines of text, two for each; ``models`` are those of lines, ``every`` draws any number of them.
 
     Without it, as many are drawn as people read, and the last line says how many are not.
@@ -81,15 +81,15 @@ def in_lines(lines: list[int]) -> str:
     return f"{'line' if len(lines) == 1 else 'lines'} {', '.join(shown)}" if shown else ""
 
 
-def _following(found: list[Path]) -> dict[int, list[Path]]:
+def _following(found: list[LogPath]) -> dict[int, list[LogPath]]:
     """What comes from each conversation by its ``id()``, in the order in which it begins; under 0 what comes from none.
 
     Of those that come from each other in a circle, one comes from none.
     """
-    following: dict[int, list[Path]] = {}
+    following: dict[int, list[LogPath]] = {}
     met: dict[int, int] = {}
     for number, path in enumerate(found):
-        each: Path | None = path
+        each: LogPath | None = path
         while each and id(each) not in met:
             met[id(each)] = number
             before = each.parent if each.parent and met.get(id(each.parent)) != number else None
@@ -100,21 +100,21 @@ def _following(found: list[Path]) -> dict[int, list[Path]]:
     return following
 
 
-def _few(paths: list[Path], *, every: bool) -> list[Path | Counter[str]]:
+def _few(paths: list[LogPath], *, every: bool) -> list[LogPath | Counter[str]]:
     """The first ones, and the kinds of the others."""
     if every or len(paths) <= _BELOW:
         return [*paths]
     return [*paths[:_BELOW], Counter(path.kind for path in paths[_BELOW:])]
 
 
-def _rows(shown: list[Path | Counter[str]], indent: str) -> list[_Row]:
+def _rows(shown: list[LogPath | Counter[str]], indent: str) -> list[_Row]:
     """What comes from one conversation."""
     indent = indent[:_DEEPEST]
     rows = [_Row(each, f"{indent}├─ ", f"{indent}│  ") for each in shown[:-1]]
     return [*rows, *(_Row(each, f"{indent}└─ ", f"{indent}   ") for each in shown[-1:])]
 
 
-def _before(path: Path, link: Link) -> Reply | None:
+def _before(path: LogPath, link: Link) -> Reply | None:
     """The reply that a conversation leaves, or whose call or summary it begins with."""
     if path.own[0].parent or (path.parent and path.parent.last.tree == path.last.tree):
         return path.own[0].parent
@@ -149,7 +149,7 @@ def _period(times: list[int]) -> str:
     return f"{day} {first} to {last}" if day == last_day else f"{day} {first} to {last_day} {last}"
 
 
-def _said(path: Path) -> str:
+def _said(path: LogPath) -> str:
     """How a conversation begins behind what it leaves, and how it ends."""
     asked = next((text for _, message in path.own[0].users() if (text := chat.text(message))), "")
     reply = path.last.message

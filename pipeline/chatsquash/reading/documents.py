@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from errno import EFBIG
 from io import BytesIO
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,6 @@ from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import of, with_origin
 from chatsquash.reading import contents, envelopes, recognise, sidecars, split_files
-from chatsquash.reading.lineage import Place, places
 from chatsquash.reading.recognise import first_lines
 from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import beginning
@@ -206,8 +205,8 @@ class LogDocument(Struct):
     """Of the file as it stands on the disk, once somebody knows it."""
     version: str | None = None
     """That of the agent, as far as the file says it."""
-    places: list[Place] = []
-    """What each of its conversations is."""
+    paths: Any = None
+    """Its conversations with their kinds and parents, once ``trees.documents`` has found these."""
     relatives: list[Relative] = []
     """The files beside it that tell of it."""
     units: int = 1
@@ -271,7 +270,7 @@ def _read(held: Held, file: BinaryIO, options: Options) -> LogDocument:
     version = documents.version(held.format, held.objects)
     told = (held.format, held.why, held.line, held.broken, aside, found, problem, cut, size)
     met = [relatives.look(lying.pattern)] if lying else []
-    return LogDocument(*told, version=version, places=places(found), relatives=met, units=held.units)
+    return LogDocument(*told, version=version, relatives=met, units=held.units)
 
 
 def _named(found: list[Conversation], form: str, path: object) -> list[Conversation]:

@@ -17,7 +17,6 @@ from chatsquash.core.model import Entry, Mark, Message, OriginReply, Tokens, Vio
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Record, Rejection
 from chatsquash.reading.documents import LogDocument
-from chatsquash.reading.lineage import Place
 from chatsquash.reading.tokens import total
 from chatsquash.session import parent_sessions
 from chatsquash.session.conversations import MakeLast, asks_marks, counted
@@ -25,6 +24,7 @@ from chatsquash.session.coverage import Covered, lost_of, ways
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import WHY
 from chatsquash.trees.coverage import coverage, fate
+from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.loss import ELSEWHERE, REWRITTEN, Judge
 from chatsquash.trees.selection import unwanted
 
@@ -40,14 +40,14 @@ class Part(Struct, frozen=True, dict=True):
     options: Options
 
     @property
-    def place(self) -> Place:
+    def place(self) -> FilePath:
         """The conversation that may become a record."""
-        return self.document.places[self.log.part or 0]
+        return paths_of(self.document)[self.log.part or 0]
 
     @property
-    def told(self) -> list[Place]:
+    def paths(self) -> list[FilePath]:
         """The conversations that are told of with it: of a file that is one session, all."""
-        return self.document.places if self.log.part is None else [self.place]
+        return paths_of(self.document) if self.log.part is None else [self.place]
 
     @property
     def is_chosen(self) -> bool:
@@ -57,20 +57,20 @@ class Part(Struct, frozen=True, dict=True):
             return bool(place.session and place is next(iter(place.session.chain), None))
         return place.kind not in unwanted(options)
 
-    def names(self, place: Place) -> tuple[str, str | None]:
+    def names(self, place: FilePath) -> tuple[str, str | None]:
         """The id of a conversation, and of that which it comes from, which may stand in another file."""
         own = parent_sessions.name(place, self.log)
         if place.parent:
             return own, parent_sessions.name(place.parent, self.log)
-        found = self.found if place.kind in _BEGUN else None
-        if found and found.inner:
-            return own, found.inner
-        home = found.home if found else None
+        home_file = self.home_file if place.kind in _BEGUN else None
+        if home_file and home_file.inner:
+            return own, home_file.inner
+        home = home_file.home if home_file else None
         caller = home.caller(place) if home else None
         return own, home.names[caller] if home and caller is not None else None
 
     @cached_property
-    def found(self) -> parent_sessions.Found | None:
+    def home_file(self) -> parent_sessions.ParentFile | None:
         """The file of the session that the conversation belongs to, if a sub-agent has a file of its own."""
         options = self.options
         is_asked = options.divides or options.trace_replies or options.split
@@ -84,7 +84,7 @@ class Part(Struct, frozen=True, dict=True):
         if self.options.split is None:
             return None
         begun = self.place.session.first if self.place.session else self.place
-        home = self.found.home if self.found else None
+        home = self.home_file.home if self.home_file else None
         caller = home.caller(begun) if home else None
         if home and caller is not None:
             return home.families[caller]
@@ -102,18 +102,18 @@ def records(
     rows = list(rows_of(part, snapshot, made, marks))
     covered = covered_by(part, rows, made)
     kept = rows if options.trace_replies else []
-    met = [*document.relatives, *(part.found.relatives if part.found else ())]
+    met = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
     if isinstance(made, Rejection):
         return [], made.why, Covered(covered, kept, [], relatives=met)
     lost = lost_of(covered, snapshot.entry.line if snapshot else None, ways=ways(covered, 0, options))
-    found = Covered(covered, kept, lost, family=part.family(), relatives=met)
+    result = Covered(covered, kept, lost, family=part.family(), relatives=met)
     if made is None:
-        return [], None, found
+        return [], None, result
     record = counted(made, options)
     if options.conversations != "last":
         conversation, parent = part.names(part.place)
         record = replace(record, conversation=conversation, kind=part.place.kind, parent=parent)
-    return [record], None, found
+    return [record], None, result
 
 
 def tokens(document: LogDocument, log: Log) -> Tokens:
@@ -135,14 +135,14 @@ def _digest(response_id: str, time: int) -> int:
 
 
 def _own(document: LogDocument, log: Log) -> Iterator[OriginReply]:
-    told = document.places if log.part is None else [document.places[log.part]]
-    return (place.origin.replies[number] for place in told for number in place.own)
+    paths = paths_of(document) if log.part is None else [paths_of(document)[log.part]]
+    return (place.origin.replies[number] for place in paths for number in place.own)
 
 
 def covered_by(part: Part, rows: list[ReplyOutcome], made: Record | Rejection | None) -> Coverage:
     """The sums over replies and conversations."""
-    aside = Counter(each.kind for each in part.told if each is not part.place or made is None)
-    return replace(coverage(rows), conversations=len(part.told), not_chosen=dict(sorted(aside.items())))
+    aside = Counter(each.kind for each in part.paths if each is not part.place or made is None)
+    return replace(coverage(rows), conversations=len(part.paths), not_chosen=dict(sorted(aside.items())))
 
 
 def marks_of(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
@@ -195,11 +195,11 @@ def rows_of(
     ``whys``: why messages stand in no record, by their indices, where that is known.
     """
     standing = _Standing(part, snapshot, made, placed, whys or {})
-    for place in part.told:
+    for place in part.paths:
         name, parent = part.names(place)
         for number in place.own:
             row = ReplyOutcome(place.number + 1, place.kind, "lost", None, name, parent)
-            yield standing.told(row, place, number)
+            yield standing.complete(row, place, number)
 
 
 class _Standing:
@@ -222,7 +222,7 @@ class _Standing:
         written = chain if made is None or part.log.part is not None else part.place.chain()
         self._summed_up = {each.number for each in written[1:]}
 
-    def told(self, row: ReplyOutcome, place: Place, number: int) -> ReplyOutcome:
+    def complete(self, row: ReplyOutcome, place: FilePath, number: int) -> ReplyOutcome:
         """A reply's row with what became of it."""
         key = place.keys[number]
         said = place.conversation.messages[place.origin.replies[number].at or 0]
@@ -247,6 +247,6 @@ class _Standing:
             return "cut"
         return "refused" if isinstance(self._made, Rejection) else "filtered"
 
-    def _unchosen(self, place: Place) -> str:
+    def _unchosen(self, place: FilePath) -> str:
         is_compacted = place.kind == "compacted" or place.number in self._summed_up
         return "compacted" if is_compacted else WHY.get(place.kind, "short-tail")

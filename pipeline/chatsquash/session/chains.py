@@ -234,9 +234,9 @@ def _began(log: Log, options: Options) -> int | None:
 
 def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> Chained:
     """The sessions in logs that go on from one another."""
-    found = Chained(logs, options, expanded)
-    found.read()
-    return found
+    chains = Chained(logs, options, expanded)
+    chains.read()
+    return chains
 
 
 T = TypeVar("T")
@@ -249,11 +249,11 @@ def each_session(logs: Iterable[str], options: Options, work: Callable[[Log], T]
     """
     roots = list(logs)
     documents.forget()  # of an earlier run
-    found = discover(roots, options, documents.is_document)
-    if not found.logs:
-        raise UsageError(nothing_to_read(roots, found))
+    discovered = discover(roots, options, documents.is_document)
+    if not discovered.logs:
+        raise UsageError(nothing_to_read(roots, discovered))
     by_chain = options.sessions_by == "chain"
-    for log in chained(found.logs, options).sessions() if by_chain else found.logs:
+    for log in chained(discovered.logs, options).sessions() if by_chain else discovered.logs:
         yield from _sessions_in(log, options, work)
 
 

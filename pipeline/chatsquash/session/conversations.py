@@ -23,7 +23,7 @@ from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, account, place_replies, shared_calls
 from chatsquash.trees.coverage import coverage
-from chatsquash.trees.kinds import Path, conversations
+from chatsquash.trees.kinds import LogPath, conversations
 from chatsquash.trees.replies import Reply, numbered
 from chatsquash.trees.restore import Wanted, restored
 from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
@@ -45,8 +45,8 @@ def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[S
     end = end_of(trees, snapshot, session.followed.unanswered)
     if end is None:
         return snapshot, []
-    entry, found = _restored(trees, end.path(), snapshot.entry, Wanted(*_PARTS[restore]))
-    return replace(snapshot, entry=entry), found
+    entry, findings = _restored(trees, end.path(), snapshot.entry, Wanted(*_PARTS[restore]))
+    return replace(snapshot, entry=entry), findings
 
 
 _PARTS = {"none": (False, False), "reasoning": (True, False), "results": (False, True), "all": (True, True)}
@@ -58,13 +58,13 @@ _GIVES_CONTEXT = ("results", "all")
 
 def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> tuple[Entry, list[Violation]]:
     """An entry with what its path has and it lacks."""
-    held = numbered(entry.messages, trees.requests.canon)
-    made = restored(held, path, wanted, trees.copied_reasoning)
-    found = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []
+    history = numbered(entry.messages, trees.requests.canon)
+    made = restored(history, path, wanted, trees.copied_reasoning)
+    findings = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []
     lacking = sum(reply.lacks for reply in path)
     if made.results or made.inserted:
-        found.append(checks.context_restored(made.results, made.inserted, lacking))
-    return (replace(entry, messages=made.messages) if found else entry), found
+        findings.append(checks.context_restored(made.results, made.inserted, lacking))
+    return (replace(entry, messages=made.messages) if findings else entry), findings
 
 
 def of_last(
@@ -72,17 +72,17 @@ def of_last(
 ) -> tuple[Record | Rejection, Covered]:
     """The specified record, and what it holds, or would hold, of a session of this name."""
     trees = session.followed.branch()
-    found = conversations(trees)
+    paths = conversations(trees)
     end = end_of(trees, snapshot, session.followed.unanswered)
-    path = next((each for each in found if end in each.own), None)
+    path = next((each for each in paths if end in each.own), None)
     shown: list[Placement] = []
     if snapshot and end and path:
         shown.append(place_replies(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
-    made = make(snapshot, _marks_of_last(trees, found, shown, snapshot, options))
+    made = make(snapshot, _marks_of_last(trees, paths, shown, snapshot, options))
     placements = [_with_record(each, made, 0, {}) for each in shown]
-    ids = names(found, name)
-    rows = with_asides(account(trees, found, placements, ids), session.asides, name, found, ids)
-    covered = summed(rows, (each for each in found if each is not path), len(found), len(session.asides))
+    ids = names(paths, name)
+    rows = with_asides(account(trees, paths, placements, ids), session.asides, name, paths, ids)
+    covered = summed(rows, (each for each in paths if each is not path), len(paths), len(session.asides))
     noted: list[Noted] = []
     if isinstance(made, Record):
         line = snapshot.entry.line if snapshot else None
@@ -94,14 +94,14 @@ def of_last(
 
 
 def _marks_of_last(
-    trees: Trees, found: list[Path], shown: list[Placement], snapshot: Snapshot | None, options: Options
+    trees: Trees, paths: list[LogPath], shown: list[Placement], snapshot: Snapshot | None, options: Options
 ) -> list[Mark] | None:
     """The marks of the specified record's assistant messages, where they are asked for."""
     if snapshot is None or not asks_marks(options):
         return None
     judge = _judge(options)
     if shown:
-        return judge.of_trees(trees, found, shown, [shown[0].whole])[0]
+        return judge.of_trees(trees, paths, shown, [shown[0].whole])[0]
     return judge.of_origin(_messages(snapshot.entry), snapshot.entry.origin)
 
 
@@ -140,20 +140,21 @@ def of_each(
 ) -> tuple[list[Record], list[Noted], Covered, Violation | None]:
     """The records of the conversations that are wanted, what was found, and why there is none of the first one."""
     trees = session.followed.branch()
-    found = conversations(trees)
-    ids = names(found, name)
-    wanted = chosen(found, options)
+    paths = conversations(trees)
+    ids = names(paths, name)
+    wanted = chosen(paths, options)
     parts = Wanted(*_PARTS[options.restore], messages=True)
     selected = [_restored_path(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
     records: list[Record] = []
     placements: list[Placement] = []
     noted: list[Noted] = []
     why: Violation | None = None
-    begun, unwanted = first_conversation(trees, found), of_records(options)
-    for each, (made, told) in zip(selected, _made(trees, found, selected, options, make), strict=True):
+    begun, unwanted = first_conversation(trees, paths), of_records(options)
+    for each, (made, findings) in zip(selected, _made(trees, paths, selected, options, make), strict=True):
         path = each.placement.path
         noted += [
-            (line_of(each.entry, fact), fact._replace(conversation=ids[id(path)])) for fact in (*told, *each.restoring)
+            (line_of(each.entry, fact), fact._replace(conversation=ids[id(path)]))
+            for fact in (*findings, *each.restoring)
         ]
         placements.append(_with_record(each.placement, made, len(records), unwanted))
         if isinstance(made, Rejection):
@@ -161,11 +162,11 @@ def of_each(
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
         records.append(replace(counted(made, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
-    rows = with_asides(account(trees, found, placements, ids), session.asides, name, found, ids)
+    rows = with_asides(account(trees, paths, placements, ids), session.asides, name, paths, ids)
     chosen_ids = set(map(id, wanted))
-    covered = summed(rows, (each for each in found if id(each) not in chosen_ids), len(found), len(session.asides))
+    covered = summed(rows, (each for each in paths if id(each) not in chosen_ids), len(paths), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
-    alone = unexplained(trees, found, session.followed.unanswered)
+    alone = unexplained(trees, paths, session.followed.unanswered)
     noted += _tail(session, alone, selected, rows)
     wanted_ones = coverage(row for row in rows if row.why != "filtered")
     lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
@@ -189,8 +190,8 @@ def begun_with(records: list[Record], begun: Reply | None, session: Session, opt
         return records
     system: list[Message] = [{"role": "system", "content": begun.system}] if begun.system else []
     prefix = prompt_prefix.of_messages([*system, *begun.behind], options, loaded=session.loaded)
-    told = [(record, record.facts) for record in records]
-    return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in told]
+    pairs = [(record, record.facts) for record in records]
+    return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in pairs]
 
 
 class _RestoredPath(NamedTuple):
@@ -202,13 +203,13 @@ class _RestoredPath(NamedTuple):
     """What is said of what was restored in it."""
 
 
-def _restored_path(trees: Trees, path: Path, logged: Entry, parts: Wanted) -> _RestoredPath:
+def _restored_path(trees: Trees, path: LogPath, logged: Entry, parts: Wanted) -> _RestoredPath:
     replies = path.last.path()
     entry, restoring = _restored(trees, replies, logged, parts)
     return _RestoredPath(place_replies(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
 
 
-def _made(trees: Trees, found: list[Path], wanted: list[_RestoredPath], options: Options, make: Make) -> list[Made]:
+def _made(trees: Trees, paths: list[LogPath], wanted: list[_RestoredPath], options: Options, make: Make) -> list[Made]:
     """The records of conversations.
 
     A reply that several hold is trained on in one that is written, so where some are refused or filtered, others are
@@ -222,20 +223,20 @@ def _made(trees: Trees, found: list[Path], wanted: list[_RestoredPath], options:
     if not asks_marks(options):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, shown = _judge(options), [each.placement for each in wanted]
-    marks = judge.of_trees(trees, found, shown, [each.whole for each in shown])
+    marks = judge.of_trees(trees, paths, shown, [each.whole for each in shown])
     made = [make(*each) for each in zip(snapshots, marks, strict=True)]
     unwanted = of_records(options)
     placements = [_with_record(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]
     if all(each.has_all for each in placements):
         return made
-    others = judge.of_trees(trees, found, shown, [each.written for each in placements])
+    others = judge.of_trees(trees, paths, shown, [each.written for each in placements])
     return [
         each if before == after else make(snapshot, after)
         for each, snapshot, before, after in zip(made, snapshots, marks, others, strict=True)
     ]
 
 
-def summed(rows: list[ReplyOutcome], others: Iterable[Path], seen: int, asides: int) -> Coverage:
+def summed(rows: list[ReplyOutcome], others: Iterable[LogPath], seen: int, asides: int) -> Coverage:
     """The sums over replies and conversations, of which others were not chosen."""
     kinds = Counter(each.kind for each in others)
     kinds["side"] += asides
@@ -258,7 +259,7 @@ def _messages(entry: Entry) -> list[Message]:
     return [*entry.messages, reply] if reply is not None else entry.messages
 
 
-def _entries(wanted: list[Path], session: Session, reread: Reread) -> Iterator[tuple[Path, Entry]]:
+def _entries(wanted: list[LogPath], session: Session, reread: Reread) -> Iterator[tuple[LogPath, Entry]]:
     """The last entry of each conversation, in the order of the lines."""
     ends = {path.last.number: path for path in wanted}
     for reply, entry in entries_of((path.last for path in wanted), session, reread):
@@ -267,12 +268,12 @@ def _entries(wanted: list[Path], session: Session, reread: Reread) -> Iterator[t
 
 def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> Iterator[tuple[Reply, Entry]]:
     """The entry of each of some replies, in the order of the lines; those that are not held are read again."""
-    wanted, held = sorted(replies, key=lambda reply: reply.line), session.followed.entries
-    missing = {reply.line for reply in wanted if reply.number not in held}
+    wanted, entries = sorted(replies, key=lambda reply: reply.line), session.followed.entries
+    missing = {reply.line for reply in wanted if reply.number not in entries}
     again = reread(missing) if missing else iter(())
     met: dict[int, Entry] = {}  # where lines are put in order, they come otherwise than they are numbered
     for reply in wanted:
-        entry = held.get(reply.number) or met.pop(reply.line, None)
+        entry = entries.get(reply.number) or met.pop(reply.line, None)
         while entry is None and (each := next(again, None)):
             if each.line == reply.line:
                 entry = each
@@ -282,7 +283,7 @@ def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> It
             yield reply, entry
 
 
-def _snapshot(path: Path, entry: Entry, *, last_tools: bool) -> Snapshot:
+def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:
     """The snapshot of a conversation: its last entry, and the union of the tools on its path."""
     replies = path.last.path()
     tools = ToolUnion(last_tools)

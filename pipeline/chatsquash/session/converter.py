@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from chatsquash.templates.inference import Inference
 
 EntryStream = Iterator[Entry | Skipped]
-_Told = tuple[list[Record], Violation | None, list[Noted], Covered]
+_Result = tuple[list[Record], Violation | None, list[Noted], Covered]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
 
 
@@ -163,8 +163,8 @@ class Converter:
             session = joined(session, log, self._options, partial(self._again, file, log, session))
         snapshot = session.snapshot
         records, left_out, later, covered = self._records(read, session, file, log)
-        found = covered.explained(session).findings([*later, *covered.found], name, log.shown)
-        findings = in_files(found, log)
+        findings = covered.explained(session).findings([*later, *covered.notes], name, log.shown)
+        findings = in_files(findings, log)
         account, sizes = accounts(session, records)
         report = SessionFindings(
             left_out=left_out.code if left_out and not records else None,
@@ -181,7 +181,7 @@ class Converter:
             dropped=session.dropped,
             digest=hash_of(file, log) if log.reordered and not log.pieces else digest_of(read, self.hashed),
             format=_format(read, left_out),
-            relatives=[*covered.relatives, *(session.told.relatives if session.told else ())],
+            relatives=[*covered.relatives, *(session.elsewhere.relatives if session.elsewhere else ())],
         )
         replies = SessionReplies(
             coverage=covered.of_records(_conversations(records)),
@@ -221,7 +221,7 @@ class Converter:
         """Whether lines are to be taken in the order of their times that stand otherwise in the file."""
         if not self._puts_in_order or log.reordered is not None:
             return False
-        return any(found.code == "timestamp-order" for _, found in session.found)
+        return any(finding.code == "timestamp-order" for _, finding in session.notes)
 
     def _is_apart(self, session: Session, log: Log) -> bool:
         """Whether no line has an id and no request goes on from another, so that each is a session."""
@@ -240,7 +240,7 @@ class Converter:
         observer.settle(read.seen, session)
         return session
 
-    def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Told:
+    def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Result:
         noted, why = self._noted(read, session, log)
 
         make = partial(self._finished, read.seen, session, log)
@@ -249,46 +249,46 @@ class Converter:
             if why:
                 return Rejection(why)
             assert snapshot
-            made, told = make(snapshot, marks)
-            noted.extend([(line_of(snapshot.entry, each), each) for each in told])
+            made, findings = make(snapshot, marks)
+            noted.extend([(line_of(snapshot.entry, each), each) for each in findings])
             return made
 
         def again(lines: set[int]) -> Iterator[Entry]:
             return self._again(file, log, session, lines)
 
         if self._options.samples != "session" and (sampled := self._sampled(read, session, log, (make, again), why)):
-            records, refused, found, covered = sampled
-            return records, refused, [*noted, *found], covered
-        if read.document and read.document.places:
+            records, refused, later, covered = sampled
+            return records, refused, [*noted, *later], covered
+        if read.document and read.document.conversations:
             from chatsquash.session import agents  # which logs do not need
 
             records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
             return records, refused, noted, covered
-        if not self._is_asked_more and not session.asides and not session.told and session.followed.only_grew():
+        if not self._is_asked_more and not session.asides and not session.elsewhere and session.followed.only_grew():
             return _grown(session, make_last(session.snapshot), noted)
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
         if self._options.conversations == "last" or why or session.followed.last is None:
             snapshot = session.snapshot
             if not why and snapshot and self._options.restore != "none":
-                snapshot, told = conversations.restored_last(session, snapshot, self._options.restore)
-                noted += [(snapshot.entry.line, each) for each in told]
+                snapshot, findings = conversations.restored_last(session, snapshot, self._options.restore)
+                noted += [(snapshot.entry.line, each) for each in findings]
             made, covered = conversations.of_last(session, snapshot, session.id or log.name, self._options, make_last)
             if isinstance(made, Rejection):
                 return [], made.why, noted, covered
             return [made], None, noted, covered
         name = session.id or log.name
-        records, found, covered, refused = conversations.of_each(session, name, self._options, make, again)
-        return records, refused, [*noted, *found], covered
+        records, later, covered, refused = conversations.of_each(session, name, self._options, make, again)
+        return records, refused, [*noted, *later], covered
 
     def _sampled(
         self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Violation | None
-    ) -> _Told | None:
+    ) -> _Result | None:
         """The records of a session that is divided into samples; ``None`` where nothing can be made of it."""
         from chatsquash.session.samples import Asked  # which few runs need
 
         asked = Asked(self._options, *by, self._inference())
-        if read.document and read.document.places:
+        if read.document and read.document.conversations:
             from chatsquash.session.agents import Part
             from chatsquash.session.sampled import of_document
 
@@ -304,18 +304,18 @@ class Converter:
         from chatsquash.session import pairs  # which few runs need
 
         counterfactuals = self._options.pairs == "counterfactual"
-        if read.document and read.document.places:
+        if read.document and read.document.conversations:
             from chatsquash.session.agents import Part
             from chatsquash.session.pairs.candidates import document_candidates
 
             part = Part(read.document, log, self._options)
             assert session.snapshot
-            found = document_candidates(part, session.snapshot, counterfactuals=counterfactuals)
+            candidates = document_candidates(part, session.snapshot, counterfactuals=counterfactuals)
         else:
             from chatsquash.session.pairs.candidates import log_candidates
 
             form = read.seen.format if read.seen and read.seen.format else PLAIN
-            found = log_candidates(
+            candidates = log_candidates(
                 session, form, partial(self._again, file, log, session), counterfactuals=counterfactuals
             )
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
@@ -323,7 +323,7 @@ class Converter:
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:
             return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
 
-        return pairs.made(found, make, partial(self._place, log))
+        return pairs.made(candidates, make, partial(self._place, log))
 
     def _place(self, log: Log, line: int | None) -> str:
         """Where something was logged, without addresses where these are replaced."""
@@ -360,10 +360,10 @@ class Converter:
         if self._anonymizer:
             self._anonymizer.passwords.clear()  # those of what became no record
         loaded = session.loaded
-        snapshot = session.told.marked(snapshot) if session.told else snapshot
-        made, found = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
+        snapshot = session.elsewhere.marked(snapshot) if session.elsewhere else snapshot
+        made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
         if isinstance(made, Rejection):
-            return made, found
+            return made, findings
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
@@ -373,15 +373,15 @@ class Converter:
 
             made = with_logprobs(session, snapshot, made)
         if self._lengths:
-            fitted, told = self._lengths.measured(made)
-            found = [*found, *told]
+            fitted, more = self._lengths.measured(made)
+            findings = [*findings, *more]
             if isinstance(fitted, Violation):
-                return Rejection(fitted), found
+                return Rejection(fitted), findings
             made = fitted
-        made = session.told.finished(made, snapshot) if session.told else made
+        made = session.elsewhere.finished(made, snapshot) if session.elsewhere else made
         if session.entries:
             made = structs.replace(made, chosen=self._chosen(snapshot), size=snapshot.entry.size)
-        return made, found
+        return made, findings
 
     def _again(self, file: BinaryIO, log: Log, session: Session, lines: set[int]) -> Iterator[Entry]:
         """The entries of some lines, read once more."""
@@ -389,8 +389,8 @@ class Converter:
         for item in self._plan.through(self._reader.read(file, log).items):
             if isinstance(item, Entry) and item.line in lines:
                 yield item
-        if session.told:
-            yield from session.told.entries(lines)
+        if session.elsewhere:
+            yield from session.elsewhere.entries(lines)
 
     def _chosen(self, snapshot: Snapshot) -> Chosen:
         """What the log says about the entry that becomes the record."""
@@ -408,10 +408,10 @@ class Converter:
         from chatsquash.reading import usage  # which the specified record does not need
 
         entry = snapshot.entry
-        found = usage.of_entry(entry)
+        used = usage.of_entry(entry)
         named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
-        told = (session.id or stem(log), named or suffix, found.model)
-        name, source, model = self._anonymizer.counted(list(told))[0] if self._anonymizer else told
+        names = (session.id or stem(log), named or suffix, used.model)
+        name, source, model = self._anonymizer.counted(list(names))[0] if self._anonymizer else names
         return Facts(
             prefix=prompt_prefix.of_line(line) if self._options.split else "",
             session=printable(name),
@@ -419,8 +419,8 @@ class Converter:
             model=printable(model) if model else None,
             started_at=_stamped(snapshot.started),
             entries=snapshot.superseded + 1,
-            prompt_tokens=found.prompt_tokens,
-            completion_tokens=found.completion_tokens,
+            prompt_tokens=used.prompt_tokens,
+            completion_tokens=used.completion_tokens,
         )
 
 
@@ -441,7 +441,7 @@ def _format(read: Reading, left_out: Violation | None) -> str | None:
 
 def _sampled(read: Reading, log: Log) -> list[tuple[int, int | None, int | None]]:
     """The responses that an agent's file tells of."""
-    if not (read.document and read.document.places):
+    if not (read.document and read.document.conversations):
         return []
     from chatsquash.session.agents import sampled  # which logs do not need
 
@@ -450,7 +450,7 @@ def _sampled(read: Reading, log: Log) -> list[tuple[int, int | None, int | None]
 
 def _tokens(read: Reading, session: Session, log: Log) -> Tokens:
     """How many tokens the exchanges of a session took, as they are logged."""
-    if read.document and read.document.places:
+    if read.document and read.document.conversations:
         from chatsquash.session.agents import tokens  # which logs do not need
 
         return tokens(read.document, log)

@@ -14,7 +14,7 @@ from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Account, Family, Record, Relative
 from chatsquash.session.session import Noted, Session
-from chatsquash.trees.kinds import Path
+from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.selection import name_of_line
 
 _SEQUENCE, _TAIL = "role-sequence", "short-tail"
@@ -26,7 +26,7 @@ class Covered(NamedTuple):
 
     coverage: Coverage
     rows: list[ReplyOutcome]
-    found: list[Noted]
+    notes: list[Noted]
     unexplained: set[int] | None = None
     """The lines whose history no tree explains; ``None``: there are no trees, and any line may be reported."""
     family: Family | None = None
@@ -44,9 +44,9 @@ class Covered(NamedTuple):
         if lines is None:
             return session
         kept = [
-            (at, each) for at, each in session.found if each.code != _TAIL and (each.code != _SEQUENCE or at in lines)
+            (at, each) for at, each in session.notes if each.code != _TAIL and (each.code != _SEQUENCE or at in lines)
         ]
-        return replace(session, found=kept)
+        return replace(session, notes=kept)
 
 
 def lost_of(
@@ -75,7 +75,7 @@ def accounts(session: Session, records: list[Record]) -> tuple[Account, Account]
 
 
 def with_asides(
-    rows: list[ReplyOutcome], lines: list[int], session: str, found: list[Path], ids: dict[int, str]
+    rows: list[ReplyOutcome], lines: list[int], session: str, paths: list[LogPath], ids: dict[int, str]
 ) -> list[ReplyOutcome]:
     """The rows of a session's replies with those to requests that cleaning dropped, in the order of the lines.
 
@@ -84,7 +84,7 @@ def with_asides(
     """
     if not lines:
         return rows
-    begun = sorted((path.own[0].line, ids[id(path)]) for path in found if path.kind == "main")
+    begun = sorted((path.own[0].line, ids[id(path)]) for path in paths if path.kind == "main")
     asides: list[ReplyOutcome] = []
     for line in lines:
         place = bisect(begun, (line, "")) - 1
@@ -99,11 +99,11 @@ def ways(covered: Coverage, asides: int, options: Options) -> dict[str, int]:
     lost["side-request"] -= asides
     is_all = options.conversations == "all"
     if is_all:
-        found = {"without --no-side": lost["side-request"], "without --no-subagents": lost["subagent"]}
+        options_of = {"without --no-side": lost["side-request"], "without --no-subagents": lost["subagent"]}
     else:
-        found = {"--conversations all": lost.total()}
+        options_of = {"--conversations all": lost.total()}
     given = ["--conversations all"] * (not is_all) + ["--no-cleanup-goose"] * options.cleanup_goose
     taken = ["--cleanup"] * bool(options.cleanup) + ["--no-side"] * (not options.side)
     dropped = " ".join([*given, *(f"without {' and '.join(taken)}" for _ in taken[:1])])
-    found[dropped] = found.get(dropped, 0) + asides
-    return {how: count for how, count in found.items() if count}
+    options_of[dropped] = options_of.get(dropped, 0) + asides
+    return {how: count for how, count in options_of.items() if count}

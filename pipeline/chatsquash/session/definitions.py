@@ -32,7 +32,7 @@ def check(tools: list[Tool]) -> list[Violation]:
     """What is wrong with definitions."""
     if all(definition.sound for definition in known(tools)):
         return []  # since rules look at one definition at a time
-    return _found(tools)
+    return _examine(tools)
 
 
 @Last
@@ -43,16 +43,16 @@ def encode(tools: list[Tool]) -> tuple[bytes, list[str]]:
     return written, [spelling for part in parts for spelling in part.rounded]
 
 
-def _found(tools: list[Tool]) -> list[Violation]:
+def _examine(tools: list[Tool]) -> list[Violation]:
     return list(examine(View(Conversation([], tools)), "tools"))
 
 
 def _define(tools: list[Tool]) -> list[Definition]:
-    are_sound = not _found(tools)
+    are_sound = not _examine(tools)
     definitions = []
     for tool in tools:
         written, rounded = jsonio.encode(tool)
-        sound = are_sound or not _found([tool])
+        sound = are_sound or not _examine([tool])
         definitions.append(Definition(written, rounded, sound, may_hold_address(written)))
     return definitions
 
@@ -67,7 +67,7 @@ Definitions = list[tuple[int, Tool]]
 class Redefined(Struct, frozen=True):
     """The tools that a session defines more than once, and the lines whose replies made its calls."""
 
-    held: dict[str, Definitions]
+    redefined_tools: dict[str, Definitions]
     made: dict[str | bytes, int]
     """The line by the id of a call, of calls in logged replies."""
     answered: dict[int, int]
@@ -77,13 +77,13 @@ class Redefined(Struct, frozen=True):
 
     def definition(self, message: Message, call_id: str | bytes | None, name: str) -> Tool | None:
         """The definition that held when a message made a call; ``None`` for a tool that has one only."""
-        if name not in self.held:
+        if name not in self.redefined_tools:
             return None
         line = self.made.get(call_id) if call_id is not None else None
         if line is None:
             line = self.answered.get(id(message.get("tool_calls")), self.last)
-        (_, found), *later = self.held[name]
-        return next((tool for since, tool in reversed(later) if since <= line), found)
+        (_, first), *later = self.redefined_tools[name]
+        return next((tool for since, tool in reversed(later) if since <= line), first)
 
 
 class Answered(Struct):
@@ -121,10 +121,10 @@ class Answered(Struct):
         """The entries so far stay."""
         self._settled = self._lines
 
-    def redefined(self, entry: Entry, held: dict[str, Definitions]) -> Redefined | None:
+    def redefined(self, entry: Entry, definitions: dict[str, Definitions]) -> Redefined | None:
         """What holds for the calls of the entry that becomes the record; ``None`` where nothing was redefined."""
-        if not held:
+        if not definitions:
             return None
         both = zip(entry.messages, self._settled, strict=False)
         answered = {id(message["tool_calls"]): line for message, line in both if message.get("tool_calls")}
-        return Redefined(held, self._made, answered, entry.line)
+        return Redefined(definitions, self._made, answered, entry.line)

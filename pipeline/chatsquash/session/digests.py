@@ -19,7 +19,7 @@ from chatsquash.sources.identity import Hashed
 
 def is_whole(session: Session, file: BinaryIO, log: Log) -> bool:
     """Whether every byte of a file that is one session was counted, unless the rest of it was not read."""
-    is_cut = any(found.code == "cut-short" for _, found in session.found)
+    is_cut = any(finding.code == "cut-short" for _, finding in session.notes)
     return is_cut or log.is_part or session.sizes.all == file.tell()
 
 
@@ -35,11 +35,11 @@ def hash_of(file: BinaryIO, log: Log) -> str:
 
 def digest_of(read: Reading, digest: Hashed) -> str:
     """The hash of a log; that of a document is found with its first conversation."""
-    held = read.document
-    if held is None:
+    document = read.document
+    if document is None:
         return digest.hexdigest()
-    held.digest = held.digest or digest.hexdigest()
-    return str(held.digest)
+    document.digest = document.digest or digest.hexdigest()
+    return str(document.digest)
 
 
 def meeting(session: Session) -> Meeting | None:

@@ -70,10 +70,10 @@ _SHOWN = 400
 def last_exit(view: View) -> tuple[int | None, str | None]:
     """The exit code, and the message that says it; ``None`` where there is no such command, or none is told."""
     for arguments, results in _calls(view):
-        if told := runs_tests(_command(arguments)):
-            for at, content in results if told != "nothing" else ():
+        if evidence := runs_tests(_command(arguments)):
+            for at, content in results if evidence != "nothing" else ():
                 code = exit_code(content)
-                if code is not None and (told == "code" or code == 0):
+                if code is not None and (evidence == "code" or code == 0):
                     return code, f"message {at}, {code} in the result of a command that runs tests or a build"
             return None, None
     return None, None
@@ -100,16 +100,18 @@ def _command(arguments: str) -> str:
     if arguments[:1] == "{" and not any(map(arguments.__contains__, _NAMED)):
         return ""
     try:
-        held = jsonio.loads(arguments)
+        members = jsonio.loads(arguments)
     except (ValueError, RecursionError):
         return arguments  # those of a tool that takes a text
-    if isinstance(held, str):
-        return held
-    found: Any = next((held[name] for name in _COMMAND if held.get(name)), "") if isinstance(held, dict) else ""
-    if isinstance(found, list):
-        words = [each for each in found if isinstance(each, str)]
+    if isinstance(members, str):
+        return members
+    command: Any = (
+        next((members[name] for name in _COMMAND if members.get(name)), "") if isinstance(members, dict) else ""
+    )
+    if isinstance(command, list):
+        words = [each for each in command if isinstance(each, str)]
         return words[-1] if len(words) == 3 and words[1] in ("-c", "-lc", "-ic") else " ".join(words)
-    return found if isinstance(found, str) else ""
+    return command if isinstance(command, str) else ""
 
 
 def runs_tests(command: str) -> Literal["code", "success", "nothing"] | None:
@@ -128,13 +130,13 @@ def runs_tests(command: str) -> Literal["code", "success", "nothing"] | None:
     if met[-1] and parts[met[-1] - 1] == "||":
         return "nothing"
     harmless = {"&&", "(", ")", *(("|", "|&") if "pipefail" in command else ())}
-    told: Literal["code", "success"] = "success" if behind else "code"
-    return told if harmless.issuperset(behind[::2]) else "nothing"
+    meaning: Literal["code", "success"] = "success" if behind else "code"
+    return meaning if harmless.issuperset(behind[::2]) else "nothing"
 
 
-def _unquoted(found: re.Match[str]) -> str:
+def _unquoted(match: re.Match[str]) -> str:
     """A word in place of a quoted text, which is itself where a shell would not divide it."""
-    text = found[1] if found[1] is not None else found[2]
+    text = match[1] if match[1] is not None else match[2]
     return " " if text is None else text if _PLAIN.match(text) else "_"
 
 
@@ -171,19 +173,19 @@ def _without_texts(command: str) -> str:
     lines = iter(command.split("\n"))
     for line in lines:
         kept.append(_HERE.sub("", line))
-        for found in _HERE.finditer(line):
-            next((each for each in lines if each.strip(" \t") == found[2]), None)
+        for here in _HERE.finditer(line):
+            next((each for each in lines if each.strip(" \t") == here[2]), None)
     return "\n".join(kept)
 
 
 def exit_code(content: Json) -> int | None:
     """The exit code that a result names: in a member of its JSON, or in a line at one of its ends."""
     text = chat.text({"role": "tool", "content": content}) or ""
-    if text[:1] == "{" and (held := _member(text)) is not None:
-        return held
+    if text[:1] == "{" and (member := _member(text)) is not None:
+        return member
     for part in (text[-_SHOWN:], text[:_SHOWN]):
-        if found := _EXIT.search(part):
-            return _code(int(found[1]))
+        if match := _EXIT.search(part):
+            return _code(int(match[1]))
     return None
 
 
@@ -261,9 +263,9 @@ def last_word(view: View) -> tuple[LastUser, str | None]:
 def _said(text: str) -> str:
     """The beginning of what a person said: without blocks in tags, which clients add."""
     at = 0
-    while found := _TAGGED.match(text, at):
-        closing = f"</{found[1]}>"
-        at = text.find(closing, found.end())
+    while tag := _TAGGED.match(text, at):
+        closing = f"</{tag[1]}>"
+        at = text.find(closing, tag.end())
         if at < 0:
             return ""
         at += len(closing)
@@ -276,8 +278,8 @@ def judged(text: str) -> tuple[LastUser, str]:
     letters = [char for char in plain if char.isalpha()]
     is_english = bool(_ENGLISH.search(plain)) and sum(map(str.isascii, letters)) >= 0.9 * len(letters)
     for kind, pattern in _RULES:
-        for found in pattern.finditer(plain):
-            words = found[0].strip(" .,!?\n")
+        for match in pattern.finditer(plain):
+            words = match[0].strip(" .,!?\n")
             if is_english or words.split()[-1] not in _ABROAD or words == plain.strip(" .,!?\n"):
                 return kind, words
     return ("none" if is_english else "unknown"), ""
@@ -289,17 +291,17 @@ _LONGEST = 64
 
 def ending(view: View, reply: Response, origin: Origin | None = None) -> Ending:
     """How a conversation ended: ``view`` is of its messages as they were logged, ``reply`` its last one."""
-    finish, told, truncated, why = _finished(reply)
+    finish, evidence, truncated, why = _finished(reply)
     reward, rewarded = (origin.reward, origin.reward_evidence) if origin else (None, None)
-    return Ending(*last_exit(view), reward, rewarded, finish, told, truncated, why, *last_word(view))
+    return Ending(*last_exit(view), reward, rewarded, finish, evidence, truncated, why, *last_word(view))
 
 
 def _finished(reply: Response) -> tuple[str | None, str | None, bool | None, str | None]:
     """Why a reply ended, and whether it was cut off, each with its evidence; ``None`` for what nobody logged."""
     reason = None if reply.finish_reason is None else printable(reply.finish_reason[:_LONGEST])
-    told = None if reason is None else "finish reason of the last reply"
+    evidence = None if reason is None else "finish reason of the last reply"
     if reply.cut:
-        return reason, told, True, "the stream of the last reply broke off"
+        return reason, evidence, True, "the stream of the last reply broke off"
     if reason is None:
         return None, None, None, None
-    return reason, told, reason in chat.TRUNCATED, told
+    return reason, evidence, reason in chat.TRUNCATED, evidence

@@ -66,35 +66,35 @@ def _asks_words(options: Options) -> bool:
     return options.told_apart == "near" or options.clusters
 
 
-def _digests(held: StoredRecord, beside: _Object, flag: str) -> bytes:
+def _digests(record: StoredRecord, beside: _Object, flag: str) -> bytes:
     """The digests of what a record begins with, one for each of its messages; messages without a flag."""
-    seen = blake2b(jsonio.dumps([held.tools, beside], sort_keys=True), digest_size=SIZE)
-    found, ids = [seen.digest()], dict[str, str]()
-    for message in held.messages:
+    seen = blake2b(jsonio.dumps([record.tools, beside], sort_keys=True), digest_size=SIZE)
+    digests, ids = [seen.digest()], dict[str, str]()
+    for message in record.messages:
         spelled = jsonio.dumps(_canonical(message, flag, ids), sort_keys=True)
         seen.update(b"%d %b" % (len(spelled), spelled))
-        found.append(seen.digest())
-    return b"".join(found)
+        digests.append(seen.digest())
+    return b"".join(digests)
 
 
 def _canonical(message: _Object, flag: str, ids: dict[str, str]) -> _Object:
     """A message without a flag, with the ids of calls in the order in which they appear, and arguments as values."""
-    told = {key: value for key, value in message.items() if key != flag}
+    members = {key: value for key, value in message.items() if key != flag}
     if isinstance(calls := message.get("tool_calls"), list):
-        told["tool_calls"] = [_call(call, ids) if isinstance(call, dict) else call for call in calls]
+        members["tool_calls"] = [_call(call, ids) if isinstance(call, dict) else call for call in calls]
     if isinstance(answered := message.get("tool_call_id"), str):
-        told["tool_call_id"] = _numbered(answered, ids)
-    return told
+        members["tool_call_id"] = _numbered(answered, ids)
+    return members
 
 
 def _call(call: _Object, ids: dict[str, str]) -> _Object:
-    told = dict(call)
+    members = dict(call)
     if isinstance(name := call.get("id"), str):
-        told["id"] = _numbered(name, ids)
+        members["id"] = _numbered(name, ids)
     function = call.get("function")
     if isinstance(function, dict) and isinstance(function.get("arguments"), str):
-        told["function"] = {**function, "arguments": _value(function["arguments"])}
-    return told
+        members["function"] = {**function, "arguments": _value(function["arguments"])}
+    return members
 
 
 def _numbered(name: str, ids: dict[str, str]) -> str:
@@ -109,12 +109,12 @@ def _value(arguments: str) -> Json:
         return arguments
 
 
-def _words(held: StoredRecord) -> Iterator[str]:
+def _words(record: StoredRecord) -> Iterator[str]:
     """All that is said and called; system prompts aside, which are the same in most sessions of an agent.
 
     An image, or whatever else is no text, is a word.
     """
-    for message in held.messages:
+    for message in record.messages:
         if message["role"] == "system":
             continue
         yield from said(message)
@@ -124,9 +124,9 @@ def _words(held: StoredRecord) -> Iterator[str]:
                 yield blake2b(jsonio.dumps(part, sort_keys=True), digest_size=SIZE).hexdigest()
 
 
-def _prompt(held: StoredRecord) -> bytes:
+def _prompt(record: StoredRecord) -> bytes:
     """A digest of what the user says first, in any case, spacing and numbers."""
-    first = next((message for message in held.messages if message["role"] == "user"), None)
+    first = next((message for message in record.messages if message["role"] == "user"), None)
     text = chat.text(first) if first else None
     words = _DIGITS.sub("0", text or "").casefold().split()
     return blake2b(" ".join(words).encode("utf-8", "surrogatepass"), digest_size=SIZE).digest() if words else b""

@@ -49,7 +49,7 @@ def cut_rejection(session: Session, noted: list[Noted], options: Options) -> Vio
     repeated = next((each for each in session.repeated if each.code == _CODE), None)
     if repeated:
         return reading.cut_by_logger(repeated.values[0], 1)
-    return next((found for _, found in noted if found.code == _CODE), None)
+    return next((finding for _, finding in noted if finding.code == _CODE), None)
 
 
 def unfit(seen: Seen | None, session: Session) -> Violation | None:
@@ -64,7 +64,7 @@ def cleaned(session: Session, sets: tuple[str, ...]) -> list[Noted]:
     """What cleaning did."""
     snapshot = session.snapshot
     changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
-    return [(snapshot.entry.line if snapshot else None, found) for found in told_of_cleaning(changed, sets)]
+    return [(snapshot.entry.line if snapshot else None, finding) for finding in told_of_cleaning(changed, sets)]
 
 
 def told_of_cleaning(changed: dict[str, int], sets: tuple[str, ...]) -> list[Violation]:
@@ -88,12 +88,12 @@ def in_files(findings: list[Finding], log: Log) -> list[Finding]:
     return [_in_file(each, log) for each in findings] if log.pieces or log.agents else findings
 
 
-def _in_file(found: Finding, log: Log) -> Finding:
-    file, line = log.at(found.line)
+def _in_file(finding: Finding, log: Log) -> Finding:
+    file, line = log.at(finding.line)
 
-    def named(told: re.Match[str]) -> str:
-        other, at = log.at(int(told[1].replace(",", "")))
+    def named(match: re.Match[str]) -> str:
+        other, at = log.at(int(match[1].replace(",", "")))
         return f"line {at:,} of {printable(other)}"
 
-    text = _LINE.sub(named, found.text) if found.code in _TOLD_LINES else found.text
-    return found._replace(file=file, line=line, text=text)
+    text = _LINE.sub(named, finding.text) if finding.code in _TOLD_LINES else finding.text
+    return finding._replace(file=file, line=line, text=text)

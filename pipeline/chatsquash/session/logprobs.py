@@ -16,7 +16,7 @@ from chatsquash.session.conversations import end_of
 from chatsquash.session.samples import Sample, said
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import place_replies
-from chatsquash.trees.kinds import Path
+from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.replies import Reply
 
 MEMBER = "logprobs"
@@ -30,7 +30,7 @@ def with_logprobs(session: Session, snapshot: Snapshot, made: Record) -> Record:
     if not logged or end is None or not made.marks:
         return made
     replies, messages = end.path(), said(snapshot.entry)
-    shown = place_replies(Path(end, "main", 0), replies, messages, trees.requests.canon)
+    shown = place_replies(LogPath(last=end), replies, messages, trees.requests.canon)
     places: dict[int, bytes] = {}
     alone = {mark.at[0]: mark.place for mark in made.marks if len(mark.at) == 1}
     times = Counter(at for mark in made.marks for at in mark.at)
@@ -63,8 +63,8 @@ def _placed(made: Record, places: dict[int, bytes]) -> Record:
     if not places:
         return made
     value = jsonio.loads(made.line)
-    for place, found in places.items():
-        value["messages"][place][MEMBER] = jsonio.loads(found)
+    for place, logged in places.items():
+        value["messages"][place][MEMBER] = jsonio.loads(logged)
     line = jsonio.dumps(value)
     return replace(made, line=line, digest=xxh3_128_digest(line))
 

@@ -19,13 +19,13 @@ from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import contents, documents
 from chatsquash.reading.documents import LogDocument
-from chatsquash.reading.lineage import Place
 from chatsquash.session import prompt_prefix
 from chatsquash.session.cleaning import clean
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.days import path_day
 from chatsquash.sources.open import opened
+from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.selection import digest
 
 _BEGINNING = 16
@@ -48,7 +48,7 @@ class Home(Struct, frozen=True):
     families: list[Family]
     """The sessions that they belong to."""
 
-    def caller(self, place: Place) -> int | None:
+    def caller(self, place: FilePath) -> int | None:
         """The conversation that began a sub-agent; of an agent that none names, the one of its session at the time."""
         begun = place.begun
         known = (
@@ -61,7 +61,7 @@ class Home(Struct, frozen=True):
         return next((number for number in (*known, *earlier[-1:], *named) if number is not None), None)
 
 
-def name(place: Place, log: Log) -> str:
+def name(place: FilePath, log: Log) -> str:
     """The id of a conversation: a digest of its session, of what it begins with and of its last reply."""
     messages, replies = place.conversation.messages, place.origin.replies
     first = next((message for message in messages if message["role"] == "user"), None)
@@ -69,7 +69,7 @@ def name(place: Place, log: Log) -> str:
     return digest(place.origin.session_id or log.name, first, last, place.origin.id or place.number)
 
 
-def family(place: Place, log: Log, options: Options) -> Family:
+def family(place: FilePath, log: Log, options: Options) -> Family:
     """The session that a conversation belongs to."""
     first = place.session.first if place.session else place
     started = first.origin.started
@@ -80,7 +80,7 @@ def family(place: Place, log: Log, options: Options) -> Family:
     return Family(session, prefix, stem(log), logged)
 
 
-def _cleaned(place: Place, options: Options) -> list[Message]:
+def _cleaned(place: FilePath, options: Options) -> list[Message]:
     """What a conversation begins with, once it is cleaned."""
     messages = list(islice(place.conversation.messages, _BEGINNING))
     entry = Entry(1, None, None, messages, (Added(tuple(messages)),), [], Response(included=True))
@@ -88,7 +88,7 @@ def _cleaned(place: Place, options: Options) -> list[Message]:
     return next((each.messages for each in left if isinstance(each, Entry)), messages)
 
 
-class Found(NamedTuple):
+class ParentFile(NamedTuple):
     """The file of a session that a sub-agent was begun in."""
 
     home: Home | None
@@ -98,11 +98,11 @@ class Found(NamedTuple):
     """The id of the conversation of another sub-agent that holds the call, where that file does not."""
 
 
-_last: tuple[object, Found] | None = None
+_last: tuple[object, ParentFile] | None = None
 """What was found last, since the sub-agents of a session lie beside each other."""
 
 
-def find(document: LogDocument, place: Place, log: Log, options: Options) -> Found | None:
+def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> ParentFile | None:
     """The file of the session that began a sub-agent; ``None`` where nobody knows where that would be."""
     global _last  # noqa: PLW0603 - one of a process
     path = relatives.absolute(log.path)
@@ -112,16 +112,16 @@ def find(document: LogDocument, place: Place, log: Log, options: Options) -> Fou
     relative = relatives.look(pattern)
     key = relative, document.format, options
     if _last is None or _last[0] != key:
-        held = _held(document.format, path, pattern, options)
-        home = _home(*held, path, log, options) if held else None
-        _last = key, Found(home, (relative, *(held[1].relatives if held else ())))
-    found = _last[1]
+        parent = _read_parent(document.format, path, pattern, options)
+        home = _home(*parent, path, log, options) if parent else None
+        _last = key, ParentFile(home, (relative, *(parent[1].relatives if parent else ())))
+    known = _last[1]
     call_id = place.begun.call
     beside = formats.siblings(document.format, uncompressed(path)) if call_id else None
-    if call_id is None or beside is None or (found.home and call_id in found.home.by_call):
-        return found
+    if call_id is None or beside is None or (known.home and call_id in known.home.by_call):
+        return known
     inner = (_inner(document.format, each, call_id, options) for each in relatives.paths_of(beside) if each != path)
-    return Found(found.home, (*found.relatives, relatives.look(beside)), next(filter(None, inner), None))
+    return ParentFile(known.home, (*known.relatives, relatives.look(beside)), next(filter(None, inner), None))
 
 
 def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
@@ -131,10 +131,10 @@ def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
             data = contents.whole(file)
             if data is None or jsonio.dumps(call_id) not in data:
                 return None
-            held = documents.alone(file, options)
+            document = documents.alone(file, options)
     except (OSError, TurnError):
         return None
-    places = held.places if held and held.format == form else []
+    places = paths_of(document) if document and document.format == form else []
     log = Log(path, path, Path(path).name, 0)
     return next((name(place, log) for place in places if call_id in place.calls), None)
 
@@ -145,26 +145,26 @@ def forget() -> None:
     _last = None
 
 
-def _held(form: str, path: str, pattern: str, options: Options) -> tuple[str, LogDocument] | None:
+def _read_parent(form: str, path: str, pattern: str, options: Options) -> tuple[str, LogDocument] | None:
     """The file that fits a glob, and what it holds."""
-    found = relatives.path_of(pattern)
-    if found is None or found == path:
+    fitting = relatives.path_of(pattern)
+    if fitting is None or fitting == path:
         return None
     try:
-        with opened(found, options) as file:
-            held = documents.alone(file, options)
+        with opened(fitting, options) as file:
+            document = documents.alone(file, options)
     except (OSError, TurnError):
         return None
-    return (found, held) if held and held.format == form else None
+    return (fitting, document) if document and document.format == form else None
 
 
-def _home(found: str, held: LogDocument, path: str, log: Log, options: Options) -> Home:
-    below = os.path.relpath(found, Path(path).parent)
+def _home(file: str, document: LogDocument, path: str, log: Log, options: Options) -> Home:
+    below = os.path.relpath(file, Path(path).parent)
     named = os.path.normpath(PurePosixPath(log.name).parent / below)
-    return _told(held.places, Log(found, found, named, held.size), options)
+    return _home_of(paths_of(document), Log(file, file, named, document.size), options)
 
 
-def _told(places: list[Place], log: Log, options: Options) -> Home:
+def _home_of(places: list[FilePath], log: Log, options: Options) -> Home:
     calls = {call_id: place.number for place in reversed(places) for call_id in place.calls}
     agents = {agent: place.number for place in reversed(places) for agent in place.origin.began}
     sessions: dict[str, list[int]] = {}
@@ -172,7 +172,7 @@ def _told(places: list[Place], log: Log, options: Options) -> Home:
         if place.kind in ("main", "compacted") and place.origin.session_id:
             sessions.setdefault(place.origin.session_id, []).append(place.number)
     families = {id(place.session): place for place in places}
-    told = {session: family(place, log, options) for session, place in families.items()}
+    by_session = {session: family(place, log, options) for session, place in families.items()}
     names = [name(place, log) for place in places]
     started = [place.origin.started or 0 for place in places]
-    return Home(calls, agents, sessions, started, names, [told[id(place.session)] for place in places])
+    return Home(calls, agents, sessions, started, names, [by_session[id(place.session)] for place in places])

@@ -33,15 +33,15 @@ def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Lo
 
 def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     places = sessions.places_by_id(file, options)
-    found = [sessions.part(log, spans) for spans in places.values()] or [log]
+    logs = [sessions.part(log, spans) for spans in places.values()] or [log]
     if options.sessions_by is not None or None not in places:
-        return found
+        return logs
     nameless = list(places).index(None)
     file.seek(0)
     if recognise.look(file, options.from_format, options.max_memory)[0].envelope.MIXES:
-        found[nameless : nameless + 1] = _by_tree(found[nameless], log, file, options, is_mixed=True)
-        return found
-    return found if len(found) > 1 else _by_tree(found[0], log, file, options, is_mixed=False)
+        logs[nameless : nameless + 1] = _by_tree(logs[nameless], log, file, options, is_mixed=True)
+        return logs
+    return logs if len(logs) > 1 else _by_tree(logs[0], log, file, options, is_mixed=False)
 
 
 def _by_tree(whole: Log, log: Log, file: BinaryIO, options: Options, *, is_mixed: bool) -> list[Log]:
@@ -82,10 +82,10 @@ def _in_order(log: Log, options: Options) -> Log:
             if isinstance(item, Entry):
                 known[item.line] = packed(item.at)
     times = carried(array("q", (known.get(line, UNKNOWN) for line in spans[::SPAN])))
-    found = array("Q")
+    ordered = array("Q")
     for number in sorted(range(len(times)), key=times.__getitem__):
-        found.extend(spans[SPAN * number : SPAN * (number + 1)])
-    return structs.replace(log, spans=found, reordered=behind(times))
+        ordered.extend(spans[SPAN * number : SPAN * (number + 1)])
+    return structs.replace(log, spans=ordered, reordered=behind(times))
 
 
 _FARTHEST = (1 << 63) - 1
@@ -101,11 +101,11 @@ def packed(at: int | None) -> int:
 def carried(numbers: array[int], otherwise: int = 0) -> array[int]:
     """Numbers of which each unknown one is that before it, and those at the beginning are the first known one."""
     last = next((number for number in numbers if number != UNKNOWN), otherwise)
-    found = array("q")
+    filled = array("q")
     for number in numbers:
         last = last if number == UNKNOWN else number
-        found.append(last)
-    return found
+        filled.append(last)
+    return filled
 
 
 def behind(times: Iterable[int]) -> int:
@@ -131,6 +131,6 @@ def days_logged(options: Options, log: Log) -> list[str]:
         if options.divides and first and not first.origin:
             times += [entry.at for entry in left]  # since any line may begin a conversation
         if first and first.origin and options.sessions_by != "file":
-            held = documents.document(file, options)  # which was read just now
-            times = [each.origin.started for each in held.conversations if each.origin] if held else []
+            document = documents.document(file, options)  # which was read just now
+            times = [each.origin.started for each in document.conversations if each.origin] if document else []
         return list(dict.fromkeys(day(at) for at in times if at is not None))

@@ -84,29 +84,29 @@ class Plan(NamedTuple):
         if marks is not None:
             conversation = replace(conversation, marks=marks)
         logged = conversation.messages
-        conversation, found = through(self.logged, conversation)
-        found = [*composed, *found]
+        conversation, findings = through(self.logged, conversation)
+        findings = [*composed, *findings]
         view = View(conversation, redefined=snapshot.redefined)
         for check in self.checks:
-            found += check(conversation, view)
+            findings += check(conversation, view)
         usage, ended = self.measure(view, shared), ending(view, snapshot.entry.reply, snapshot.entry.origin)
         why = self.refuse(view)
         if why:
-            found = [*(each for each in found if each != why), why]
+            findings = [*(each for each in findings if each != why), why]
         if snapshot.entry.origin:
-            found = as_logged(found, logged, conversation.messages)
+            findings = as_logged(findings, logged, conversation.messages)
         if why:
-            return Rejection(why), found
+            return Rejection(why), findings
         without = without_tools(conversation) if self.checks else ""
         conversation, more = through(self.conversation, conversation)
         line = self.record(conversation)
-        found += [*more, *line.findings]
+        findings += [*more, *line.findings]
         if line.data is None:
             assert line.refused
-            return Rejection(line.refused), found
+            return Rejection(line.refused), findings
         digest = xxh3_128_digest(line.data)
         made = Record(line.data, usage, line.images, without, unflagged=line.unflagged, marks=line.marks, digest=digest)
-        return replace(made, ending=ended), found
+        return replace(made, ending=ended), findings
 
 
 def asks_for_kinds(options: Options) -> bool:
@@ -115,24 +115,24 @@ def asks_for_kinds(options: Options) -> bool:
     return asks or options.restore != "none" or options.loss != "none"
 
 
-def as_logged(found: list[Violation], logged: list[Message], messages: list[Message]) -> list[Violation]:
+def as_logged(findings: list[Violation], logged: list[Message], messages: list[Message]) -> list[Violation]:
     """Facts on messages, each with where its message was logged, as far as messages were added or left out."""
     if len(logged) == len(messages) and all(map(is_, logged, messages)):
-        return found
+        return findings
     places = {id(message): at for at, message in enumerate(logged)}
     return [
         each if each.at is None else each._replace(logged=places.get(id(messages[each.at]), each.logged))
-        for each in found
+        for each in findings
     ]
 
 
 def through(stages: Iterable[ConversationStage], conversation: Conversation) -> tuple[Conversation, list[Violation]]:
     """What stages make of a conversation, one after the other, and what they found."""
-    found: list[Violation] = []
+    findings: list[Violation] = []
     for stage in stages:
         conversation, more = stage(conversation)
-        found += more
-    return conversation, found
+        findings += more
+    return conversation, findings
 
 
 def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
@@ -277,8 +277,8 @@ def _rearranged(options: Options) -> Iterator[ConversationStage]:
 def _inline(conversation: Conversation, *, check: bool) -> StageResult:
     from chatsquash.session.stages.inline import inline
 
-    inlined, found = inline(conversation)
-    return inlined, [*found, *(examine(View(inlined, conversation.messages), "inlined") if check else ())]
+    inlined, findings = inline(conversation)
+    return inlined, [*findings, *(examine(View(inlined, conversation.messages), "inlined") if check else ())]
 
 
 def _anonymize(

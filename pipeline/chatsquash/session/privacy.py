@@ -66,12 +66,20 @@ class OutcomePrivacy:
         ``file`` is the open log.
         """
         try:
-            told = self._replaced(outcome, log, file) if self._redactor else self.told(self._masked(outcome, log), log)
-            return self._looked(told, hidden.renamed(log, told.privacy.named), self._looker) if self._looker else told
+            replaced = (
+                self._replaced(outcome, log, file)
+                if self._redactor
+                else self.without_private_texts(self._masked(outcome, log), log)
+            )
+            return (
+                self._looked(replaced, hidden.renamed(log, replaced.privacy.named), self._looker)
+                if self._looker
+                else replaced
+            )
         except UnsearchedError as problem:
-            return self.told(_left_out(outcome, log, checks.redaction_failed(str(problem))), log)
+            return self.without_private_texts(_left_out(outcome, log, checks.redaction_failed(str(problem))), log)
 
-    def told(self, outcome: Outcome, log: Log) -> Outcome:
+    def without_private_texts(self, outcome: Outcome, log: Log) -> Outcome:
         """An outcome without records, or whose records are replaced already, that tells nothing private beside."""
         texts = hidden.texts(outcome, log)
         before = dict(zip(texts, texts, strict=True))
@@ -99,7 +107,7 @@ class OutcomePrivacy:
             if counts:
                 records[at] = self._counted(record, counts, are_replaced=False)
                 line = _line(outcome, record)
-                facts = [each._replace(conversation=record.conversation) for each in _secrets(counts, pieces)]
+                facts = [each._replace(conversation=record.conversation) for each in _findings_of(counts, pieces)]
                 findings += [finding(each, outcome.session, log.shown, line) for each in facts]
         privacy = replace(outcome.privacy, passed_over=passed_over)
         return replace(outcome.with_records(records).with_finding(*findings), privacy=privacy)
@@ -112,9 +120,9 @@ class OutcomePrivacy:
         secrets = sum(count for value, count in values.items() if is_secret(value.kind))
         replaced = record.replaced + (secrets if are_replaced else 0)
         hashes = self._options.write_known is not None
-        found = [redaction(value, count, self._placeholders, hashes=hashes) for value, count in values.items()]
-        told = [*record.redactions, *found]
-        return replace(record, secrets=record.secrets + secrets, replaced=replaced, redactions=told)
+        counted = [redaction(value, count, self._placeholders, hashes=hashes) for value, count in values.items()]
+        redactions = [*record.redactions, *counted]
+        return replace(record, secrets=record.secrets + secrets, replaced=replaced, redactions=redactions)
 
     # Replacing
 
@@ -137,8 +145,8 @@ class OutcomePrivacy:
                 unreadable_lines=kept,
             ),
         )
-        told = {before: without_beginnings(after, made.values) for before, after in made.hidden.items()}
-        return self._hidden(self._masked(outcome, log), log, told)
+        sources = {before: without_beginnings(after, made.values) for before, after in made.hidden.items()}
+        return self._hidden(self._masked(outcome, log), log, sources)
 
     def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replaced:
         """All that is told of a session, searched in one go, so that what is found once is replaced everywhere."""
@@ -233,7 +241,7 @@ def _line(outcome: Outcome, record: Record) -> int | None:
     return chosen.line if chosen else None
 
 
-def _secrets(counts: _Counts, pieces: Pieces) -> Iterable[Violation]:
+def _findings_of(counts: _Counts, pieces: Pieces) -> Iterable[Violation]:
     """A fact for each kind of secret in a record."""
     return [checks.secret_found(kind, count, pieces.place(first)) for kind, count, first in kinds(counts)]
 

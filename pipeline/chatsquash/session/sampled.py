@@ -21,13 +21,13 @@ from chatsquash.session.samples import Asked, Reread, Sample, Sampling, alone, s
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, Standing, account, place_replies
-from chatsquash.trees.kinds import Path, conversations
+from chatsquash.trees.kinds import LogPath, conversations
 from chatsquash.trees.loss import FAILED, Judge
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
 from chatsquash.trees.trees import Trees
 
-Told = tuple[list[Record], Violation | None, list[Noted], Covered]
+SampledSession = tuple[list[Record], Violation | None, list[Noted], Covered]
 """As ``run.session`` has it."""
 
 
@@ -35,20 +35,20 @@ class _Selection(Struct, frozen=True):
     """The paths that become samples, and their replies."""
 
     trees: Trees
-    paths: list[Path]
+    paths: list[LogPath]
     """All paths of the session."""
-    selected: list[tuple[Path, list[Reply]]]
+    selected: list[tuple[LogPath, list[Reply]]]
     """Those that become samples, with their replies in order."""
     ids: dict[int, str]
     """The names of all conversations by their ``id()``."""
     whys: list[str]
     """Why each reply of the session is not to be trained on, by number; empty for those that are."""
 
-    def wanted(self) -> dict[int, tuple[Reply, Path]]:
+    def wanted(self) -> dict[int, tuple[Reply, LogPath]]:
         """The replies by their numbers, each with its conversation: its own where that was chosen, else the first."""
         owners = {reply.number: path for path in self.paths for reply in path.own}
         are_selected = {id(path) for path, _ in self.selected}
-        wanted: dict[int, tuple[Reply, Path]] = {}
+        wanted: dict[int, tuple[Reply, LogPath]] = {}
         for path, replies in self.selected:
             for reply in replies:
                 owner = owners.get(reply.number)
@@ -57,7 +57,7 @@ class _Selection(Struct, frozen=True):
         return wanted
 
 
-def of_log(session: Session, name: str, asked: Asked) -> Told:
+def of_log(session: Session, name: str, asked: Asked) -> SampledSession:
     """The samples of a session's log of this name, why there are none, what was found, and what they hold."""
     each = _select(session, name, asked.options, asked.reread)
     wanted = each.wanted()
@@ -96,14 +96,14 @@ def of_log(session: Session, name: str, asked: Asked) -> Told:
 
 def _select(session: Session, name: str, options: Options, reread: Reread) -> _Selection:
     trees = session.followed.branch()
-    found = conversations(trees)
+    paths = conversations(trees)
     if options.conversations == "last":
         end = end_of(trees, session.snapshot, session.followed.unanswered)
-        selected = [(path, end.path()) for path in found if end in path.own] if end else []
+        selected = [(path, end.path()) for path in paths if end in path.own] if end else []
     else:
-        selected = [(path, path.last.path()) for path in chosen(found, options)]
+        selected = [(path, path.last.path()) for path in chosen(paths, options)]
     judge = Judge(skips_failed=options.loss_skip_failed)
-    each = _Selection(trees, found, selected, names(found, name), judge.whys(trees))
+    each = _Selection(trees, paths, selected, names(paths, name), judge.whys(trees))
     for number in _failed(each, judge, session, reread) if options.loss_skip_failed else ():
         each.whys[number] = each.whys[number] or FAILED
     return each
@@ -133,14 +133,14 @@ def snapshot_of(path: list[Reply], entry: Entry) -> Snapshot:
     return Snapshot(entry, tools.settled(), times[0] if times else None, entry.at, len(path) - 1, 0)
 
 
-def _of_conversation(record: Record, path: Path, ids: dict[int, str]) -> Record:
+def _of_conversation(record: Record, path: LogPath, ids: dict[int, str]) -> Record:
     parent = ids.get(id(path.parent)) if path.parent else None
     return replace(record, kind=path.kind, parent=parent)
 
 
 def _rows(
     each: _Selection,
-    wanted: dict[int, tuple[Reply, Path]],
+    wanted: dict[int, tuple[Reply, LogPath]],
     sampling: Sampling,
     made: list[tuple[Sample, Record]],
 ) -> list[ReplyOutcome]:
@@ -169,13 +169,13 @@ def _rows(
     return [replace(row, why=whys[row.line]) if row.line in whys and row.status == "lost" else row for row in rows]
 
 
-def _context(path: Path, replies: Iterable[Reply], messages: list[Message], trees: Trees) -> dict[int, Standing]:
+def _context(path: LogPath, replies: Iterable[Reply], messages: list[Message], trees: Trees) -> dict[int, Standing]:
     """Where replies stand that are context in a sample."""
     before = sorted(replies, key=lambda reply: reply.number)
     return place_replies(path, before, messages, trees.requests.canon).standing if before else {}
 
 
-def _placement(path: Path, messages: list[Message], standing: dict[int, Standing]) -> Placement:
+def _placement(path: LogPath, messages: list[Message], standing: dict[int, Standing]) -> Placement:
     assistants = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
     return Placement(path, messages, assistants, standing)
 
@@ -210,16 +210,16 @@ def of_document(
     covered = covered_by(part, rows, made)
     line = snapshot.entry.line if snapshot else None
     noted += lost_of(covered, line, ways=ways(covered, 0, part.options)) if records else []
-    met = [*part.document.relatives, *(part.found.relatives if part.found else ())]
+    met = [*part.document.relatives, *(part.home_file.relatives if part.home_file else ())]
     return records, why, noted, Covered(covered, rows, [], family=part.family(), relatives=met)
 
 
 def _placed(snapshot: Snapshot, sampling: Sampling, samples: list[Sample]) -> Placed:
     """Where each message is trained on, else the first sample that has it as context."""
-    found: Placed = {}
+    placed: Placed = {}
     for index, sample in enumerate(samples):
         marks = {at: mark for mark in reversed(sampling.marks(sample)) for at in mark.at}
         for ordinal, at in enumerate(spoken(snapshot)):
-            if ordinal in marks and (at not in found or not marks[ordinal].why):
-                found[at] = index, marks[ordinal]
-    return found
+            if ordinal in marks and (at not in placed or not marks[ordinal].why):
+                placed[at] = index, marks[ordinal]
+    return placed

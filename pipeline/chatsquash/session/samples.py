@@ -76,7 +76,7 @@ class Sampling(Struct):
     canon: Canon = field(default_factory=Canon)
     refused: list[tuple[Violation, int, str]] = field(default_factory=list)
     """Why replies have no sample, with their keys and their conversations."""
-    _found: dict[tuple[str, str, int | None], Noted] = field(default_factory=dict)
+    _notes: dict[tuple[str, str, int | None], Noted] = field(default_factory=dict)
     """What was found of each message of a conversation, said last, since that tells of most."""
     _alone: list[Sample] = field(default_factory=list)
     _numbers: dict[int, tuple[Message, int]] = field(default_factory=dict)
@@ -89,8 +89,8 @@ class Sampling(Struct):
         messages = said(entry)
         ordinal = sum(message["role"] == "assistant" for message in messages) - 1
         marks = [*(Mark((at,), CONTEXT) for at in range(ordinal)), Mark((ordinal,))]
-        made, told = self.asked.make(replace(snapshot, shared=self._shared_calls(messages)), marks)
-        self._note(conversation, entry, told)
+        made, findings = self.asked.make(replace(snapshot, shared=self._shared_calls(messages)), marks)
+        self._note(conversation, entry, findings)
         if isinstance(made, Rejection):
             self.refused.append((made.why, key, conversation))
             return
@@ -106,12 +106,12 @@ class Sampling(Struct):
         if self.asked.inference is None:
             self._alone.append(sample)
             return
-        told = self.asked.inference.renderings(sample.draft.record.line, sample.draft.messages - span.start)
-        if told.problem:
-            self._refuse(checks.not_rendered(told.problem), sample.key, sample.conversation, entry)
+        rendered = self.asked.inference.renderings(sample.draft.record.line, sample.draft.messages - span.start)
+        if rendered.problem:
+            self._refuse(checks.not_rendered(rendered.problem), sample.key, sample.conversation, entry)
             return
-        sample.is_true = told.is_true
-        aside = self.asked.inference.longest.add(told.text, sample, self._takes) if told.is_true else sample
+        sample.is_true = rendered.is_true
+        aside = self.asked.inference.longest.add(rendered.text, sample, self._takes) if rendered.is_true else sample
         if aside is not None:
             self._alone.append(aside)
 
@@ -132,21 +132,21 @@ class Sampling(Struct):
         longer.trained = both
         return True
 
-    def _refuse(self, found: Violation, key: int, conversation: str, entry: Entry) -> None:
-        self.refused.append((found, key, conversation))
-        self._note(conversation, entry, [found])
+    def _refuse(self, finding: Violation, key: int, conversation: str, entry: Entry) -> None:
+        self.refused.append((finding, key, conversation))
+        self._note(conversation, entry, [finding])
 
-    def _note(self, conversation: str, entry: Entry, told: Iterable[Violation]) -> None:
-        for fact in told:
+    def _note(self, conversation: str, entry: Entry, findings: Iterable[Violation]) -> None:
+        for fact in findings:
             if fact.code == "unanswered-call" and fact.at is not None and fact.at >= len(said(entry)) - 1:
                 continue  # a sample ends with its reply
             about = fact._replace(conversation=conversation)
-            self._found[conversation, fact.code, fact.at] = (line_of(entry, fact), about)
+            self._notes[conversation, fact.code, fact.at] = (line_of(entry, fact), about)
 
     def _shared_calls(self, messages: list[Message]) -> dict[int, int]:
         """The messages with calls, by index, each with a number that it has in the other samples, too."""
         times: dict[int, int] = {}
-        found: dict[int, int] = {}
+        shared: dict[int, int] = {}
         for at, message in enumerate(messages):
             if message["role"] != "assistant" or not message.get("tool_calls"):
                 continue
@@ -154,8 +154,8 @@ class Sampling(Struct):
                 self._numbers[id(message)] = message, self.canon.number(message)
             number = self._numbers[id(message)][1]
             times[number] = times.get(number, 0) + 1
-            found[at] = self._shared.setdefault((number, times[number]), len(self._shared))
-        return found
+            shared[at] = self._shared.setdefault((number, times[number]), len(self._shared))
+        return shared
 
     def finish(self) -> list[Sample]:
         """The samples, in the order of the lines."""
@@ -182,12 +182,12 @@ class Sampling(Struct):
 
     def noted(self, samples: list[Sample]) -> list[Noted]:
         """What was found of all."""
-        found = [*self._found.values()]
+        findings = [*self._notes.values()]
         if untrue := [sample for sample in samples if sample.is_true is False]:
-            found.append((untrue[0].line, checks.context_not_held(len(untrue))))
+            findings.append((untrue[0].line, checks.context_not_held(len(untrue))))
         if self.asked.options.restore != "none" and samples:
-            found.append((samples[0].line, checks.sent_context()))
-        return found
+            findings.append((samples[0].line, checks.sent_context()))
+        return findings
 
 
 def said(entry: Entry) -> list[Message]:

@@ -49,16 +49,16 @@ def select(
             best, settled = entry, span
             tools.settle()
             answered.settle()
-            tally.found += waiting
+            tally.notes += waiting
             waiting.clear()
         last = entry
     if best is None or last is None:
         return tally.session(None)
     if last is not best:
         short = reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
-        tally.found.append((best.line, short))
+        tally.notes.append((best.line, short))
     if tally.lists_entries:  # since those behind the snapshot may become records, too
-        tally.found += waiting
+        tally.notes += waiting
     redefined = answered.redefined(best, tools.redefined()) if trace_calls else None
     return tally.session(_snapshot(best, tools.settled(), settled, span, redefined))
 
@@ -106,7 +106,7 @@ class ToolUnion(Struct):
     _conflicts: set[Key] = field(default_factory=set)
     _seen: dict[int, Tool] = field(default_factory=dict)
     """Definitions that were taken, by identity; some clients send the same ones in another order each time."""
-    _held: dict[str, Definitions] = field(default_factory=dict)
+    _redefined: dict[str, Definitions] = field(default_factory=dict)
     """Of each name with a conflict the definitions that held one after the other."""
     _line: int = 0
     _settled: int = 0
@@ -135,7 +135,7 @@ class ToolUnion(Struct):
                 self._spelled[key] = _spelled(first)
             if self._spelled[key] != _spelled(tool):
                 self._conflicts.add(key)
-                self._held[name] = [(first_line, first)]
+                self._redefined[name] = [(first_line, first)]
                 yield (
                     line,
                     definitions_in_force.tool_conflict(
@@ -145,14 +145,14 @@ class ToolUnion(Struct):
 
     def _follow(self, tools: list[Tool], line: int) -> None:
         """Take down the definitions of names with a conflict, where they are others than before."""
-        if not self._held:
+        if not self._redefined:
             return
         named = {chat.tool_name(tool): tool for tool in map(flatten, reversed(tools))}
-        for name in self._held.keys() & named.keys():
+        for name in self._redefined.keys() & named.keys():
             assert name is not None
-            held, tool = self._held[name], named[name]
-            if held[-1][1] is not tool and _spelled(held[-1][1]) != _spelled(tool):
-                held.append((line, tool))
+            definitions, tool = self._redefined[name], named[name]
+            if definitions[-1][1] is not tool and _spelled(definitions[-1][1]) != _spelled(tool):
+                definitions.append((line, tool))
 
     def _compare_customs(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
         """Custom tools have their name further inside, so that the record has each of their definitions."""
@@ -180,17 +180,19 @@ class ToolUnion(Struct):
     def settled(self) -> list[Tool]:
         """The definitions of the entries that stay; the same object as in the last session where they are its."""
         known = list(self._known.values())[: self._settled]
-        if not self.last_wins or not self._held:
+        if not self.last_wins or not self._redefined:
             return same_tools(known)
-        held = self.redefined()
-        return same_tools([held[name][-1][1] if (name := chat.tool_name(tool)) in held else tool for tool in known])
+        redefined = self.redefined()
+        return same_tools(
+            [redefined[name][-1][1] if (name := chat.tool_name(tool)) in redefined else tool for tool in known]
+        )
 
     def redefined(self) -> dict[str, Definitions]:
         """Of each name that the entries that stay define otherwise than before, all definitions."""
         return {
             name: kept
-            for name, held in self._held.items()
-            if len(kept := [each for each in held if each[0] <= self._settled_line]) > 1
+            for name, definitions in self._redefined.items()
+            if len(kept := [each for each in definitions if each[0] <= self._settled_line]) > 1
         }
 
 
@@ -245,12 +247,12 @@ class Trace(Struct):
                     return False
                 at = run.stop
             else:
-                found = self._of(run)
-                stands = tokens[at : at + len(found)]
-                if stands != found[: len(stands)]:
+                runs = self._of(run)
+                stands = tokens[at : at + len(runs)]
+                if stands != runs[: len(stands)]:
                     return False
-                more = found[len(stands) :]
-                at += len(found)
+                more = runs[len(stands) :]
+                at += len(runs)
         if at < len(tokens):
             return False
         self._tokens += more

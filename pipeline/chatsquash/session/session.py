@@ -90,7 +90,7 @@ class _Sums(Struct):
     dropped: dict[str, int] = field(default_factory=dict)
     """How many entries each cleaning rule dropped whole."""
     rejected: list[RejectedLine] = field(default_factory=list)
-    found: list[Noted] = field(default_factory=list)
+    notes: list[Noted] = field(default_factory=list)
     repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
     """What is reported once: its first line, and how often it was found."""
     asides: list[int] = field(default_factory=list)
@@ -98,11 +98,11 @@ class _Sums(Struct):
     followed: Followed = field(default_factory=Followed)
     """What each reply continues."""
 
-    def note(self, line: int | None, found: Iterable[Violation | Repeated]) -> None:
+    def note(self, line: int | None, findings: Iterable[Violation | Repeated]) -> None:
         """Take note of what is found at a line."""
-        for each in found:
+        for each in findings:
             if isinstance(each, Violation):
-                self.found.append((line, each))
+                self.notes.append((line, each))
             else:
                 first, times = self.repeated.get(each, (line or 0, 0))
                 self.repeated[each] = (first, times + 1)
@@ -130,13 +130,15 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may b
 
     snapshot: Snapshot | None = None
     """``None``: no entry was left."""
-    told: Elsewhere | None = None
+    elsewhere: Elsewhere | None = None
     """What other files tell of it, where it is joined with some."""
 
     @property
     def invalid(self) -> Violation | None:
         """Why the session is left out as invalid."""
-        return next((found for _, found in self.found if found.severity == "error" and found.code in INVALID), None)
+        return next(
+            (finding for _, finding in self.notes if finding.severity == "error" and finding.code in INVALID), None
+        )
 
     def accounts(self, *, written: bool) -> tuple[Account, Account]:
         """What became of the lines, and of their bytes."""
@@ -160,13 +162,13 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may b
     def findings(self, later: Iterable[Noted], name: str, file: str) -> list[Finding]:
         """What was found of it, here and later, in the order of the lines as far as they are known."""
         repeated = [(first, _RULES[each.code](*each.values, times)) for each, (first, times) in self.repeated.items()]
-        noted = sorted([*self.found, *later, *repeated], key=lambda each: each[0] or 0)
+        noted = sorted([*self.notes, *later, *repeated], key=lambda each: each[0] or 0)
         return [finding(found, name, file, line) for line, found in noted]
 
 
-def finding(found: Violation, session: str, file: str, line: int | None = None) -> Finding:
+def finding(fact: Violation, session: str, file: str, line: int | None = None) -> Finding:
     """A fact as it stands in the reports."""
-    return Finding(found.code, found.severity, session, file, line, found.at, found.text, found.conversation)
+    return Finding(fact.code, fact.severity, session, file, line, fact.at, fact.text, fact.conversation)
 
 
 class Tally(_Sums):

@@ -66,13 +66,13 @@ def _shared(view: View, shared: Mapping[int, int]) -> Iterator[SharedUse]:
 
 
 def _by_tool(states: list[tuple[str, State]]) -> tuple[ToolUse, ...]:
-    found: dict[str, list[int]] = {}
+    calls: dict[str, list[int]] = {}
     for name, state in states:
-        counts = found.setdefault(name, [0, 0, 0])
+        counts = calls.setdefault(name, [0, 0, 0])
         counts[0] += 1
         counts[1] += state == "failed"
         counts[2] += state == "unanswered"
-    return tuple(ToolUse(name, *counts) for name, counts in sorted(found.items()))
+    return tuple(ToolUse(name, *counts) for name, counts in sorted(calls.items()))
 
 
 class ToolTotals:

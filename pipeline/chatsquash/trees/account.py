@@ -15,7 +15,7 @@ from chatsquash.core.logged import ReplyOutcome, Stands
 from chatsquash.core.model import Mark, Message
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate
-from chatsquash.trees.kinds import Path
+from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 
@@ -35,7 +35,7 @@ class Standing(NamedTuple):
 class Placement(Struct, frozen=True):
     """A path that was selected: where its replies are in the messages, and which record these became."""
 
-    path: Path
+    path: LogPath
     messages: list[Message]
     """Those of the request that the record is made of, and its reply."""
     assistants: list[int]
@@ -71,7 +71,7 @@ class Placement(Struct, frozen=True):
         return self.messages[self.assistants[self.standing[reply].ordinal]]
 
 
-def account(trees: Trees, paths: list[Path], placements: list[Placement], ids: dict[int, str]) -> list[ReplyOutcome]:
+def account(trees: Trees, paths: list[LogPath], placements: list[Placement], ids: dict[int, str]) -> list[ReplyOutcome]:
     """What became of every reply, in the order of the lines; ``ids`` are the names of the paths by their ``id()``."""
     owners = {reply.number: path for path in paths for reply in path.own}
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
@@ -110,7 +110,7 @@ class _Fates(Struct, frozen=True):
     holders: dict[int, list[Placement]]
     """Those with a record that hold each reply, in order."""
 
-    def row(self, row: ReplyOutcome, reply: Reply, path: Path | None, placement: Placement | None) -> ReplyOutcome:
+    def row(self, row: ReplyOutcome, reply: Reply, path: LogPath | None, placement: Placement | None) -> ReplyOutcome:
         """A reply's row with what became of it."""
         if placement is None or placement.record is None:
             return replace(row, why=self._why(row, path, placement))
@@ -125,7 +125,7 @@ class _Fates(Struct, frozen=True):
         record, status, message, loss, _ = first
         return replace(row, status=status, record=record, message=message, loss=loss, others=others)
 
-    def _why(self, row: ReplyOutcome, path: Path | None, placement: Placement | None) -> str | None:
+    def _why(self, row: ReplyOutcome, path: LogPath | None, placement: Placement | None) -> str | None:
         if row.kind == "retry":
             return "retry"
         if placement:
@@ -155,28 +155,28 @@ def _holders(placements: list[Placement]) -> dict[int, list[Placement]]:
     return holders
 
 
-def _replaced(paths: list[Path], written: set[int]) -> set[int]:
+def _replaced(paths: list[LogPath], written: set[int]) -> set[int]:
     """The conversations in whose place a later one of their chain is written."""
-    found: set[int] = set()
+    replaced: set[int] = set()
     for path in paths:
         trunk = _trunk(path)
         if id(path) not in written or trunk.kind != "compacted":
             continue
         before = trunk.parent
-        while before and id(before) not in found:
-            found.add(id(before))
+        while before and id(before) not in replaced:
+            replaced.add(id(before))
             before = before.parent if before.kind == "compacted" else None
-    return found - written
+    return replaced - written
 
 
-def _trunk(path: Path) -> Path:
+def _trunk(path: LogPath) -> LogPath:
     """The trunk of a path's tree."""
     while path.parent and path.parent.last.tree == path.last.tree:
         path = path.parent
     return path
 
 
-def place_replies(path: Path, replies: list[Reply], messages: list[Message], canon: Canon) -> Placement:
+def place_replies(path: LogPath, replies: list[Reply], messages: list[Message], canon: Canon) -> Placement:
     """Find the replies of a path, in order, among messages.
 
     A reply stands where a message is the same by what counts; of those between two such places, each stands at the
@@ -186,7 +186,7 @@ def place_replies(path: Path, replies: list[Reply], messages: list[Message], can
     by_number: dict[int, list[int]] = {}
     for ordinal, at in enumerate(places):
         by_number.setdefault(canon.number(messages[at]), []).append(ordinal)
-    found: dict[int, Standing] = {}
+    standing: dict[int, Standing] = {}
     waiting: list[Reply] = []
     last = -1
     for reply in replies:
@@ -196,35 +196,35 @@ def place_replies(path: Path, replies: list[Reply], messages: list[Message], can
             waiting.append(reply)
             continue
         fitting = same[behind]
-        _fill(found, waiting, range(last + 1, fitting))
-        found[reply.number] = Standing(fitting, False)
+        _fill(standing, waiting, range(last + 1, fitting))
+        standing[reply.number] = Standing(fitting, False)
         last = fitting
-    _fill(found, waiting, range(last + 1, len(places)))
-    return Placement(path, messages, places, found)
+    _fill(standing, waiting, range(last + 1, len(places)))
+    return Placement(path, messages, places, standing)
 
 
-def _fill(found: dict[int, Standing], waiting: list[Reply], places: range) -> None:
+def _fill(standing: dict[int, Standing], waiting: list[Reply], places: range) -> None:
     """Give the replies that were not found the places between two that were; the last ones stand last."""
     for reply, place in zip(reversed(waiting), reversed(places), strict=False):
-        found[reply.number] = Standing(place, True)
+        standing[reply.number] = Standing(place, True)
     waiting.clear()
 
 
-def bearers(placements: list[Placement], written: list[Container[int]], owners: dict[int, Path]) -> dict[int, int]:
+def bearers(placements: list[Placement], written: list[Container[int]], owners: dict[int, LogPath]) -> dict[int, int]:
     """The conversation that each reply counts in, by its index.
 
     That is one whose record has the reply, in its own words, and is the reply's own, as far as there is such a one; of
     several the first.  ``written`` are the assistant's messages of each that its record has.
     """
-    found: dict[int, int] = {}
+    bearing: dict[int, int] = {}
     ranks: dict[int, tuple[bool, bool, bool]] = {}
     for index, each in enumerate(placements):
         for reply, standing in each.standing.items():
             is_written = standing.ordinal in written[index]
             rank = is_written, not standing.is_rewritten, owners.get(reply) is each.path
             if reply not in ranks or rank > ranks[reply]:
-                found[reply], ranks[reply] = index, rank
-    return found
+                bearing[reply], ranks[reply] = index, rank
+    return bearing
 
 
 def shared_calls(conversations: list[Placement], trees: Trees) -> list[dict[int, int]]:

@@ -63,11 +63,11 @@ class Canon(Struct):
 
     def _text(self, role: str, text: str) -> int:
         """What a text is the same by that comes as one."""
-        found = hash((role, text))
-        if self._divided and (known := self._divided.get(found)) is not None:
+        number = hash((role, text))
+        if self._divided and (known := self._divided.get(number)) is not None:
             return known
-        self._whole.add(found)
-        return found
+        self._whole.add(number)
+        return number
 
     def _of_parts(self, role: str, parts: list[Json]) -> int:
         others = _others(parts)
@@ -76,29 +76,29 @@ class Canon(Struct):
             texts = [text for each in texts if (text := without_reminders(each))]
             if not texts and not others:
                 return NOTHING
-        found = self._joined(role, texts) if len(texts) > 1 else self._text(role, "".join(texts))
-        return hash((found, others)) if others else found
+        number = self._joined(role, texts) if len(texts) > 1 else self._text(role, "".join(texts))
+        return hash((number, others)) if others else number
 
     def _joined(self, role: str, texts: list[str]) -> int:
         """What a text is the same by that comes in parts: as a text that came as one, with some seam, if one did."""
         ways = [hash((role, seam.join(texts))) for seam in _SEAMS]
         known = (self._divided.get(way, way if way in self._whole else None) for way in ways)
-        found = next((number for number in known if number is not None), ways[0])
-        self._divided.update(dict.fromkeys(ways, found))
-        return found
+        joined = next((number for number in known if number is not None), ways[0])
+        self._divided.update(dict.fromkeys(ways, joined))
+        return joined
 
     def _call(self, call: Json) -> int:
         """What a call is the same by: its tool and its arguments, however they are spelled."""
-        held: Any = call.get("function") or call.get("custom") or call if isinstance(call, dict) else None
-        if not isinstance(held, dict):
+        function: Any = call.get("function") or call.get("custom") or call if isinstance(call, dict) else None
+        if not isinstance(function, dict):
             return hash(jsonio.dumps(call))
-        given = held.get("arguments", held.get("input"))
+        given = function.get("arguments", function.get("input"))
         if type(given) is not str:
             number = hash(spelled(given))
-            return hash((str(held.get("name")), number))
+            return hash((str(function.get("name")), number))
         known = self._spelled.get(given)
         number = self._spelled.setdefault(given, hash(spelled(given))) if known is None else known
-        return hash((str(held.get("name")), number))
+        return hash((str(function.get("name")), number))
 
 
 def result_number(place: int) -> int:
@@ -170,8 +170,8 @@ def runs(text: str) -> set[int]:
 
 def sketch(text: str) -> Sketch:
     """The sketch of a text."""
-    found = runs(text)
-    return Sketch(array("Q", sorted(found)[:_SKETCH]), len(found))
+    words = runs(text)
+    return Sketch(array("Q", sorted(words)[:_SKETCH]), len(words))
 
 
 def is_long(text: str) -> bool:

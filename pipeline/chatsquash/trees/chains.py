@@ -87,14 +87,14 @@ class _Unnamed(Struct):
         """Join the session of a tree that begins with those of what it comes from."""
         user = next(first.users(), None)
         said = (chat.text(user[1]) or "") if user else ""
-        found = [each for each in link.copied if _tells(each.message)]
-        found += [link.summary] if link.summary else []
-        found += [link.caller.reply] if link.caller and is_long(said) else []
-        if not found and link.quoted and is_long(chat.text(link.quoted.message) or ""):
-            found.append(link.quoted)
-        for other in found:
+        origins = [each for each in link.copied if _tells(each.message)]
+        origins += [link.summary] if link.summary else []
+        origins += [link.caller.reply] if link.caller and is_long(said) else []
+        if not origins and link.quoted and is_long(chat.text(link.quoted.message) or ""):
+            origins.append(link.quoted)
+        for other in origins:
             sets.join(self.sessions[other.tree], self.sessions[first.tree])
-        like = self._asked.get(user[0]) if user and not found and is_long(said) else None
+        like = self._asked.get(user[0]) if user and not origins and is_long(said) else None
         if like and not is_similar_prompt(like.system, first.system) and len(first.tools) <= len(like.tools):
             self._alike.append((first, like))
 
@@ -105,7 +105,7 @@ class Chains(Struct):
     sets: Sets = field(default_factory=Sets)
     """The sessions; those that turn out to be one are joined."""
     _ids: Index = field(default_factory=Index)
-    _held: Index = field(default_factory=Index)
+    _by_chain: Index = field(default_factory=Index)
     """By what a request and its reply are the same by: the number of the reply."""
     _said: Index = field(default_factory=Index)
     """By what a reply that says or calls enough is the same by itself: its number."""
@@ -182,13 +182,13 @@ class Chains(Struct):
 
     def _candidates(self, chain: int) -> list[int]:
         """The sessions that have a reply behind the same messages, the last one last."""
-        found: list[int] = []
+        sessions: list[int] = []
         for rank in range(_CANDIDATES):
-            number = self._held.get(_ranked(chain, rank))
+            number = self._by_chain.get(_ranked(chain, rank))
             if number is None:
                 break
-            found.append(self.sets.find(self._sessions[number]))
-        return found
+            sessions.append(self.sets.find(self._sessions[number]))
+        return sessions
 
     def _copied(self, requests: Requests, session: int) -> None:
         """Join a session with one of which a request holds replies, though not all that came before them."""
@@ -209,7 +209,7 @@ class Chains(Struct):
         root = self.sets.find(session)
         known = self._candidates(chain)
         rank = known.index(root) if root in known else min(len(known), _CANDIDATES - 1)
-        self._held.put(_ranked(chain, rank), len(self._sessions))
+        self._by_chain.put(_ranked(chain, rank), len(self._sessions))
         if is_long(words(message)):
             self._said.put(said or 1, len(self._sessions))
         self._sessions.append(session)

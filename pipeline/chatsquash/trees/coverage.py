@@ -32,14 +32,14 @@ def reasoned(message: Message) -> bool | None:
     if type(thought) is str and thought and not thought.isspace():
         return True
     made = chat.turn(message)
-    held = made is not None and any(map(_is_thought, made.blocks))
+    has_blocks = made is not None and any(map(_is_thought, made.blocks))
     content = message.get("content")
     parts = isinstance(content, list) and any(map(reasoning.is_part, content))
-    if not held and not parts and message.keys().isdisjoint(reasoning.MEMBERS):
+    if not has_blocks and not parts and message.keys().isdisjoint(reasoning.MEMBERS):
         return None
     if reasoning.text(message).strip():
         return True
-    return False if held or parts or any(message.get(name) for name in reasoning.MEMBERS) else None
+    return False if has_blocks or parts or any(message.get(name) for name in reasoning.MEMBERS) else None
 
 
 def _is_thought(block: Block) -> bool:

@@ -78,13 +78,13 @@ class Followed(Struct):
             self.first = entry
         if entry.reply.choices > 1:
             self.several.append(entry.line)
-        if self.keeps_logprobs and (found := _logprobs(entry.reply.raw)):
-            self.logprobs[entry.line] = found
+        if self.keeps_logprobs and (logprobs := _logprobs(entry.reply.raw)):
+            self.logprobs[entry.line] = logprobs
         if self.trees is None and self._only_grows(entry):
             reply = entry.reply
             response = usage.response_id(reply)
-            told = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
-            self.grown.append(Grown(entry.line, entry.at, entry.tools, *told))
+            facts = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
+            self.grown.append(Grown(entry.line, entry.at, entry.tools, *facts))
             self.last = entry
             self._count(entry)
             return
@@ -204,8 +204,8 @@ def _grows(last: Entry, entry: Entry) -> bool:
 
 def _is_same(one: Message, other: Message) -> bool:
     """Whether messages count as the same."""
-    told = _told(one)
-    if told is not None and told == _told(other):
+    essence = _essence(one)
+    if essence is not None and essence == _essence(other):
         return True
     from chatsquash.trees.canonical import Canon  # which clients that send back what they got do not need
 
@@ -213,12 +213,12 @@ def _is_same(one: Message, other: Message) -> bool:
     return canon.number(one) == canon.number(other)
 
 
-def _told(message: Message) -> list[Json] | None:
+def _essence(message: Message) -> list[Json] | None:
     """All that counts of a message, but for its spelling, where that is a text and calls of functions."""
-    told = [message["role"], message.get("content") or ""]
+    essence = [message["role"], message.get("content") or ""]
     try:
         for call in message.get("tool_calls") or ():
-            told += call["function"]["name"], call["function"]["arguments"]
+            essence += call["function"]["name"], call["function"]["arguments"]
     except (KeyError, TypeError):
         return None
-    return None if message.get("function_call") or {*map(type, told)} != {str} else told
+    return None if message.get("function_call") or {*map(type, essence)} != {str} else essence

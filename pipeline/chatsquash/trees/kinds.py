@@ -7,12 +7,13 @@ from functools import cached_property
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import field
 
 from chatsquash.core import chat
 from chatsquash.core.model import ConversationKind, Message
 from chatsquash.trees.canonical import is_similar_prompt
 from chatsquash.trees.links import Link, is_tail
+from chatsquash.trees.paths import Path
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.rewrites import is_reminded
 
@@ -20,41 +21,42 @@ if TYPE_CHECKING:
     from chatsquash.trees.trees import Trees
 
 
-class Path(Struct, eq=False):
-    """A conversation: the replies from the beginning of a tree to one that nothing goes on from."""
+class LogPath(Path, eq=False, kw_only=True):
+    """A conversation in a log of exchanges: the replies from the beginning of a tree to one that nothing continues."""
 
     last: Reply
-    kind: ConversationKind
-    length: int
-    """Its replies, those that other conversations have before it, too."""
     own: list[Reply] = field(default_factory=list)
     """The replies that belong to it, in order."""
-    parent: Path | None = None
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """As for any path: the place of its last reply among the session's."""
+        return (self.last.number,)
 
 
-def conversations(trees: Trees) -> list[Path]:
+def conversations(trees: Trees) -> list[LogPath]:
     """All conversations of trees, in the order in which they end, as another file tells of them where there is one."""
-    found = paths(trees.replies, trees.links)
-    if trees.told:
-        trees.told(found)
-    return found
+    members = paths(trees.replies, trees.links)
+    if trees.revise:
+        trees.revise(members)
+    return members
 
 
-def paths(replies: list[Reply], links: list[Link]) -> list[Path]:
+def paths(replies: list[Reply], links: list[Link]) -> list[LogPath]:
     """All conversations, in the order in which they end; each reply that was not retried belongs to one."""
     says_ends = any(reply.is_ended for reply in replies)
     for reply in replies:
         reply.is_retried = reply.is_resent and reply.broke_off(says_ends=says_ends)
     leaves, sides = _leaves(replies)
-    trees: dict[int, list[Path]] = {}
+    trees: dict[int, list[LogPath]] = {}
     for reply in leaves:
-        trees.setdefault(reply.tree, []).append(Path(reply, "side" if reply in sides else "branch", 0))
+        trees.setdefault(reply.tree, []).append(LogPath(last=reply, kind="side" if reply in sides else "branch"))
     _count(replies, trees.values())
     shapes = _Shapes(replies, links, trees)
-    trunks = {tree: _trunk(found) for tree, found in trees.items()}
-    for tree, found in trees.items():
+    trunks = {tree: _trunk(members) for tree, members in trees.items()}
+    for tree, members in trees.items():
         kind = shapes.kind(tree, trunks[tree])
-        for path in found:
+        for path in members:
             path.kind = "side" if kind == "side" else path.kind
         trunks[tree].kind = kind
     owners = _own(trunks, trees)
@@ -84,7 +86,7 @@ def _is_aside(reply: Reply) -> bool:
     return reply.is_other_prompt or reply.limit == 1 or (bool(parent.tools) and not reply.tools and parent.children > 1)
 
 
-def _count(replies: list[Reply], trees: Iterable[list[Path]]) -> None:
+def _count(replies: list[Reply], trees: Iterable[list[LogPath]]) -> None:
     """Give each path its length."""
     lengths: dict[int, int] = {}
     for reply in replies:
@@ -97,17 +99,17 @@ def _count(replies: list[Reply], trees: Iterable[list[Path]]) -> None:
         path.length = lengths[path.last.number]
 
 
-def _trunk(found: list[Path]) -> Path:
+def _trunk(members: list[LogPath]) -> LogPath:
     """The path with the most replies, side requests not counted; of equals the one that ends last."""
-    return max(found, key=lambda path: (path.kind != "side", path.length, path.last.number))
+    return max(members, key=lambda path: (path.kind != "side", path.length, path.last.number))
 
 
-def _own(trunks: dict[int, Path], trees: dict[int, list[Path]]) -> dict[int, Path]:
+def _own(trunks: dict[int, LogPath], trees: dict[int, list[LogPath]]) -> dict[int, LogPath]:
     """Give each reply to the trunk, else to the longest path that holds it; returns who has each."""
-    owners: dict[int, Path] = {}
-    for tree, found in trees.items():
+    owners: dict[int, LogPath] = {}
+    for tree, members in trees.items():
         trunk = trunks[tree]
-        rest = sorted(found, key=lambda path: (path.kind == "side", -path.length, -path.last.number))
+        rest = sorted(members, key=lambda path: (path.kind == "side", -path.length, -path.last.number))
         for path in (trunk, *(each for each in rest if each is not trunk)):
             for reply in path.last.back():
                 if owner := owners.get(reply.number):
@@ -135,14 +137,14 @@ def _is_less(first: Reply, other: Reply) -> bool:
 class _Shapes:
     """What tells the kinds of trees: their links, and what their requests have beside those of others."""
 
-    def __init__(self, replies: list[Reply], links: list[Link], trees: dict[int, list[Path]]) -> None:
+    def __init__(self, replies: list[Reply], links: list[Link], trees: dict[int, list[LogPath]]) -> None:
         self._links, self._trees = links, trees
         self._firsts = {reply.tree: reply for reply in reversed(replies) if reply.parent is None}
         self._replies = replies
         self._tools = max((len(reply.tools) for reply in replies), default=0)
         self._limit = max((reply.limit or 0 for reply in replies), default=0)
 
-    def kind(self, tree: int, trunk: Path) -> ConversationKind:
+    def kind(self, tree: int, trunk: LogPath) -> ConversationKind:
         """The kind of a tree."""
         first, link = self._firsts[tree], self._links[tree]
         if link.summary and not link.summary.children:
@@ -154,7 +156,7 @@ class _Shapes:
             return "compacted"
         return "side" if not goes_on and self._is_side(first, link) else "main"
 
-    def _is_confirmed(self, link: Link, trunk: Path) -> bool:
+    def _is_confirmed(self, link: Link, trunk: LogPath) -> bool:
         """Whether a tree whose prompt holds a call's argument was begun by that call."""
         said = (chat.text(trunk.last.message) or "").strip()
         if said and link.result is not None and said in link.result:
@@ -181,13 +183,13 @@ class _Shapes:
     @cached_property
     def _asked(self) -> dict[int | str, Reply]:
         """By what a user says, a reply behind it, in the longest tree that has one."""
-        longest = {tree: max(path.length for path in found) for tree, found in self._trees.items()}
-        found: dict[int | str, Reply] = {}
+        longest = {tree: max(path.length for path in replies) for tree, replies in self._trees.items()}
+        replies: dict[int | str, Reply] = {}
         for reply in sorted(self._replies, key=lambda reply: -longest.get(reply.tree, 0)):
             for number, message in reply.users():
                 for key in _keys(number, message):
-                    found.setdefault(key, reply)
-        return found
+                    replies.setdefault(key, reply)
+        return replies
 
     def _like(self, first: Reply) -> Reply | None:
         """A reply of another tree behind what a user says at the beginning of this one, perhaps with a reminder."""
@@ -195,14 +197,16 @@ class _Shapes:
         if said is None:
             return None
         for key in _keys(*said):
-            found = self._asked.get(key)
-            if found and found.tree != first.tree:
+            other = self._asked.get(key)
+            if other and other.tree != first.tree:
                 is_same = key == said[0]
-                if is_same or any(is_reminded(said[1], each, loosely=False) for _, each in found.users()):
-                    return found
+                if is_same or any(is_reminded(said[1], each, loosely=False) for _, each in other.users()):
+                    return other
         return None
 
-    def parent(self, tree: int, trunk: Path, owners: dict[int, Path], trunks: dict[int, Path]) -> Path | None:
+    def parent(
+        self, tree: int, trunk: LogPath, owners: dict[int, LogPath], trunks: dict[int, LogPath]
+    ) -> LogPath | None:
         """The conversation that a tree comes from."""
         link = self._links[tree]
         if trunk.kind == "compacted":
@@ -217,7 +221,7 @@ class _Shapes:
             return trunks.get(like.tree) if like else self._nearest(tree, trunks)
         return None
 
-    def _summarised(self, link: Link, owners: dict[int, Path]) -> Path | None:
+    def _summarised(self, link: Link, owners: dict[int, LogPath]) -> LogPath | None:
         """The conversation that holds the last reply of what a summary stands for."""
         summary = link.summary
         if summary is None:
@@ -228,7 +232,7 @@ class _Shapes:
         last = about.quoted or (about.copied[-1] if about.copied else None)
         return owners.get(last.number) if last else None
 
-    def _nearest(self, tree: int, trunks: dict[int, Path]) -> Path | None:
+    def _nearest(self, tree: int, trunks: dict[int, LogPath]) -> LogPath | None:
         """The trunk of the tree that began last before a request of the client's own, else of the one behind it."""
         others = [each for each, trunk in trunks.items() if trunk.kind != "side"]
         before = [each for each in others if each < tree]

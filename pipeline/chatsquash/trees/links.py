@@ -98,9 +98,9 @@ class Links(Struct):
         """Remember what replies say and call that were not looked at before."""
         for reply in replies[self._seen :]:
             for run in sketch(chat.text(reply.message) or "").runs:
-                held = self._by_run.setdefault(run, [])
-                held.append(reply)
-                del held[:-_HELD]
+                recent = self._by_run.setdefault(run, [])
+                recent.append(reply)
+                del recent[:-_HELD]
             for place, call in enumerate(chat.calls(reply.message), 1):
                 for argument in _arguments(call):
                     self._learn_argument(argument, Call(reply, place))
@@ -108,12 +108,12 @@ class Links(Struct):
 
     def _learn_argument(self, argument: str, call: Call) -> None:
         self._by_argument[argument] = call
-        held = sketch(argument)
-        if held.all < _PROMPTED:
+        words = sketch(argument)
+        if words.all < _PROMPTED:
             return
-        for run in held.runs:
+        for run in words.runs:
             others = self._by_argument_run.setdefault(run, [])
-            others.append((call, held))
+            others.append((call, words))
             del others[:-_HELD]
 
     def _read(self, words: set[int], first: Reply, link: Link) -> None:
@@ -152,9 +152,11 @@ class Links(Struct):
             return
         counts: dict[tuple[int, int], list[tuple[Call, Sketch]]] = {}
         for run in words if self._by_argument_run else ():
-            for call, held in self._by_argument_run.get(run, ()):
-                counts.setdefault((call.reply.number, call.place), []).append((call, held))
-        fitting = [found[0][0] for found in counts.values() if len(found) >= max(_PROMPTED, len(found[0][1].runs) - 1)]
+            for call, sketched in self._by_argument_run.get(run, ()):
+                counts.setdefault((call.reply.number, call.place), []).append((call, sketched))
+        fitting = [
+            matches[0][0] for matches in counts.values() if len(matches) >= max(_PROMPTED, len(matches[0][1].runs) - 1)
+        ]
         if fitting:
             link.caller = max(fitting, key=lambda call: (call.reply.number, call.place))
 
@@ -164,8 +166,8 @@ def _is_summary(reply: Reply, words: set[int]) -> bool:
     if reply.children or chat.calls(reply.message):
         return False
     said = runs(chat.text(reply.message) or "")
-    found = len(said & words)
-    return found >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len(words))
+    shared = len(said & words)
+    return shared >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len(words))
 
 
 def _has_transcript(reply: Reply, words: set[int]) -> bool:

@@ -12,7 +12,7 @@ from chatsquash.checks.results import corrected
 from chatsquash.core import chat
 from chatsquash.core.model import Conversation, Mark, Message, Origin
 from chatsquash.trees.account import Placement, bearers
-from chatsquash.trees.kinds import Path
+from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 
@@ -41,7 +41,7 @@ class Judge(Struct, frozen=True):
     """Whether calls are left out that failed and were then corrected."""
 
     def of_trees(
-        self, trees: Trees, paths: list[Path], placements: list[Placement], written: list[Container[int]]
+        self, trees: Trees, paths: list[LogPath], placements: list[Placement], written: list[Container[int]]
     ) -> list[list[Mark]]:
         """The marks of the assistant messages of each conversation; ``written`` is as in ``bearers``."""
         owners = {reply.number: path for path in paths for reply in path.own}
@@ -69,11 +69,11 @@ class Judge(Struct, frozen=True):
 
     def _marks(self, placement: Placement, borne: set[int], whys: list[str]) -> list[Mark]:
         """The marks of a conversation that some replies count in, given why each reply is not trained on."""
-        found: dict[int, str] = {}
+        whys_here: dict[int, str] = {}
         for reply, standing in placement.standing.items():
             elsewhere = "" if reply in borne else ELSEWHERE
-            found[standing.ordinal] = REWRITTEN if standing.is_rewritten else whys[reply] or elsewhere
-        return self._with_failed(placement.messages, placement.assistants, found)
+            whys_here[standing.ordinal] = REWRITTEN if standing.is_rewritten else whys[reply] or elsewhere
+        return self._with_failed(placement.messages, placement.assistants, whys_here)
 
     def _with_failed(self, messages: list[Message], places: list[int], whys: dict[int, str]) -> list[Mark]:
         """The marks of the assistant messages at some places, of which ``whys`` tells."""

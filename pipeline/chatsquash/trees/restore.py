@@ -42,29 +42,29 @@ class Restored(Struct):
         self.messages.append(message)
 
 
-def restored(held: Numbered, path: list[Reply], wanted: Wanted, copied: Callable[[int], str]) -> Restored:
+def restored(history: Numbered, path: list[Reply], wanted: Wanted, copied: Callable[[int], str]) -> Restored:
     """The messages of a request, with what the logged ones of its path have and they lack.
 
     ``copied`` gives the reasoning of a message that a compaction copied along, by what it is the same by; empty where
     that is not known.
     """
-    found = Restored([])
+    result = Restored([])
     logged = [*_logged(path)]
     cut = wanted.messages and any(reply.how == "cut" for reply in path)
-    places = _cut_places(held, logged) if cut else _places(held, logged)
+    places = _cut_places(history, logged) if cut else _places(history, logged)
     at = 0
-    for (number, message), there in zip(held, places, strict=True):
+    for (number, message), there in zip(history, places, strict=True):
         if there is None:
-            found.add(number, _with_text(message, copied(number), found) if wanted.reasoning else message)
+            result.add(number, _with_text(message, copied(number), result) if wanted.reasoning else message)
             continue
         if cut:
-            _insert(found, logged[at:there], wanted)
+            _insert(result, logged[at:there], wanted)
         _, original, reply = logged[there]
         at = there + 1
-        found.add(number, _restored(message, original, reply, wanted, found))
-    if found.inserted:
-        _pair(found)
-    return found
+        result.add(number, _restored(message, original, reply, wanted, result))
+    if result.inserted:
+        _pair(result)
+    return result
 
 
 class _Place(NamedTuple):
@@ -86,10 +86,10 @@ _AHEAD = 4000
 """Messages of a path among which the next one of a request is looked for."""
 
 
-def _places(held: Numbered, logged: list[_Place]) -> Iterator[int | None]:
+def _places(history: Numbered, logged: list[_Place]) -> Iterator[int | None]:
     """Where each message of a request stands on its path."""
     at = 0
-    for number, _ in held:
+    for number, _ in history:
         ahead = range(at, min(at + _AHEAD, len(logged))) if number != NOTHING else ()
         there = next((place for place in ahead if logged[place].number == number), None)
         if there is not None:
@@ -97,66 +97,66 @@ def _places(held: Numbered, logged: list[_Place]) -> Iterator[int | None]:
         yield there
 
 
-def _cut_places(held: Numbered, logged: list[_Place]) -> list[int | None]:
+def _cut_places(history: Numbered, logged: list[_Place]) -> list[int | None]:
     """The same for a request that lacks messages: what stands last is found first, in whatever wording."""
-    found: list[int | None] = []
+    places: list[int | None] = []
     end = len(logged)
-    for number, message in reversed(held):
+    for number, message in reversed(history):
         there = None
         if number != NOTHING:
             back = range(end - 1, max(-1, end - 1 - _AHEAD), -1)
             there = next((at for at in back if _is_there(logged[at], number, message)), None)
         if there is not None:
             end = there
-        found.append(there)
-    found.reverse()
-    return found
+        places.append(there)
+    places.reverse()
+    return places
 
 
 def _is_there(place: _Place, number: int, message: Message) -> bool:
     return place.number == number or is_reminded(message, place.message, loosely=True)
 
 
-def _insert(found: Restored, missing: list[_Place], wanted: Wanted) -> None:
+def _insert(result: Restored, missing: list[_Place], wanted: Wanted) -> None:
     for place in missing:
         message = place.message
         if place.reply and not wanted.reasoning:
             message = without_reasoning(message)
-        found.add(place.number, message)
-        found.inserted += 1
+        result.add(place.number, message)
+        result.inserted += 1
 
 
-def _pair(found: Restored) -> None:
+def _pair(result: Restored) -> None:
     """Give results the ids that their calls have, since clients may write ids anew with each request."""
     ids: dict[int, object] = {}
-    for at, (number, message) in enumerate(zip(found.numbers, found.messages, strict=True)):
+    for at, (number, message) in enumerate(zip(result.numbers, result.messages, strict=True)):
         if message["role"] == "assistant":
             ids = {result_number(place): call.get("id") for place, call in enumerate(chat.calls(message), 1)}
         elif message["role"] == "tool" and number in ids and message.get("tool_call_id") not in ids.values():
             renamed: Any = {**message, "tool_call_id": ids[number]}
-            found.messages[at] = renamed
+            result.messages[at] = renamed
 
 
-def _restored(message: Message, original: Message, reply: Reply | None, wanted: Wanted, found: Restored) -> Message:
+def _restored(message: Message, original: Message, reply: Reply | None, wanted: Wanted, result: Restored) -> Message:
     if message["role"] == "tool":
         if wanted.results and is_emptied(message, original):
-            found.results += 1
+            result.results += 1
             return {**message, "content": original.get("content")}
         return message
     if reply and wanted.reasoning and not reasoning.text(message):
         members = {name: value for name in reasoning.MEMBERS if (value := original.get(name))}
         if members and reasoning.text(original):
-            found.reasoning += 1
+            result.reasoning += 1
             return {**message, **members}  # type: ignore[typeddict-item]
-        return _with_text(message, reasoning.text(original), found)
+        return _with_text(message, reasoning.text(original), result)
     return message
 
 
-def _with_text(message: Message, text: str, found: Restored) -> Message:
+def _with_text(message: Message, text: str, result: Restored) -> Message:
     """A message with reasoning, unless it has some, or there is none."""
     if not text.strip() or message["role"] != "assistant" or reasoning.text(message):
         return message
-    found.reasoning += 1
+    result.reasoning += 1
     return {**message, reasoning.MEMBER: text}  # type: ignore[misc]
 
 
@@ -178,7 +178,7 @@ def is_emptied(message: Message, original: Message) -> bool:
 def has_emptied(messages: list[Message], numbers: list[int], last: Reply) -> bool:
     """Whether a result among the first messages of a request has less than it had on the path to a reply."""
     logged = [*_logged(last.path())]
-    held = [*zip(numbers, messages, strict=False)]
-    both = zip(messages, _places(held, logged), strict=True)
+    pairs = [*zip(numbers, messages, strict=False)]
+    both = zip(messages, _places(pairs, logged), strict=True)
     results = ((message, there) for message, there in both if there is not None and message["role"] == "tool")
     return any(is_emptied(message, logged[there].message) for message, there in results)

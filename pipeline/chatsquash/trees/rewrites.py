@@ -29,28 +29,28 @@ class Spoken(NamedTuple):
 
 def said_in(requests: Requests, first: int, last: int) -> list[Spoken]:
     """The messages of a request from one place to another, of which the last is taken for a reply."""
-    found = []
+    spoken = []
     for at in range(first, last + 1):
         if (number := requests.numbers[at]) != NOTHING:
             message = requests.messages[at]
-            found.append(Spoken(number, message if message["role"] == "user" else None, at == last))
-    return found
+            spoken.append(Spoken(number, message if message["role"] == "user" else None, at == last))
+    return spoken
 
 
 def between(first: Reply | None, last: Reply) -> list[Reply] | None:
     """The replies behind one on the path to another one, and this; ``None`` where that does not lead there."""
-    found: list[Reply] = []
+    replies: list[Reply] = []
     for each in last.back():
         if each is first:
             break
         if first and each.number < first.number:
             return None
-        found.append(each)
+        replies.append(each)
     else:
         if first:
             return None
-    found.reverse()
-    return found
+    replies.reverse()
+    return replies
 
 
 def of_path(path: list[Reply]) -> Iterator[Spoken]:
@@ -102,17 +102,17 @@ def words(message: Message) -> str:
 
 def segments(messages: Iterable[Spoken]) -> list[Segment]:
     """What others say before each reply."""
-    found = [Segment()]
+    runs = [Segment()]
     for number, user, is_reply in messages:
-        found[-1].numbers.append(number)
+        runs[-1].numbers.append(number)
         if is_reply:
-            found[-1].others.append(number)
-            found.append(Segment())
+            runs[-1].others.append(number)
+            runs.append(Segment())
         elif user is None:
-            found[-1].others.append(number)
+            runs[-1].others.append(number)
         else:
-            found[-1].users.append(user)
-    return found[:-1]
+            runs[-1].users.append(user)
+    return runs[:-1]
 
 
 def is_reworded(reply: Message, message: Message) -> bool:

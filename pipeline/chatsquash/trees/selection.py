@@ -7,7 +7,8 @@ from hashlib import sha256
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.options import Options
-from chatsquash.trees.kinds import Path
+from chatsquash.trees.kinds import LogPath
+from chatsquash.trees.paths import longest_chain
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 
@@ -17,50 +18,24 @@ def unwanted(options: Options) -> set[str]:
     return {kind for kind, is_wanted in (("subagent", options.subagents), ("side", options.side)) if not is_wanted}
 
 
-def chosen(paths: list[Path], options: Options) -> list[Path]:
+def chosen(paths: list[LogPath], options: Options) -> list[LogPath]:
     """All conversations, but for the kinds that are not wanted, or the last one of the person's chain."""
     if options.conversations == "all":
         aside = unwanted(options)
         return [path for path in paths if path.kind not in aside]
-    return [last] if (last := _last_of_chain(paths)) else []
+    return longest_chain(paths)[:1]
 
 
-def _last_of_chain(paths: list[Path]) -> Path | None:
-    """The end of the chain main, compacted, compacted that has the most replies together; of equals the last one."""
-    sums: dict[int, tuple[int, int]] = {}
-    for path in paths:  # in the order in which they end, but a compaction may end before what it comes from
-        _sum(path, sums)
-    before = {id(path.parent) for path in paths if path.kind == "compacted" and path.parent}
-    ends = [path for path in paths if id(path) in sums and id(path) not in before]
-    return max(ends, key=lambda path: sums[id(path)], default=None)
-
-
-def _sum(path: Path, sums: dict[int, tuple[int, int]]) -> None:
-    """The replies of a chain up to a path, and where it ends; nothing for a path that is of no such chain."""
-    chain: list[Path] = []
-    each: Path | None = path
-    met: set[int] = set()
-    while each and each.kind == "compacted" and id(each) not in met:
-        met.add(id(each))
-        chain.append(each)
-        each = each.parent
-    if each and each.kind == "main":
-        chain.append(each)
-    elif not chain:
-        return
-    sums[id(path)] = sum(each.length for each in chain), path.last.number
-
-
-def names(paths: Iterable[Path], session: str) -> dict[int, str]:
+def names(paths: Iterable[LogPath], session: str) -> dict[int, str]:
     """The id of each conversation by its ``id()``: a digest of the session and of the path's beginning and end."""
-    found: dict[int, str] = {}
+    names_by_path: dict[int, str] = {}
     times: dict[str, int] = {}
     for path in paths:
         first = next((message for _, message in path.last.path()[0].users()), None)
         name = digest(session, first, path.last.message)
         times[name] = times.get(name, 0) + 1
-        found[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
-    return found
+        names_by_path[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
+    return names_by_path
 
 
 def name_of_line(session: str, line: int) -> str:
@@ -87,25 +62,25 @@ def are_unrelated(trees: Trees) -> bool:
     )
 
 
-def unexplained(trees: Trees, found: list[Path], unanswered: dict[int, Reply | None]) -> set[int]:
+def unexplained(trees: Trees, paths: list[LogPath], unanswered: dict[int, Reply | None]) -> set[int]:
     """The lines that begin a conversation of the person's anew, or go on from nothing and have no reply.
 
     Requests that go on from a logged reply are explained, wherever that stands, and so is what a call, a summary or the
     client began, and the first conversation.
     """
-    begun = {reply.number: reply.line for reply in _beginnings(trees, found)[1:]}
+    begun = {reply.number: reply.line for reply in _beginnings(trees, paths)[1:]}
     lines = {*begun.values(), *(each.line for each in trees.again if each.by.number in begun)}
     return lines | {line for line, reply in unanswered.items() if reply is None}
 
 
-def first_conversation(trees: Trees, found: list[Path]) -> Reply | None:
+def first_conversation(trees: Trees, paths: list[LogPath]) -> Reply | None:
     """The first reply of the conversation that the person began first, or of the first one if none did."""
-    begun = _beginnings(trees, found) or trees.replies
+    begun = _beginnings(trees, paths) or trees.replies
     return begun[0] if begun else None
 
 
-def _beginnings(trees: Trees, found: list[Path]) -> list[Reply]:
+def _beginnings(trees: Trees, paths: list[LogPath]) -> list[Reply]:
     """The first reply of each tree that a person began."""
-    main = {path.last.tree for path in found if path.kind == "main"}
+    main = {path.last.tree for path in paths if path.kind == "main"}
     firsts = {reply.tree: reply for reply in reversed(trees.replies)}
     return [firsts[tree] for tree in sorted(main)]

@@ -27,7 +27,7 @@ from chatsquash.trees.rewrites import (
 )
 
 if TYPE_CHECKING:
-    from chatsquash.trees.kinds import Path
+    from chatsquash.trees.kinds import LogPath
 
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""
@@ -59,7 +59,7 @@ class Trees(Struct):
     again: list[Again] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     """Where each tree comes from."""
-    told: Callable[[list[Path]], None] | None = None
+    revise: Callable[[list[LogPath]], None] | None = None
     """Says of conversations what another file tells of them."""
     met: list[Met] = field(default_factory=list)
     """The logged replies that the present request holds, in order."""
@@ -114,7 +114,7 @@ class Trees(Struct):
         assert message is not None
         parent, system = last.reply if last else None, system_prompt(requests.messages)
         said, chain, spoken = requests.behind(message)
-        added, held = self._added(last.place + 1 if last else 0)
+        added, behind = self._added(last.place + 1 if last else 0)
         return Reply(
             number=len(self.replies),
             line=entry.line,
@@ -128,7 +128,7 @@ class Trees(Struct):
             how=last.how if last else "appended",
             tree=parent.tree if parent else len(self.links),
             added=added,
-            behind=held,
+            behind=behind,
             system=system,
             tools=entry.tools,
             limit=limit,
@@ -213,8 +213,8 @@ class Trees(Struct):
 
     def _copied(self) -> list[Reply]:
         """The replies of other trees that the request holds."""
-        found = (self._by_said.get(self.requests.numbers[place]) for place in self.requests.assistants)
-        return [reply for reply in found if reply]
+        candidates = (self._by_said.get(self.requests.numbers[place]) for place in self.requests.assistants)
+        return [reply for reply in candidates if reply]
 
     def _hear(self, parent: Reply, behind: int) -> None:
         """Note the results of a reply's calls, from a place on."""
@@ -240,9 +240,9 @@ class Trees(Struct):
 
     def _sibling(self, reply: Reply) -> Reply | None:
         """The last reply to the same request, or to one that differs by a reminder only."""
-        found = self._by_asked.get(reply.asked)
-        if found and found.parent is reply.parent and is_similar_prompt(found.system, reply.system):
-            return found
+        sibling = self._by_asked.get(reply.asked)
+        if sibling and sibling.parent is reply.parent and is_similar_prompt(sibling.system, reply.system):
+            return sibling
         last = reply.parent.last_child if reply.parent else self._beginning
         others = islice(linked(last, "before"), _CANDIDATES)
         return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
@@ -321,9 +321,9 @@ class Trees(Struct):
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
         requests = self.requests
         last = self._by_said.get(requests.numbers[place])
-        held = said_in(requests, 0, place) if last else []
+        spoken = said_in(requests, 0, place) if last else []
         for reply in islice(linked(last, "said_before"), _CANDIDATES):
-            if is_similar_prompt(reply.system, system_prompt(requests.messages)) and self._is_cut(reply, held):
+            if is_similar_prompt(reply.system, system_prompt(requests.messages)) and self._is_cut(reply, spoken):
                 chain = requests.chains[place]
                 self._by_chain[chain] = reply
                 self._cut.add(chain)
@@ -331,7 +331,7 @@ class Trees(Struct):
                 requests.rebase(place, reply.chain, reply.spoken)
                 return
 
-    def _is_cut(self, reply: Reply, held: list[Spoken]) -> bool:
+    def _is_cut(self, reply: Reply, spoken: list[Spoken]) -> bool:
         """Whether messages are some of those of a reply's path, and no summary among them."""
-        reworded = is_part(held, reply, loosely=self.rewords)
+        reworded = is_part(spoken, reply, loosely=self.rewords)
         return reworded is not None and not any(self._lookup.sums_up(*pair, self.replies) for pair in reworded)

@@ -86,12 +86,12 @@ def _rules(chosen: tuple[str, ...]) -> Rules:
 
 def _clear(chosen: tuple[str, ...]) -> dict[str, frozenset[str]]:
     """Of each role of whose texts the beginning tells that no rule touches them, the characters of ASCII that do."""
-    found: dict[str, str | None] = {}
+    cleared: dict[str, str | None] = {}
     for module in map(_modules().__getitem__, names(chosen)):
         for role in getattr(module, "ROLES", ()):
-            known, more = found.get(role, ""), getattr(module, "OPENS", None)
-            found[role] = None if known is None or more is None else known + more
-    return {role: _SEEN.difference(opens) for role, opens in found.items() if opens is not None}
+            known, more = cleared.get(role, ""), getattr(module, "OPENS", None)
+            cleared[role] = None if known is None or more is None else known + more
+    return {role: _SEEN.difference(opens) for role, opens in cleared.items() if opens is not None}
 
 
 _SEEN = frozenset(map(chr, range(0x21, 0x7F)))

@@ -164,5 +164,5 @@ def _place(gone: list[int], at: int) -> int:
 
 def _moved(places: list[int], start: int, stop: int, to: int) -> list[int]:
     """The places of a run, which begins somewhere else now."""
-    found = places[bisect_left(places, start) : bisect_left(places, stop)]
-    return found if start == to else [place + to - start for place in found]
+    inside = places[bisect_left(places, start) : bisect_left(places, stop)]
+    return inside if start == to else [place + to - start for place in inside]

@@ -30,8 +30,8 @@ def tidy(message: Message) -> Message:
 
 def _is_goose(text: str) -> bool:
     """Whether a system prompt is Goose's."""
-    found = (_GOOSE.match(text, each.start() - _BEFORE) for each in _PURPOSE.finditer(text, _BEFORE))
-    return any(found) and "goose" in text.lower()
+    matches = (_GOOSE.match(text, each.start() - _BEFORE) for each in _PURPOSE.finditer(text, _BEFORE))
+    return any(matches) and "goose" in text.lower()
 
 
 _known = lru_cache(maxsize=4)(_is_goose)  # requests mostly repeat theirs

@@ -18,10 +18,10 @@ from chatsquash.core.outcome import Relative
 from chatsquash.core.reasoning import is_part
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import documents
-from chatsquash.reading.lineage import Key, Place
 from chatsquash.sources import relatives
 from chatsquash.sources.open import opened
 from chatsquash.trees.canonical import is_long, spelled
+from chatsquash.trees.documents import FilePath, Key, paths_of
 
 
 class View(Struct, eq=False):
@@ -31,7 +31,7 @@ class View(Struct, eq=False):
     """Which of the agents of the session it is."""
     file: int
     """The number of the first conversation of its file."""
-    place: Place
+    place: FilePath
 
     @property
     def messages(self) -> list[Message]:
@@ -65,15 +65,15 @@ class View(Struct, eq=False):
 
 def views(agents: Iterable[Log], options: Options) -> list[View]:
     """The conversations that are joined; of a file that cannot be read any more there are none."""
-    found: list[View] = []
+    joined: list[View] = []
     numbered = enumerate(agents)
     for _, group in groupby(numbered, key=lambda each: (each[1].path, each[1].unit)):
         logs = [*group]
         number, log = logs[0]
         places = _places(log, options)
         parts = ((at, each.part or 0) for at, each in logs)
-        found += [View(at, number, places[part]) for at, part in parts if part < len(places)]
-    return found
+        joined += [View(at, number, places[part]) for at, part in parts if part < len(places)]
+    return joined
 
 
 def looked_at(agents: Iterable[Log]) -> list[Relative]:
@@ -82,13 +82,13 @@ def looked_at(agents: Iterable[Log]) -> list[Relative]:
     return [relatives.look(glob.escape(path)) for path in paths]
 
 
-def _places(log: Log, options: Options) -> list[Place]:
+def _places(log: Log, options: Options) -> list[FilePath]:
     try:
         with opened(log.path, options) as file:
-            held = documents.document(file, options, log.unit)
+            document = documents.document(file, options, log.unit)
     except (OSError, TurnError):
         return []
-    return held.places if held else []
+    return paths_of(document) if document else []
 
 
 _LONG_ID = 16
@@ -109,9 +109,9 @@ class Keys(NamedTuple):
 def keys(message: Message, response: str | None) -> Keys:
     """The keys of a reply, given the id of its response, if that has one."""
     text, calls = _text(message).strip(), [*_calls(message)]
-    told = [text, [[name, arguments] for _, name, arguments in calls]]
+    content = [text, [[name, arguments] for _, name, arguments in calls]]
     ids = [response or "", *(call_id for call_id, _, _ in calls if len(call_id) >= _LONG_ID)]
-    return Keys(tuple(map(_number, filter(None, ids))), _digest(jsonio.dumps(told)), bool(calls) or is_long(text))
+    return Keys(tuple(map(_number, filter(None, ids))), _digest(jsonio.dumps(content)), bool(calls) or is_long(text))
 
 
 def said(message: Message) -> int:

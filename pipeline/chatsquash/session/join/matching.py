@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 
 from chatsquash.core.model import Message
-from chatsquash.reading.lineage import Key
 from chatsquash.session.join.files import View, keys, said
+from chatsquash.trees.documents import Key
 from chatsquash.trees.replies import Reply
 
 ReplyKey = tuple[int, Key]
@@ -30,14 +30,14 @@ class Matching(Struct):
         """Whether nobody logged a reply but the agent."""
         return key not in self.replies and key not in self.elsewhere
 
-    def take(self, key: ReplyKey, reply: Reply, told: int) -> None:
+    def take(self, key: ReplyKey, reply: Reply, content: int) -> None:
         """Note that a reply is the same as one that says something by its number."""
         self.replies[key] = reply
-        if said(reply.message) != told:
+        if said(reply.message) != content:
             self.differing.append(reply)
 
 
-def matched(logged: list[Reply], found: list[View], elsewhere: Iterable[int]) -> Matching:
+def matched(logged: list[Reply], joined: list[View], elsewhere: Iterable[int]) -> Matching:
     """Match replies by ids, then by what they say, then by their place between two that are matched.
 
     ``elsewhere`` are keys of replies that other sessions have.
@@ -49,7 +49,7 @@ def matched(logged: list[Reply], found: list[View], elsewhere: Iterable[int]) ->
             by_id.setdefault(name, reply)
     taken = set[int]()
     left: list[_Left] = []
-    for view, number in _own(found):
+    for view, number in _own(joined):
         known_here = view.keys(number)
         if known_here is None:
             continue
@@ -63,7 +63,7 @@ def matched(logged: list[Reply], found: list[View], elsewhere: Iterable[int]) ->
         else:
             matching.elsewhere.add(key)
     _match_said(logged, left, matching, taken)
-    _fill(found, matching, taken)
+    _fill(joined, matching, taken)
     return matching
 
 
@@ -78,23 +78,23 @@ def _match_said(logged: list[Reply], left: list[_Left], matching: Matching, take
     views = {id(view): view for view, _, _ in left}
     there = {name: contexts_of_view(view) for name, view in views.items()}
     for level, replies in enumerate(waiting):
-        for view, number, told in left:
+        for view, number, content in left:
             key = view.key(number)
             same = replies.get(there[id(view)][number][level]) if matching.is_open(key) else None
             while same and same[0].number in taken:
                 same.popleft()
             if same:
                 taken.add(same[0].number)
-                matching.take(key, same.popleft(), told)
+                matching.take(key, same.popleft(), content)
 
 
-def _own(found: list[View]) -> Iterator[tuple[View, int]]:
-    return ((view, number) for view in found for number in view.place.own)
+def _own(joined: list[View]) -> Iterator[tuple[View, int]]:
+    return ((view, number) for view in joined for number in view.place.own)
 
 
-def _fill(found: list[View], matching: Matching, taken: set[int]) -> None:
+def _fill(joined: list[View], matching: Matching, taken: set[int]) -> None:
     """Match replies between two that are matched, where both sides have as many there."""
-    for view in found:
+    for view in joined:
         known = [number for number in range(view.place.length) if view.key(number) in matching.replies]
         for first, last in itertools.pairwise(known):
             between = [number for number in range(first + 1, last) if matching.is_open(view.key(number))]
@@ -102,10 +102,10 @@ def _fill(found: list[View], matching: Matching, taken: set[int]) -> None:
                 continue
             ends = matching.replies[view.key(first)], matching.replies[view.key(last)]
             for number, reply in zip(between, _between(*ends, len(between)), strict=False):
-                told = view.keys(number)
-                if told and reply.number not in taken:
+                known_here = view.keys(number)
+                if known_here and reply.number not in taken:
                     taken.add(reply.number)
-                    matching.take(view.key(number), reply, told.said)
+                    matching.take(view.key(number), reply, known_here.said)
 
 
 def _between(first: Reply, last: Reply, count: int) -> list[Reply]:
@@ -144,15 +144,15 @@ def contexts_of_replies(replies: list[Reply]) -> Iterator[Context]:
 
 def contexts_of_view(view: View) -> dict[int, Context]:
     """The contexts of a conversation's own replies, by their numbers."""
-    found: dict[int, Context] = {}
+    contexts: dict[int, Context] = {}
     own, chain, begin = frozenset(view.place.own), 0, 0
     places = ((view.reply(number).at, number) for number in range(view.place.length))
     for at, number in sorted((at, number) for at, number in places if at is not None):
         chain = _chain(chain, view.messages[begin : at + 1])
         begin = max(begin, at + 1)
         if number in own:
-            found[number] = _context(chain, view.messages[max(0, at - 1) : at], view.messages[at])
-    return found
+            contexts[number] = _context(chain, view.messages[max(0, at - 1) : at], view.messages[at])
+    return contexts
 
 
 def _chain(chain: int, messages: Iterable[Message]) -> int:
@@ -163,9 +163,9 @@ def _chain(chain: int, messages: Iterable[Message]) -> int:
 
 
 def _context(chain: int, before: list[Message], reply: Message) -> Context:
-    told = said(reply)
-    answers = _both(said(before[-1]), told) if before else told
-    return _both(chain, answers), answers, told
+    content = said(reply)
+    answers = _both(said(before[-1]), content) if before else content
+    return _both(chain, answers), answers, content
 
 
 def _both(one: int, other: int) -> int:

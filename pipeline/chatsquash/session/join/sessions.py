@@ -11,7 +11,6 @@ from msgspec import Struct, field, structs
 from chatsquash.core.log import MOST_AGENTS, Join, Log
 from chatsquash.core.model import Entry, Skipped
 from chatsquash.core.options import Options
-from chatsquash.reading.lineage import Place
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN, MixedSessionsError
 from chatsquash.reading.usage import response_id
@@ -19,6 +18,7 @@ from chatsquash.session.join.files import Keys, View, keys
 from chatsquash.session.parts import parts
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.storage.folder import Folder
+from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.index import Index, Sets
 
 _IDS = 2
@@ -103,17 +103,17 @@ class _Looked:
 
     def _parts(self, log: Log) -> list[Log]:
         try:
-            found = parts(log, self._options, self._expanded)
+            sessions = parts(log, self._options, self._expanded)
         except (OSError, MemoryError):
             return []
-        return found if found != [log] else []
+        return sessions if sessions != [log] else []
 
     def _read(self, log: Log) -> None:
         with opened_log(log, self._options) as file:
             self._reader.refuse_several(file, log)
             read = self._reader.read(file, log)
-            if read.document and read.document.places:
-                self._take_agent(log, read.document.format, read.document.places)
+            if read.document and read.document.conversations:
+                self._take_agent(log, read.document.format, paths_of(read.document))
                 return
             known = [each for item in read.items if (each := _keys(item))]
         self._take_session(log, known)
@@ -128,22 +128,22 @@ class _Looked:
             if each.is_telling:
                 _put(self._by_said, each.said, number)
 
-    def _take_agent(self, log: Log, form: str, places: list[Place]) -> None:
+    def _take_agent(self, log: Log, form: str, places: list[FilePath]) -> None:
         """Take note of the replies of an agent's conversation, or of those of a file that is one session."""
-        told = places if log.part is None else places[log.part : log.part + 1]
-        group = self._group(log, form, told)
+        paths = places if log.part is None else places[log.part : log.part + 1]
+        group = self._group(log, form, paths)
         begin = len(self._said)
-        for place in told:
+        for place in paths:
             view = View(0, 0, place)
             for known in filter(None, map(view.keys, place.own)):
                 self._ids.extend((*known.ids, *[0] * _IDS)[:_IDS])
                 self._said.append(known.said if known.is_telling else 0)
         self._agents.append(_Agent(log, group, begin, len(self._said)))
 
-    def _group(self, log: Log, form: str, told: list[Place]) -> int:
+    def _group(self, log: Log, form: str, paths: list[FilePath]) -> int:
         """The number of the agent's session, which may have several files, or be one of several in a file."""
         group = self._groups.add()
-        for place in told:
+        for place in paths:
             first = place.session.first if place.session else place
             names: list[_Name] = [(log.shown, log.unit, first.number)]
             for each in (place.origin.session_id, place.begun.session_id):
@@ -159,19 +159,19 @@ class _Looked:
         groups: dict[int, list[_Agent]] = {}
         for agent in self._agents:
             groups.setdefault(self._groups.find(agent.group), []).append(agent)
-        found = Joins()
+        result = Joins()
         for agents in groups.values():
             number = self._session(agents)
             if number is None:
                 continue
             name, shown = self._sessions[number]
-            there = found.agents.setdefault(name, [])
+            there = result.agents.setdefault(name, [])
             if len(there) + len(agents) > MOST_AGENTS:
                 continue
             there += [agent.log for agent in agents]
-            found.gateways.update((_name(agent.log), shown) for agent in agents)
-            found.elsewhere.setdefault(name, set()).update(self._elsewhere(agents, number))
-        return found
+            result.gateways.update((_name(agent.log), shown) for agent in agents)
+            result.elsewhere.setdefault(name, set()).update(self._elsewhere(agents, number))
+        return result
 
     def _session(self, agents: list[_Agent]) -> int | None:
         """The session that an agent's is of: the one with the most replies of it, by ids; else by what they say.
@@ -186,8 +186,8 @@ class _Looked:
                 by_said.update(self._of_said(at))
         if by_id:
             return _most(by_id)
-        found = _most(by_said) if by_said else None
-        return found if found is not None and 2 * by_said[found] >= replies else None
+        session = _most(by_said) if by_said else None
+        return session if session is not None and 2 * by_said[session] >= replies else None
 
     def _of_ids(self, at: int) -> list[int]:
         """The session that has a reply by one of its ids, if one has."""

@@ -29,16 +29,16 @@ class Step(Struct, frozen=True):
 
     def entry(self) -> Entry:
         """The request and its reply."""
-        told, messages = self.view.reply(self.number), self.messages
+        logged, messages = self.view.reply(self.number), self.messages
         tools = self.base.tools if self.base else self.view.place.conversation.tools
         reply = Response(
             self.reply,
-            finish_reason=told.finish_reason,
-            model=told.model,
-            id=told.response_id or "",
-            tokens=Tokens(told.prompt_tokens, told.completion_tokens),
+            finish_reason=logged.finish_reason,
+            model=logged.model,
+            id=logged.response_id or "",
+            tokens=Tokens(logged.prompt_tokens, logged.completion_tokens),
         )
-        return Entry(self.line, told.time, None, messages, (Added(tuple(messages)),), tools, reply, loaded=True)
+        return Entry(self.line, logged.time, None, messages, (Added(tuple(messages)),), tools, reply, loaded=True)
 
     @property
     def reply(self) -> Message:

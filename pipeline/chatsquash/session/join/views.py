@@ -25,7 +25,7 @@ from chatsquash.session.join.matching import Matching, matched
 from chatsquash.session.join.steps import Places, Step, entries
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees import replies as tree
-from chatsquash.trees.kinds import Path
+from chatsquash.trees.kinds import LogPath
 
 Again = Callable[[set[int]], Iterator[Entry]]
 """Reads the entries of some lines of the gateway's log once more."""
@@ -33,22 +33,22 @@ Again = Callable[[set[int]], Iterator[Entry]]
 
 def joined(session: Session, log: Log, options: Options, again: Again) -> Session:
     """A gateway's session with what the agents' files tell of it."""
-    found = views(log.agents, options)
+    joined_views = views(log.agents, options)
     trees = session.followed.branch()
-    matching = matched(trees.replies, found, log.join.elsewhere if log.join else ())
+    matching = matched(trees.replies, joined_views, log.join.elsewhere if log.join else ())
     both = len({reply.number for reply in matching.replies.values()})
     if matching.differing:
         session.note(matching.differing[0].line, [checks.joined_texts(len(matching.differing), both)])
-    told = Told(found, matching, looked_at(log.agents), Ends.of(found), options)
-    told.add(session, again)
-    trees.told = told.kinds
-    session.note(None, [checks.joined(len(told.relatives), both, len(told.steps))])
-    for line, each in told.found:
+    agent_files = AgentFiles(joined_views, matching, looked_at(log.agents), Ends.of(joined_views), options)
+    agent_files.add(session, again)
+    trees.revise = agent_files.kinds
+    session.note(None, [checks.joined(len(agent_files.relatives), both, len(agent_files.steps))])
+    for line, each in agent_files.notes:
         session.note(line, [each])
-    return replace(session, loaded=True, told=told)
+    return replace(session, loaded=True, elsewhere=agent_files)
 
 
-class Told(Struct, eq=False, dict=True):
+class AgentFiles(Struct, eq=False, dict=True):
     """What agents' files tell of a session."""
 
     views: list[View]
@@ -58,7 +58,7 @@ class Told(Struct, eq=False, dict=True):
     options: Options
     steps: dict[int, Step] = field(default_factory=dict)
     """The replies that these files alone have, by their lines."""
-    found: list[tuple[int | None, Violation | Repeated]] = field(default_factory=list)
+    notes: list[tuple[int | None, Violation | Repeated]] = field(default_factory=list)
     """What was found in reading them, where they have such replies."""
 
     def add(self, session: Session, again: Again) -> None:
@@ -80,26 +80,26 @@ class Told(Struct, eq=False, dict=True):
 
     def _add(self, session: Session, view: View, end: int | None, base: Entry | None) -> None:
         steps = self._steps(view, end, base)
-        told = False
+        is_new = False
         for step, entry in entries(steps, self.options.cleanups):
             self.matching.replies[view.key(step.number)] = session.followed.tell(entry)
             self.steps[step.line] = step
-            told = True
-        if told:
-            found = view.place.origin.found
-            self.found += [(line and line_elsewhere(view.number, line, 0), each) for line, each in found]
+            is_new = True
+        if is_new:
+            findings = view.place.origin.found
+            self.notes += [(line and line_elsewhere(view.number, line, 0), each) for line, each in findings]
 
     def _steps(self, view: View, end: int | None, base: Entry | None) -> Iterator[Step]:
         """The replies of a conversation that nobody else logged: those that stand in no request, then the others.
 
         Of each kind the later ones hold the earlier ones, so that no more is compared than what they add.
         """
-        found = [*self._found(view, end, base)]
-        for number, place, begin in sorted(found, key=lambda each: each[1] is not None or each[2] > 0):
+        unmatched = [*self._unmatched(view, end, base)]
+        for number, place, begin in sorted(unmatched, key=lambda each: each[1] is not None or each[2] > 0):
             line = line_elsewhere(view.number, view.reply(number).line or 0, len(self.steps))
             yield Step(line, view, number, base if begin or place is not None else None, place, begin)
 
-    def _found(self, view: View, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
+    def _unmatched(self, view: View, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
         """The numbers of these replies, where they stand in a request, and where what goes on from that begins."""
         places = Places(base.messages) if base else None
         for number in range(view.place.length):
@@ -124,11 +124,11 @@ class Told(Struct, eq=False, dict=True):
         """A snapshot whose results say which calls failed, where an agent's file says so."""
         return self.ends.marked(snapshot)
 
-    def kinds(self, found: list[Path]) -> None:
+    def kinds(self, paths: list[LogPath]) -> None:
         """Give conversations the kinds and the parents that the agents' files tell."""
-        owners = {reply.number: path for path in found for reply in path.own}
-        for view, held in self._held(owners):
-            path, *others = held
+        owners = {reply.number: path for path in paths for reply in path.own}
+        for view, of_view in self._paths_of_views(owners):
+            path, *others = of_view
             path.kind = view.place.kind
             parent = self._parent(view, owners)
             path.parent = parent if parent and parent is not path else None if path.kind == "main" else path.parent
@@ -136,32 +136,32 @@ class Told(Struct, eq=False, dict=True):
                 if later.last.tree != path.last.tree:
                     later.kind, later.parent = "compacted", path
                 path = later
-        _end_loops(found)
+        _end_loops(paths)
 
-    def _held(self, owners: dict[int, Path]) -> Iterator[tuple[View, list[Path]]]:
+    def _paths_of_views(self, owners: dict[int, LogPath]) -> Iterator[tuple[View, list[LogPath]]]:
         """Each conversation with the paths that hold its own replies, in order."""
         views: dict[int, View] = {}
-        paths: dict[int, Path] = {}
+        paths: dict[int, LogPath] = {}
         for view in self.views:
             for number in view.place.own:
                 reply = self.matching.replies.get(view.key(number))
                 if path := owners.get(reply.number) if reply else None:
                     paths.pop(id(path), None)
                     views[id(path)], paths[id(path)] = view, path
-        held: dict[int, list[Path]] = {}
+        by_view: dict[int, list[LogPath]] = {}
         for each, path in paths.items():
-            held.setdefault(id(views[each]), []).append(path)
-        return ((view, held[id(view)]) for view in self.views if id(view) in held)
+            by_view.setdefault(id(views[each]), []).append(path)
+        return ((view, by_view[id(view)]) for view in self.views if id(view) in by_view)
 
-    def _parent(self, view: View, owners: dict[int, Path]) -> Path | None:
+    def _parent(self, view: View, owners: dict[int, LogPath]) -> LogPath | None:
         """The conversation that one comes from: that of the call which began it, else the one that its file names."""
         begun, parent = view.place.begun, view.place.parent
         called = begun.call or self._began.get(begun.id) or self._began.get(begun.session_id or "")
         if caller := self._callers.get(called or ""):
             return owners.get(caller.number)
         keys = ((view.file, parent.keys[number]) for number in reversed(parent.own)) if parent else ()
-        found = (self.matching.replies[key] for key in keys if key in self.matching.replies)
-        return next((owners[reply.number] for reply in found if reply.number in owners), None)
+        replies = (self.matching.replies[key] for key in keys if key in self.matching.replies)
+        return next((owners[reply.number] for reply in replies if reply.number in owners), None)
 
     @cached_property
     def _began(self) -> dict[str, str]:
@@ -171,19 +171,19 @@ class Told(Struct, eq=False, dict=True):
     @cached_property
     def _callers(self) -> dict[str, tree.Reply]:
         """The replies by the ids of their calls."""
-        found: dict[str, tree.Reply] = {}
+        callers: dict[str, tree.Reply] = {}
         for reply in self.matching.replies.values():
             for call_id in call_ids(reply.message):
-                found.setdefault(call_id, reply)
-        return found
+                callers.setdefault(call_id, reply)
+        return callers
 
 
-def _end_loops(found: list[Path]) -> None:
+def _end_loops(paths: list[LogPath]) -> None:
     """Have no conversation come from itself, since what a log shows and what a file tells may contradict each other."""
     known: set[int] = set()
-    for each in found:
-        way: dict[int, Path] = {}
-        path: Path | None = each
+    for each in paths:
+        way: dict[int, LogPath] = {}
+        path: LogPath | None = each
         while path and id(path) not in known and id(path) not in way:
             way[id(path)] = path
             path = path.parent

@@ -57,7 +57,7 @@ def made(candidates: Iterable[Candidate], make: Make, place: Callable[[int | Non
 
     One whose replies cannot be told from their context, or that says the same twice, is none.
     """
-    found: dict[bytes, PreferencePair] = {}
+    pairs: dict[bytes, PreferencePair] = {}
     for each in candidates:
         both = [_divided(each.snapshot, answered.message, make) for answered in (each.chosen, each.rejected)]
         if None in both:
@@ -71,13 +71,13 @@ def made(candidates: Iterable[Candidate], make: Make, place: Callable[[int | Non
         value = {"prompt": prompt, "chosen": chosen["completion"], "rejected": rejected["completion"]}
         value |= {} if tools is None else {"tools": tools}
         key = jsonio.dumps([each.kind, value])
-        told = "; ".join(
+        evidence = "; ".join(
             f"{name} {place(answered.line)}" + ("" if answered.choice is None else f" choice {answered.choice}")
             for name, answered in (("chosen", each.chosen), ("rejected", each.rejected))
         )
-        line = jsonio.dumps(value | {"evidence": f"{each.kind}; {told}"})
-        found.setdefault(key, PreferencePair(each.kind, line))
-    return [*found.values()]
+        line = jsonio.dumps(value | {"evidence": f"{each.kind}; {evidence}"})
+        pairs.setdefault(key, PreferencePair(each.kind, line))
+    return [*pairs.values()]
 
 
 def _divided(snapshot: Snapshot, message: Message, make: Make) -> dict[str, Any] | None:

@@ -11,20 +11,19 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, Message, OriginReply
 from chatsquash.formats import named
 from chatsquash.reading import replies as responses
-from chatsquash.reading.lineage import Place
 from chatsquash.session.agents import Part, marks_of, spoken
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.pairs import Answered, Candidate, PairKind, Step, counterfactual, results_in
 from chatsquash.session.sampled import snapshot_of
 from chatsquash.session.samples import Reread, alone
 from chatsquash.session.session import Session, Snapshot
+from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.kinds import conversations
 from chatsquash.trees.loss import Judge
+from chatsquash.trees.paths import OF_PERSONS
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 
-_OF_PERSONS = ("main", "branch", "compacted")
-"""Conversations that a person may have gone back in; agents ask several sub-agents the same at once."""
 _CHOICES = ("choices", "candidates")
 """The members of responses that hold several replies."""
 
@@ -40,11 +39,11 @@ class _Wanted(Struct, frozen=True):
 def log_candidates(session: Session, form: str, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
     """Those of a session whose bodies are of a format."""
     trees = session.followed.branch()
-    found = conversations(trees)
-    kinds = {reply.number: path.kind for path in found for reply in path.own}
+    paths = conversations(trees)
+    kinds = {reply.number: path.kind for path in paths for reply in path.own}
     whys = Judge().whys(trees)
     whole = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]
-    sampled_again = [*_sampled_again([each for each in whole if kinds.get(each.number) in _OF_PERSONS], trees.replies)]
+    sampled_again = [*_sampled_again([each for each in whole if kinds.get(each.number) in OF_PERSONS], trees.replies)]
     wanted = {reply.number: reply for each in sampled_again for reply in (each.chosen, each.rejected)}
     steps = [*_steps(whole)] if counterfactuals else []
     wanted |= {each.chosen.parent.number: each.chosen.parent for each in steps if each.chosen.parent}
@@ -59,10 +58,10 @@ def log_candidates(session: Session, form: str, reread: Reread, *, counterfactua
     for each in steps:
         if (asked := entries.get(each.rejected.number)) is not None:
             snapshot = snapshot_of(each.rejected.path(), asked)
-            yield Candidate(each.kind, snapshot, _told(each.chosen), _told(each.rejected))
+            yield Candidate(each.kind, snapshot, _answered_by(each.chosen), _answered_by(each.rejected))
 
 
-def _told(reply: Reply) -> Answered:
+def _answered_by(reply: Reply) -> Answered:
     return Answered(reply.message, reply.line)
 
 
@@ -95,7 +94,9 @@ def _one_request(each: _Wanted, entries: dict[int, Entry]) -> Candidate | None:
     kept, other = entries.get(each.chosen.number), entries.get(each.rejected.number)
     if kept is None or other is None or kept.messages != other.messages or kept.tools != other.tools:
         return None
-    return Candidate(each.kind, snapshot_of(each.chosen.path(), kept), _told(each.chosen), _told(each.rejected))
+    return Candidate(
+        each.kind, snapshot_of(each.chosen.path(), kept), _answered_by(each.chosen), _answered_by(each.rejected)
+    )
 
 
 def _steps(replies: list[Reply]) -> Iterator[_Wanted]:
@@ -120,13 +121,13 @@ def _choices(reply: Reply, entry: Entry, form: str, trees: Trees) -> Iterator[Ca
     choices = _said(entry, form)
     canon = trees.requests.canon
     numbers = [canon.number(message) if message else None for message in choices]
-    held = 0 if reply.children else _held(reply, numbers, trees.replies)
-    if held is None or choices[held] is None:
+    chosen_at = 0 if reply.children else _choice_continued(reply, numbers, trees.replies)
+    if chosen_at is None or choices[chosen_at] is None:
         return
     snapshot = snapshot_of(reply.path(), entry)
     for at, message in enumerate(choices):
-        if message is not None and numbers[at] != numbers[held]:
-            chosen = Answered(choices[held] or reply.message, reply.line, held + 1)
+        if message is not None and numbers[at] != numbers[chosen_at]:
+            chosen = Answered(choices[chosen_at] or reply.message, reply.line, chosen_at + 1)
             yield Candidate("choice", snapshot, chosen, Answered(message, reply.line, at + 1))
 
 
@@ -142,26 +143,22 @@ def _said(entry: Entry, form: str) -> list[Message | None]:
     return [named(form).reply({**body, member: [choice]}).message for choice in body[member]]
 
 
-def _held(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> int | None:
+def _choice_continued(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> int | None:
     """Which of the choices a later request goes on from, that has no logged reply in its place."""
     known = {number: at for at, number in reversed([*enumerate(numbers)]) if number is not None}
     place = len(reply.added)
     for later in replies[reply.number + 1 :]:
         if later.parent is reply.parent and later.added[:place] == reply.added and len(later.added) > place:
-            found = known.get(later.added[place])
-            if found is not None:
-                return found
+            place_there = known.get(later.added[place])
+            if place_there is not None:
+                return place_there
     return None
-
-
-OF_PERSONS = ("main", "branch", "compacted")
-"""Conversations that a person may have gone back in; agents ask several sub-agents the same at once."""
 
 
 class Alternative(Struct):
     """A reply to some messages, in the first conversation that has it."""
 
-    place: Place
+    place: FilePath
     reply: OriginReply
     ends: tuple[int, int, int]
     """Of the last of the conversations that go on from it."""
@@ -171,7 +168,7 @@ class Alternative(Struct):
 class Alternatives:
     """Those of a file; of each conversation it is looked at each message once."""
 
-    def __init__(self, places: list[Place]) -> None:
+    def __init__(self, places: list[FilePath]) -> None:
         self._numbers: dict[bytes, int] = {}
         self._nodes: dict[tuple[int, int], int] = {}
         """The beginnings of conversations, each by the one before its last message, and what that says."""
@@ -182,7 +179,7 @@ class Alternatives:
             if place.kind in OF_PERSONS:
                 self._take(place)
 
-    def _take(self, place: Place) -> None:
+    def _take(self, place: FilePath) -> None:
         said = place.conversation
         path = self._paths[place.number] = [self._node(-1, said.tools)]
         for message in said.messages:
@@ -199,7 +196,7 @@ class Alternatives:
         number = self._numbers.setdefault(jsonio.dumps(value, sort_keys=True), len(self._numbers))
         return self._nodes.setdefault((before, number), len(self._nodes))
 
-    def of(self, place: Place, at: int) -> list[Alternative]:
+    def of(self, place: FilePath, at: int) -> list[Alternative]:
         """The other replies to what a reply stands behind, if that is the one that was gone on from last."""
         path = self._paths[place.number]
         group = self._groups.get(path[at], {})
@@ -209,11 +206,11 @@ class Alternatives:
         return [each for node, each in group.items() if node != path[at + 1]]
 
 
-_last: tuple[list[Place], Alternatives] | None = None
+_last: tuple[list[FilePath], Alternatives] | None = None
 """Those of the file that was looked at last, for its other conversations."""
 
 
-def alternatives(places: list[Place]) -> Alternatives:
+def alternatives(places: list[FilePath]) -> Alternatives:
     """Those of the conversations of a file."""
     global _last  # noqa: PLW0603 - remembers one file
     if _last is None or _last[0] is not places:
@@ -235,14 +232,14 @@ def document_candidates(part: Part, snapshot: Snapshot, *, counterfactuals: bool
     nexts = zip(whole, whole[1:], [*whole[2:], len(messages)], strict=False)
     for before, at, after in nexts if counterfactuals else ():
         between, behind = [*results_in(messages[before + 1 : at])], [*results_in(messages[at + 1 : after])]
-        if told := counterfactual(Step(messages[before], between, messages[at], behind)):
+        if kind_of_step := counterfactual(Step(messages[before], between, messages[at], behind)):
             both = Answered(messages[at], lines[at]), Answered(messages[before], lines[before])
-            yield Candidate(told, alone(snapshot, messages[:before]), *both)
+            yield Candidate(kind_of_step, alone(snapshot, messages[:before]), *both)
 
 
 def _others(part: Part, at: int, time: int | None) -> Iterator[tuple[PairKind, Answered]]:
     """The replies of the file behind the same messages as one of this conversation, which was kept at a time."""
-    for other in alternatives(part.document.places).of(part.place, at):
+    for other in alternatives(paths_of(part.document)).of(part.place, at):
         said = Answered(other.place.conversation.messages[at], other.reply.line)
         if not other.is_gone_on:
             yield "regenerated", said

@@ -26,9 +26,9 @@ def examined(
     """What the rules over records find in one whose calls are native, in its definitions, and in its arguments."""
     explained = OF_TOOLS if without_tools(conversation) else ()
     kinds: tuple[Kind, ...] = ("record", "native", "arguments") if holds_arguments else ("record", "native")
-    for found in (*definitions.check(view.tools), *examine(view, *kinds)):
-        if found.code not in explained:
-            yield found
+    for finding in (*definitions.check(view.tools), *examine(view, *kinds)):
+        if finding.code not in explained:
+            yield finding
     if conversation.source == PLAIN and not _is_ordinary(view):
         gone = () if keeps_reasoning else MEMBERS
         forms = [form for form in chain.from_iterable(map(variants, view.messages)) if form not in gone]
@@ -75,18 +75,20 @@ def validate(
         if isinstance(entry, Skipped):
             yield entry
             continue
-        found: list[Violation | Repeated] = []
+        findings: list[Violation | Repeated] = []
         if entry.session_id is not None:
             if named is None:
                 named = entry
             elif entry.session_id != named.session_id and not mixed and not joined:
                 mixed = True
-                found.append(reading.session_id_mismatch(named.session_id or "", entry.session_id, named.line, merge))
+                findings.append(
+                    reading.session_id_mismatch(named.session_id or "", entry.session_id, named.line, merge)
+                )
         if entry.at is not None:
             if timed is not None and entry.at == timed.at:
-                found.append(Repeated("equal-timestamps"))
+                findings.append(Repeated("equal-timestamps"))
             elif timed is not None and entry.at < (timed.at or 0) and not backward:
                 backward = True
-                found.append(reading.timestamp_order(timed.line, keep))
+                findings.append(reading.timestamp_order(timed.line, keep))
             timed = entry
-        yield replace(entry, found=(*entry.found, *found)) if found else entry
+        yield replace(entry, found=(*entry.found, *findings)) if findings else entry

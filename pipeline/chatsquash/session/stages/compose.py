@@ -90,15 +90,15 @@ def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder
         messages, rounded = b"[%b]" % b",".join(conversation.written), []
     tools, rounded_too = definitions.encode(conversation.tools)
     spellings = [*rounded, *rounded_too]
-    found = [reading.number_changed(spellings, len(spellings))] if spellings else []
+    findings = [reading.number_changed(spellings, len(spellings))] if spellings else []
     record = b'{"messages":%b,"tools":%b}' % (messages, tools)
     if in_folder:
         from chatsquash.records import shaping  # which only a dataset folder needs
 
-        found += shaping.specified(conversation, record)
-        if why := next((each for each in found if each.severity == "error"), None):
-            return RecordLine(None, found, why)
-    return RecordLine(record, [*found, *(phrases.written(messages) if phrases else ())])
+        findings += shaping.specified(conversation, record)
+        if why := next((each for each in findings if each.severity == "error"), None):
+            return RecordLine(None, findings, why)
+    return RecordLine(record, [*findings, *(phrases.written(messages) if phrases else ())])
 
 
 def shaped(

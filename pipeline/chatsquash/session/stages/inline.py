@@ -17,7 +17,7 @@ def inline(conversation: Conversation) -> StageResult:
     Parts that are no text, and numbers in arguments that lose digits, are reported.
     """
     messages = []
-    found: list[Violation] = []
+    findings: list[Violation] = []
     rounded: list[str] = []
     for at, message in enumerate(conversation.messages):
         if not is_inlined(message):
@@ -25,10 +25,10 @@ def inline(conversation: Conversation) -> StageResult:
             continue
         messages.append(_with_result(message) if message["role"] == "tool" else _with_calls(message, rounded))
         if dropped := chat.other_parts(message):
-            found.append(reading.parts_dropped(Counter(map(_kind, dropped)), at))
+            findings.append(reading.parts_dropped(Counter(map(_kind, dropped)), at))
     if rounded:
-        found.append(reading.number_changed(rounded, len(rounded)))
-    return Conversation(messages, conversation.tools, marks=conversation.marks), found
+        findings.append(reading.number_changed(rounded, len(rounded)))
+    return Conversation(messages, conversation.tools, marks=conversation.marks), findings
 
 
 def is_inlined(message: Message) -> bool:

@@ -46,18 +46,18 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
     if not conversation.loaded:
         return conversation, ()
     messages: list[Message] = []
-    found: list[Violation] = []
+    findings: list[Violation] = []
     gone: list[int] = []
     for at, message in enumerate(conversation.messages):
         kinds = Counter(_lost(message, joins)) if PRIVATE in message and not _is_usual(message) else None
         left = not kinds or _says_something(message) or (judged and bool(_media(message)))
         if kinds:
-            found.append(reading.not_held(kinds, len(messages) if left else None))
+            findings.append(reading.not_held(kinds, len(messages) if left else None))
         if left:
             messages.append(message)
         else:
             gone.append(at)
-    return replace(conversation, messages=messages, marks=without(conversation, gone)), found
+    return replace(conversation, messages=messages, marks=without(conversation, gone)), findings
 
 
 def with_media(conversation: Conversation) -> StageResult:
@@ -81,16 +81,16 @@ def _with_media(message: Message) -> Message:
 def _media(message: Message) -> list[Json]:
     """The media that a message has beside its content."""
     made = chat.turn(message)
-    found, called = list[Json](), False
+    media, called = list[Json](), False
     for block in made.blocks if made else ():
         called = called or type(block) is Call
         inner = block.content if type(block) is Result else (block,) if called or type(block) is Other else ()
         for each in inner:
             if type(each) is Media and called and (part := part_of(each)):
-                found.append(part)
+                media.append(part)
             elif type(each) is Other and _is_medium(logged := _logged(each)):
-                found.append(logged)
-    return found
+                media.append(logged)
+    return media
 
 
 def _logged(other: Other) -> Json:
@@ -179,8 +179,8 @@ def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool)
             messages.append(_joined(message, late))
         else:
             messages.append(message)
-    found = [shapes.shape_changed({"texts behind calls moved before them": moved})] if moved else []
-    return Conversation(messages, conversation.tools, loaded=conversation.loaded, marks=conversation.marks), found
+    findings = [shapes.shape_changed({"texts behind calls moved before them": moved})] if moved else []
+    return Conversation(messages, conversation.tools, loaded=conversation.loaded, marks=conversation.marks), findings
 
 
 def _joined(message: Message, late: list[str]) -> Message:
@@ -207,13 +207,13 @@ def _runs(content: list[Json], by_assistant: bool, breaks: set[int]) -> Json:
 
 
 def _joined_runs(parts: list[Json], by_assistant: bool, apart: set[int]) -> list[Json]:
-    found: list[Json] = []
+    joined: list[Json] = []
     for is_text, run in groupby(range(len(parts)), key=lambda at: chat.part_text(parts[at]) is not None):
         places = list(run)
-        held = parts[places[0] : places[-1] + 1]
+        run_parts = parts[places[0] : places[-1] + 1]
         if is_text:
             inner = {at - places[0] for at in places if at in apart}
-            found.append({"type": "text", "text": chat.join(held, by_assistant, inner)})
+            joined.append({"type": "text", "text": chat.join(run_parts, by_assistant, inner)})
         else:
-            found += held
-    return found
+            joined += run_parts
+    return joined

@@ -30,8 +30,8 @@ def reason(conversation: Conversation, *, mode: Literal["inline", "drop"]) -> St
             messages.append(new)
         else:
             gone.append(at)
-    found = [reading.not_held({"reasoning alone": len(gone)}, None)] if gone else []
-    return Conversation(messages, conversation.tools, marks=without(conversation, gone)), found
+    findings = [reading.not_held({"reasoning alone": len(gone)}, None)] if gone else []
+    return Conversation(messages, conversation.tools, marks=without(conversation, gone)), findings
 
 
 def _says_something(message: Message) -> bool:
@@ -79,8 +79,8 @@ def _without(message: Message) -> Message:
     if not any(key in message for key in (*MEMBERS, _PROVIDER)) and not isinstance(content, list):
         return message
     kept: Message = _bare(message)
-    if isinstance(held := message.get(_PROVIDER), dict):
-        kept[_PROVIDER] = _bare(held)  # type: ignore[literal-required]
+    if isinstance(provider := message.get(_PROVIDER), dict):
+        kept[_PROVIDER] = _bare(provider)  # type: ignore[literal-required]
     if isinstance(content, list):
         kept["content"] = [part for part in content if not is_part(part)]
     return kept

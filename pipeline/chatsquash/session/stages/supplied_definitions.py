@@ -55,8 +55,8 @@ def read(path: str, parse: Callable[[bytes, str], object]) -> bytes:
 @lru_cache(maxsize=2)  # so that the definitions are the same objects for all sessions
 def tools(data: bytes, place: str) -> tuple[Table, ...]:
     """The tables of a file of definitions that have some; ``place`` is what errors call it."""
-    if found := _having("tools", data, place):
-        return found
+    if tables := _having("tools", data, place):
+        return tables
     try:
         value = jsonio.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
@@ -67,8 +67,8 @@ def tools(data: bytes, place: str) -> tuple[Table, ...]:
 @lru_cache(maxsize=2)
 def system(data: bytes, place: str) -> tuple[Table, ...]:
     """The tables of a file with system prompts that have one."""
-    if found := _having("system", data, place):
-        return found
+    if tables := _having("system", data, place):
+        return tables
     text = _decoded(data, place).removesuffix("\n").removesuffix("\r")
     if not text or text.isspace():
         raise UsageError(f"{place}: is empty; it holds the text of a system prompt, or tables that begin with [[for]]")
@@ -92,17 +92,17 @@ def tables(options: Options) -> Supplied:
 
 def supply(conversation: Conversation, given: Supplied) -> StageResult:
     """The conversation with definitions and a system prompt where it has none, which is reported."""
-    found = []
+    findings = []
     if not conversation.tools and (table := _fitting(given.tools, conversation)):
         assert table.tools is not None
         conversation = replace(conversation, tools=table.tools)
-        found.append(definitions_in_force.supplied_tools(len(table.tools)))
+        findings.append(definitions_in_force.supplied_tools(len(table.tools)))
     has_system = any(message["role"] == "system" for message in conversation.messages)
     if not has_system and (table := _fitting(given.system, conversation)):
         prompt: Message = {"role": "system", "content": table.system}
         conversation = replace(conversation, messages=[prompt, *conversation.messages])
-        found.append(definitions_in_force.supplied_system())
-    return conversation, found
+        findings.append(definitions_in_force.supplied_system())
+    return conversation, findings
 
 
 def _fitting(tables: tuple[Table, ...], conversation: Conversation) -> Table | None:
@@ -135,13 +135,13 @@ def _tables(data: bytes, place: str) -> list[Table]:
         raise UsageError(f"{place}: is no TOML that can be read; write tools as JSON text in '''") from None
     if beside := next((key for key in parsed if key != "for"), None):
         raise UsageError(f"{place}: {quoted(beside)} stands outside of [[for]]; put it below one")
-    found = [_table(each, f"{place}: [[for]] {number}") for number, each in enumerate(parsed["for"], 1)]
+    tables = [_table(each, f"{place}: [[for]] {number}") for number, each in enumerate(parsed["for"], 1)]
     first: dict[tuple[str | None, str | None], int] = {}
-    for number, table in enumerate(found, 1):
+    for number, table in enumerate(tables, 1):
         if (one := first.setdefault((table.agent, table.version), number)) != number:
-            told = f"is for the same logs as [[for]] {one}; give each its own agent, or a version"
-            raise UsageError(f"{place}: [[for]] {number} {told}")
-    return found
+            message = f"is for the same logs as [[for]] {one}; give each its own agent, or a version"
+            raise UsageError(f"{place}: [[for]] {number} {message}")
+    return tables
 
 
 def _table(given: dict[str, Any], place: str) -> Table:
@@ -193,10 +193,10 @@ def _having(member: str, data: bytes, place: str) -> tuple[Table, ...]:
         raise UsageError(f"{place}: is larger than {LARGEST >> 20} MiB; leave in it only what logs lack")
     if not _HEAD.match(data):
         return ()
-    found = tuple(table for table in _tables(data, place) if getattr(table, member) is not None)
-    if not found:
+    tables = tuple(table for table in _tables(data, place) if getattr(table, member) is not None)
+    if not tables:
         raise UsageError(f"{place}: no [[for]] has {member}; add it, or leave the option out")
-    return found
+    return tables
 
 
 def as_toml(agent: str | None, definitions: list[Tool], prompt: str | None) -> str:

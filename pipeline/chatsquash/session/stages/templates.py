@@ -31,8 +31,8 @@ def merge_consecutive(conversation: Conversation) -> StageResult:
             behind.append(at)
         else:
             merged.append(message)
-    found = [shapes.shape_changed({"messages joined to the one before": len(behind)})] if behind else []
-    return Conversation(merged, conversation.tools, marks=joined(conversation, behind)), found
+    findings = [shapes.shape_changed({"messages joined to the one before": len(behind)})] if behind else []
+    return Conversation(merged, conversation.tools, marks=joined(conversation, behind)), findings
 
 
 def _fit(first: Message, second: Message) -> bool:
@@ -86,8 +86,8 @@ def bridge_results(conversation: Conversation) -> StageResult:
         else:
             messages.append(message)
     count = len(conversation.messages) - len(messages)
-    found = [shapes.shape_changed({"messages of the user joined to the result before": count})] if count else []
-    return Conversation(messages, conversation.tools, marks=conversation.marks), found
+    findings = [shapes.shape_changed({"messages of the user joined to the result before": count})] if count else []
+    return Conversation(messages, conversation.tools, marks=conversation.marks), findings
 
 
 def _fits(result: Message, message: Message) -> bool:
@@ -100,16 +100,16 @@ def drop_system(conversation: Conversation) -> StageResult:
     """The conversation without system messages; how many they were is reported."""
     kept = [message for message in conversation.messages if message["role"] != "system"]
     gone = len(conversation.messages) - len(kept)
-    found = [shapes.shape_changed({"system messages dropped": gone})] if gone else []
-    return Conversation(kept, conversation.tools, marks=conversation.marks), found
+    findings = [shapes.shape_changed({"system messages dropped": gone})] if gone else []
+    return Conversation(kept, conversation.tools, marks=conversation.marks), findings
 
 
 def drop_text_beside_calls(conversation: Conversation) -> StageResult:
     """Messages with calls have no text; how many had some is reported."""
     messages = list(map(_without_text, conversation.messages))
     changed = sum(new is not old for new, old in zip(messages, conversation.messages, strict=True))
-    found = [shapes.shape_changed({"texts beside calls dropped": changed})] if changed else []
-    return Conversation(messages, conversation.tools, marks=conversation.marks), found
+    findings = [shapes.shape_changed({"texts beside calls dropped": changed})] if changed else []
+    return Conversation(messages, conversation.tools, marks=conversation.marks), findings
 
 
 def _without_text(message: Message) -> Message:
@@ -139,8 +139,8 @@ def split_parallel(conversation: Conversation) -> StageResult:
         messages += split or [first, *rest]
         if first["role"] == "assistant":
             parts.append(len(chat.calls(first)) if split else 1)
-    found = [shapes.shape_changed(counts)] if counts else []
-    return Conversation(messages, conversation.tools, marks=divided(conversation, parts)), found
+    findings = [shapes.shape_changed(counts)] if counts else []
+    return Conversation(messages, conversation.tools, marks=divided(conversation, parts)), findings
 
 
 def _blocks(messages: list[Message]) -> Iterator[list[Message]]:
@@ -184,8 +184,8 @@ def shorten(conversation: Conversation) -> StageResult:
     short = short_ids(filter(None, map(identifier, _ids(conversation.messages))))
     messages = [_shortened(message, short) for message in conversation.messages]
     changed = sum(ident != made for ident, made in short.items())
-    found = [shapes.shape_changed({"ids shortened": changed})] if changed else []
-    return Conversation(messages, conversation.tools, marks=conversation.marks), found
+    findings = [shapes.shape_changed({"ids shortened": changed})] if changed else []
+    return Conversation(messages, conversation.tools, marks=conversation.marks), findings
 
 
 def _ids(messages: list[Message]) -> Iterator[Json]:
@@ -211,9 +211,9 @@ def split_text_and_calls(conversation: Conversation) -> StageResult:
     split = [[*_halves(message)] for message in conversation.messages]
     messages = [part for parts in split for part in parts]
     count = len(messages) - len(conversation.messages)
-    found = [shapes.shape_changed({"texts split from calls": count})] if count else []
+    findings = [shapes.shape_changed({"texts split from calls": count})] if count else []
     counts = [len(parts) for parts in split if parts[0]["role"] == "assistant"]
-    return Conversation(messages, conversation.tools, marks=divided(conversation, counts)), found
+    return Conversation(messages, conversation.tools, marks=divided(conversation, counts)), findings
 
 
 def _halves(message: Message) -> Iterator[Message]:

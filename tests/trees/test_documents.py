@@ -6,7 +6,7 @@ import time
 import pytest
 
 from chatsquash.core.model import Conversation, Origin, OriginReply
-from chatsquash.reading.lineage import places
+from chatsquash.trees.documents import paths
 
 
 def told(name, kind="main", parent=None, said="", **more):
@@ -102,7 +102,7 @@ ROWS = [
 
 @pytest.mark.parametrize("sentence, held, expected", ROWS, ids=[row[0] for row in ROWS])
 def test_kinds_parents_and_replies(sentence, held, expected):
-    found = places(held)
+    found = paths(held)
     names = {id(place): place.origin.id or place.number for place in found}
     assert [
         (
@@ -120,7 +120,7 @@ def test_replies_without_times_that_say_the_same_are_told_apart_by_their_order()
         replies = tuple(OriginReply(at, line=1) for at in range(1, len(messages)))
         return Conversation(messages, [], origin=Origin(replies=replies, **more))
 
-    found = places([said("aab", id="a"), said("aaac", id="b", kind="branch", parent="a")])
+    found = paths([said("aab", id="a"), said("aaac", id="b", kind="branch", parent="a")])
     assert [place.own for place in found] == [[2], [0, 1, 2, 3]]
 
 
@@ -146,7 +146,7 @@ CHAINS = [
 
 @pytest.mark.parametrize("sentence, held, expected", CHAINS, ids=[row[0] for row in CHAINS])
 def test_the_chain_of_a_person(sentence, held, expected):
-    found = places([Conversation(each.messages, [], origin=named(each.origin)) for each in held])
+    found = paths([Conversation(each.messages, [], origin=named(each.origin)) for each in held])
     assert {id(place.session) for place in found} == {id(found[0].session)}
     assert [place.number for place in found[0].session.chain] == expected, sentence
 
@@ -160,7 +160,7 @@ def test_sessions_are_told_apart_by_their_ids_and_put_together_by_parents():
         told("a", session_id="s1"), told("b", session_id="s2"), told("c", "subagent", "a", session_id="s3"),
         told("d"), told("e"), told("f", "compacted", "e"), told("g", session_id="s2", started=0),
     ]  # fmt: skip
-    found = places(held)
+    found = paths(held)
     groups: dict[int, list[str]] = {}
     for place in found:
         groups.setdefault(id(place.session), []).append(place.origin.id)
@@ -185,7 +185,7 @@ def test_many_conversations_take_linear_time(sentence, shape):
         gc.disable()  # which looks at all that other tests left, however little is made here
         try:
             started = time.process_time()
-            places(held)
+            paths(held)
             return time.process_time() - started
         finally:
             gc.enable()

@@ -15,32 +15,27 @@ from xxhash import xxh3_128_digest
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, ConversationKind, Origin, OriginReply
+from chatsquash.reading.documents import LogDocument
+from chatsquash.trees.paths import Path, longest_chain
 
 Key = tuple[object, ...]
 """What tells a reply from the others of its file."""
 
 
-class Place(Struct, eq=False):
-    """A conversation among those of its file."""
+class FilePath(Path, eq=False, kw_only=True):
+    """A conversation among those of an agent's or a client's file."""
 
     number: int
     """0-based, in the file."""
     conversation: Conversation
     origin: Origin
     keys: list[Key]
-    """Of its replies, those that other conversations have before it, too."""
-    kind: ConversationKind = "main"
-    parent: Place | None = None
+    """Of its replies, including those that other conversations have before it."""
     begun: Origin = Origin()
-    """What the file says of the conversation that its branch, if it is one, comes from at last."""
+    """The origin of the conversation that its branch, if it is one, comes from in the end."""
     own: list[int] = field(default_factory=list)
     """Which of its replies belong to it."""
     session: FileSession | None = None
-
-    @property
-    def length(self) -> int:
-        """How many replies it has."""
-        return len(self.keys)
 
     @property
     def ends(self) -> tuple[int, int, int]:
@@ -57,51 +52,54 @@ class Place(Struct, eq=False):
                 if isinstance(call_id := call.get("id"), str):
                     yield call_id
 
-    def chain(self) -> list[Place]:
-        """Itself, and what summaries in it stand for, the last one first; nothing where no person began it."""
-        found: list[Place] = []
-        met: set[int] = set()
-        place: Place | None = self
-        while place and place.kind == "compacted" and place.number not in met:
-            met.add(place.number)
-            found.append(place)
-            place = place.parent
-        if place and place.kind in ("subagent", "side"):
-            return []
-        return [*found, place] if place and place.kind == "main" else found
+    def chain(self) -> list[FilePath]:
+        """As for any path; empty also if a sub-agent or the client began what its summaries stand for."""
+        chain = super().chain()
+        root = chain[-1].parent if chain and chain[-1].kind == "compacted" else None
+        return [] if root and root.kind in ("subagent", "side") else chain
 
 
 class FileSession(Struct, frozen=True):
     """What a file holds of a session."""
 
-    first: Place
+    first: FilePath
     """The conversation that it begins with."""
-    chain: list[Place]
+    chain: list[FilePath]
     """The person's: the last conversation, and what summaries stand for; of several the one with the most replies."""
 
 
-def places(conversations: list[Conversation]) -> list[Place]:
+def paths_of(document: LogDocument) -> list[FilePath]:
+    """The conversations of a document, which are related to each other once."""
+    if document.paths is None:
+        document.paths = paths(document.conversations)
+    known: list[FilePath] = document.paths
+    return known
+
+
+def paths(conversations: list[Conversation]) -> list[FilePath]:
     """The conversations of a file, in its order."""
     times = [list(map(_when, each.origin.replies)) if each.origin else [] for each in conversations]
     met = Counter(chain.from_iterable(times))
     both = zip(conversations, times, strict=True)
-    found = [_place(number, each, own, met) for number, (each, own) in enumerate(both)]
-    names = _Names(found)
-    trees = _trees(found, names)
+    members = [_place(number, each, own, met) for number, (each, own) in enumerate(both)]
+    names = _Names(members)
+    trees = _trees(members, names)
     for tree in trees:
         tree.tell_kinds()
     owners = _own(trees)
-    calls = {call_id: place for place in found for call_id in place.calls}
+    calls = {call_id: place for place in members for call_id in place.calls}
     for tree in trees:
         tree.tell_parents(owners, calls, names)
-    _tell_sessions(found)
-    return found
+    _tell_sessions(members)
+    return members
 
 
-def _place(number: int, conversation: Conversation, times: list[Key], met: Counter[Key]) -> Place:
+def _place(number: int, conversation: Conversation, times: list[Key], met: Counter[Key]) -> FilePath:
     origin = conversation.origin or Origin()
     keys = times if len(met) == met.total() else list(_keys(conversation, origin, times, met))
-    return Place(number, conversation, origin, keys, origin.kind)
+    return FilePath(
+        number=number, conversation=conversation, origin=origin, keys=keys, kind=origin.kind, length=len(keys)
+    )
 
 
 def _when(reply: OriginReply) -> Key:
@@ -125,12 +123,12 @@ def _keys(conversation: Conversation, origin: Origin, whens: list[Key], met: Cou
 class _Names:
     """Finds conversations by what files call them."""
 
-    def __init__(self, found: list[Place]) -> None:
-        self._ids = {place.origin.id: place for place in reversed(found) if place.origin.id}
-        mains = [place for place in reversed(found) if place.origin.kind != "subagent"]
+    def __init__(self, members: list[FilePath]) -> None:
+        self._ids = {place.origin.id: place for place in reversed(members) if place.origin.id}
+        mains = [place for place in reversed(members) if place.origin.kind != "subagent"]
         self._sessions = {place.origin.session_id: place for place in mains if place.origin.session_id}
 
-    def find(self, name: str | None) -> Place | None:
+    def find(self, name: str | None) -> FilePath | None:
         """The conversation of this id, else the first one of the session of this id."""
         return (self._ids.get(name) or self._sessions.get(name)) if name else None
 
@@ -138,9 +136,9 @@ class _Names:
 class _Tree(Struct):
     """Conversations that begin alike."""
 
-    root: Place
+    root: FilePath
     """The one that the file does not call a branch."""
-    members: list[Place] = field(default_factory=list)
+    members: list[FilePath] = field(default_factory=list)
 
     def tell_kinds(self) -> None:
         """The trunk has the kind of the tree; it stands first then, and longer ones before others."""
@@ -150,7 +148,7 @@ class _Tree(Struct):
             place.kind = "branch" if number and kind != "side" else kind
             place.begun = self.root.origin
 
-    def tell_parents(self, owners: dict[Key, Place], calls: dict[str, Place], names: _Names) -> None:
+    def tell_parents(self, owners: dict[Key, FilePath], calls: dict[str, FilePath], names: _Names) -> None:
         """A branch comes from what it leaves, a sub-agent from what holds its call, others from what the file names."""
         trunk, *branches = self.members
         own = {place.number for place in self.members}
@@ -163,18 +161,18 @@ class _Tree(Struct):
             place.parent = next((each for each in shared if each.number in own), trunk)
 
 
-def _trees(found: list[Place], names: _Names) -> list[_Tree]:
+def _trees(members: list[FilePath], names: _Names) -> list[_Tree]:
     trees: dict[int, _Tree] = {}
-    roots: dict[int, Place] = {}
-    for place in found:
+    roots: dict[int, FilePath] = {}
+    for place in members:
         root = _root(place, names, roots)
         trees.setdefault(root.number, _Tree(root)).members.append(place)
     return list(trees.values())
 
 
-def _root(place: Place, names: _Names, roots: dict[int, Place]) -> Place:
+def _root(place: FilePath, names: _Names, roots: dict[int, FilePath]) -> FilePath:
     """The conversation whose branch, or branch of a branch, another one is; ``roots`` are those that are known."""
-    passed: dict[int, Place] = {}
+    passed: dict[int, FilePath] = {}
     while place.origin.kind == "branch" and place.number not in passed and place.number not in roots:
         passed[place.number] = place
         place = names.find(place.origin.parent) or place
@@ -183,18 +181,18 @@ def _root(place: Place, names: _Names, roots: dict[int, Place]) -> Place:
     return place
 
 
-def _own(trees: list[_Tree]) -> dict[Key, Place]:
+def _own(trees: list[_Tree]) -> dict[Key, FilePath]:
     """Give each reply to the trunk, else to the longest path; what a compaction copied belongs to what was there."""
-    owners: dict[Key, Place] = {}
+    owners: dict[Key, FilePath] = {}
     for tree in sorted(trees, key=lambda each: each.root.origin.kind == "compacted"):
         for place in tree.members:
             place.own = [number for number, key in enumerate(place.keys) if owners.setdefault(key, place) is place]
     return owners
 
 
-def _tell_sessions(found: list[Place]) -> None:
+def _tell_sessions(paths: list[FilePath]) -> None:
     """Conversations are of one session where one comes from the other, or the file has one id for both."""
-    homes = list(range(len(found)))
+    homes = list(range(len(paths)))
 
     def home(number: int) -> int:
         while homes[number] != number:
@@ -203,27 +201,20 @@ def _tell_sessions(found: list[Place]) -> None:
         return number
 
     by_id: dict[str, int] = {}
-    for place in found:
+    for place in paths:
         if place.parent:
             homes[home(place.number)] = home(place.parent.number)
         if place.origin.session_id:
             homes[home(place.number)] = home(by_id.setdefault(place.origin.session_id, place.number))
-    sessions: dict[int, list[Place]] = {}
-    for place in found:
+    sessions: dict[int, list[FilePath]] = {}
+    for place in paths:
         sessions.setdefault(home(place.number), []).append(place)
     for members in sessions.values():
-        session = FileSession(_first(members), _chain(members))
+        session = FileSession(_first(members), longest_chain(members))
         for place in members:
             place.session = session
 
 
-def _first(members: list[Place]) -> Place:
+def _first(members: list[FilePath]) -> FilePath:
     begun = [each for each in members if each.kind == "main"] or members
     return min(begun, key=lambda each: (each.origin.started or 0, each.number))
-
-
-def _chain(members: list[Place]) -> list[Place]:
-    """The chain main, compacted, compacted that has the most replies together; of equals that which ends last."""
-    before = {place.parent.number for place in members if place.kind == "compacted" and place.parent}
-    chains = [chain for place in members if place.number not in before and (chain := place.chain())]
-    return max(chains, key=lambda chain: (sum(each.length for each in chain), chain[0].ends), default=[])
