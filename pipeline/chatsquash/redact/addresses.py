@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from chatsquash.redact import percent, userinfo
+from chatsquash.redact import encodings, userinfo
 from chatsquash.redact.bots import is_nobody
 from chatsquash.redact.hits import Hit
 
@@ -62,7 +62,7 @@ _ASCII_RUN = "eaionrtslcdumhpgybfvkwjxzq.0123456789_-EAIONRTSLCDUMHPGYBFVKWJXZQ+
 # JSON, and source code, may spell the at sign as an escape, with two, four or eight backslashes inside more JSON.
 _SIGN = f"@(?<=[{_LOCAL}]@)"
 _ESCAPED_SIGN = rf"\\(?<=[{_LOCAL}]\\)\\{{0,7}}+u0040"
-_ENCODED_SIGN = rf"%{percent.AGAIN}40"
+_ENCODED_SIGN = rf"%{encodings.AGAIN}40"
 _OUR_DOMAIN = rf"(?:@|\\{{1,8}}+u0040|{_ENCODED_SIGN})[a-z0-9]{{8}}\.example(?![{_WORD}])"
 _DOMAIN = (
     rf"(?:[{_WORD}][{_WORD}-]{{0,62}}+(?<!-)\.){{1,127}}"
@@ -74,7 +74,7 @@ _DOMAIN = (
 _ADDRESS = f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_SOURCE = f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_URL = f"{_ADDRESS_IN_SOURCE}|(?P<encoded>{_ENCODED_SIGN})"
-_DOMAIN_IN_URL = rf"(?:[{_WORD}.-]++|%(?!{percent.AGAIN}40){percent.AGAIN}[0-9A-Fa-f]{{2}})*+"
+_DOMAIN_IN_URL = rf"(?:[{_WORD}.-]++|%(?!{encodings.AGAIN}40){encodings.AGAIN}[0-9A-Fa-f]{{2}})*+"
 _OURS_MAX = 40
 """Characters of a sign and the domain of a pseudonym, at most."""
 _LABEL = rb"[0-9A-Za-z\x80-\xff-]++"
@@ -206,14 +206,14 @@ def _plain(text: str, floor: int, found: re.Match[str]) -> Address:
 def _encoded(text: str, floor: int, found: re.Match[str]) -> Address | None:
     """An address as in a URL; ``None`` if no domain is behind its sign."""
     sign, domain = found.span()
-    run = _compiled(_DOMAIN_IN_URL).match(text, domain, domain + (_DOMAIN_MAX + 1) * percent.LONGEST)
+    run = _compiled(_DOMAIN_IN_URL).match(text, domain, domain + (_DOMAIN_MAX + 1) * encodings.LONGEST_ENCODED)
     behind = run.end() if run else domain
-    plain, places = percent.decoded(text, domain, behind)
+    plain, places = encodings.percent_decoded(text, domain, behind)
     host = _compiled(_DOMAIN).match(plain + text[behind : behind + _OURS_MAX])
     if not host:
         return None
     end = host.end() if host.end() <= _DOMAIN_MAX else _shorter_end(plain, 0)
-    before, starts = percent.decoded(text, max(floor, sign - _WINDOW * percent.LONGEST), sign)
+    before, starts = encodings.percent_decoded(text, max(floor, sign - _WINDOW * encodings.LONGEST_ENCODED), sign)
     start = _local_start(before, 0, len(before))
     if start == 0 and starts[0] == floor > 0:
         start = len(before) - len(before.lstrip("._+-"))  # but a % would make an escape of what follows it
