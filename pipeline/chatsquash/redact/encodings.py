@@ -54,8 +54,11 @@ class Rendering:
     """A text in another form, and where its pieces are in the source."""
 
     text: str
-    pieces: tuple[list[int], list[tuple[int, int]]]
-    """Where pieces of it begin, in order, and the span of each in the source; an unchanged piece is as long there."""
+
+    @cached_property
+    def pieces(self) -> tuple[list[int], list[tuple[int, int]]]:
+        """Where pieces of it begin, in order, and their spans in the source; an unchanged piece is as long there."""
+        raise NotImplementedError
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The span in the source of a span of the text: whole escapes, and nothing around them."""

@@ -11,9 +11,8 @@ from itertools import chain
 
 from chatsquash.redact import contexts, encodings, forms, lookalikes
 from chatsquash.redact.hits import Hit
-from chatsquash.redact.places import Bytes, Words
 from chatsquash.redact.rules import Rule, builtin
-from chatsquash.redact.shapes import Shapes, kind_of
+from chatsquash.redact.shapes import Bytes, Shapes, Words, kind_of
 
 __all__ = ["Secrets", "kind_of"]
 _DEEPEST = 3
