@@ -73,7 +73,7 @@ RUNNING = {
     ],
     ("chatsquash.redact.lists", "pattern"): [("findall", pattern) for pattern in lists._TOKENS],
     ("chatsquash.redact.rules", "self.spelled"): PACK,
-    ("chatsquash.redact.places", "f\"{pivot}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
+    ("chatsquash.redact.shapes", "f\"{pivot}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
         ("finditer", pattern) for pattern, _ in (SECRETS._words._at_once, *SECRETS._words._pivots)
     ],
     (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.redact.bots import ACCOUNTS, BOTS
+from chatsquash.redact.addresses import ACCOUNTS, BOTS
 from tests.generate import ROOT
 from tests.redact.test_pseudonyms import anonymize, oracle
 

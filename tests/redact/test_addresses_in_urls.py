@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chatsquash import Options
 from chatsquash.core.log import Log
-from chatsquash.redact import percent
+from chatsquash.redact import encodings
 from chatsquash.redact.addresses import addresses, may_hold_address
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.session.converter import Converter
@@ -97,7 +97,7 @@ def test_a_part_is_read_as_it_is_quoted_and_keeps_its_places(text, times, margin
     written = text
     for _ in range(times):
         written = quote(written, safe="", errors="replace")
-    plain, places = percent.decoded(f"{'x' * margin}{written}x", margin, margin + len(written))
+    plain, places = encodings.percent_decoded(f"{'x' * margin}{written}x", margin, margin + len(written))
     assert len(places) == len(plain) + 1
     assert places == sorted(places)
     assert (places[0], places[-1]) == (margin, margin + len(written)) or not plain

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.keys import VARIABLE, load_key
+from chatsquash.redact.pseudonyms import VARIABLE, load_key
 from tests.conftest import KEY
 
 OTHER = b"another key of some length"

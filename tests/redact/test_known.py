@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.redact.known import values
+from chatsquash.redact.lists import values
 
 SECRET = "sk-Zq7Vn2+Xk9/Lp4Rt8Bw3="
 KEY = "-----BEGIN EC KEY-----\nMHcCAQEEIOq7\nVn2Xk9Lp4Rt8\n-----END EC KEY-----"

@@ -421,7 +421,7 @@ def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
     from chatsquash.core.options import Options, declared
     from chatsquash.core.platform import cores
     from chatsquash.dataset.option_rules import refuse_typed
-    from chatsquash.redact.keys import load_key
+    from chatsquash.redact.pseudonyms import load_key
 
     for each in declared():
         if each.secret or each.content:
@@ -460,7 +460,7 @@ def shard_options(given: dict[str, Any]) -> Options:
     """The options of a shard that no listing has."""
     from chatsquash.core.options import Options
     from chatsquash.core.platform import cores
-    from chatsquash.redact.keys import load_key
+    from chatsquash.redact.pseudonyms import load_key
 
     key = load_key(given["anonymize_key"]) if given["anonymize_key"] else None
     return Options(anonymize_key=key, full=given["full"], workers=given["workers"] or cores())

@@ -373,7 +373,7 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
     from chatsquash.conversion.shards.merge import merge as run
     from chatsquash.core.platform import collect_less
     from chatsquash.dataset.outputs import place_of
-    from chatsquash.redact.keys import load_key
+    from chatsquash.redact.pseudonyms import load_key
 
     collect_less()
     exits.refuse_unknown(given["fail_on"])
@@ -602,7 +602,7 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     """
     from chatsquash.core.text import counted, escaped, shown
     from chatsquash.dataset.outputs import place_of
-    from chatsquash.redact.keys import load_key
+    from chatsquash.redact.pseudonyms import load_key
     from chatsquash.results.verify import verify as run
     from chatsquash.results.verify_logs import Known
 

@@ -53,7 +53,7 @@ def private_of(given: dict[str, Any], *, needs_key: bool = True) -> Options:
     from dataclasses import replace
 
     from chatsquash.core.options import Options
-    from chatsquash.redact.keys import load_key
+    from chatsquash.redact.pseudonyms import load_key
     from chatsquash.redact.requests import content, parts, with_kinds
 
     asked: dict[str, Any] = {name: given.pop(name) or None for name in ("redact", *_FINDING)}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from chatsquash.core.options import Options
 from chatsquash.dataset.option_rules import refuse_wrong
-from chatsquash.redact.keys import load_key
+from chatsquash.redact.pseudonyms import load_key
 from chatsquash.redact.requests import with_kinds
 
 

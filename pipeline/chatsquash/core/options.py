@@ -304,7 +304,7 @@ class Options:
         usually="one made for you once",
         secret=True,
     )
-    """The key itself; ``None``: that of the key file, see ``redact.keys``."""
+    """The key itself; ``None``: that of the key file, see ``redact.pseudonyms``."""
     redact: str | None = _privacy(
         None,
         "Replace these with placeholders: secrets (or secrets+kingfisher, which adds a second scanner), "

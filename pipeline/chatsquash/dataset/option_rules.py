@@ -10,7 +10,7 @@ from chatsquash.checks import refuse_unknown, rules, schemas
 from chatsquash.core.errors import UsageError
 from chatsquash.core.nearest import hint
 from chatsquash.core.options import ERRORS, Declared, Options, declared
-from chatsquash.redact.keys import SHORTEST
+from chatsquash.redact.pseudonyms import SHORTEST_KEY
 
 _DIVIDED, _PAIRED = ("chat", "hf", "text"), ("chat", "hf")
 """The presets whose records may be divided into prompt and completion, and those that pairs are written in."""
@@ -279,8 +279,8 @@ def _refuse_value(option: Declared, value: Any) -> None:
         raise UsageError(f"{name}: is a {type(value).__name__}; a key is bytes")
     if option.content and not isinstance(value, bytes):
         raise UsageError(f"{name}: is a {type(value).__name__}; give what the file holds, as bytes")
-    if option.secret and len(value) < SHORTEST:
-        raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST}")
+    if option.secret and len(value) < SHORTEST_KEY:
+        raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST_KEY}")
 
 
 def _refuse_number(option: Declared, value: Any) -> None:

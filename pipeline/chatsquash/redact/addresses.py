@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from chatsquash.redact import percent, userinfo
-from chatsquash.redact.bots import is_nobody
+from chatsquash.redact import encodings, userinfo
 from chatsquash.redact.hits import Hit
 
 _LOCAL_MAX, _DOMAIN_MAX = 64, 255  # RFC 5321, 4.5.3.1
@@ -62,7 +61,7 @@ _ASCII_RUN = "eaionrtslcdumhpgybfvkwjxzq.0123456789_-EAIONRTSLCDUMHPGYBFVKWJXZQ+
 # JSON, and source code, may spell the at sign as an escape, with two, four or eight backslashes inside more JSON.
 _SIGN = f"@(?<=[{_LOCAL}]@)"
 _ESCAPED_SIGN = rf"\\(?<=[{_LOCAL}]\\)\\{{0,7}}+u0040"
-_ENCODED_SIGN = rf"%{percent.AGAIN}40"
+_ENCODED_SIGN = rf"%{encodings.AGAIN}40"
 _OUR_DOMAIN = rf"(?:@|\\{{1,8}}+u0040|{_ENCODED_SIGN})[a-z0-9]{{8}}\.example(?![{_WORD}])"
 _DOMAIN = (
     rf"(?:[{_WORD}][{_WORD}-]{{0,62}}+(?<!-)\.){{1,127}}"
@@ -74,7 +73,7 @@ _DOMAIN = (
 _ADDRESS = f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_SOURCE = f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_URL = f"{_ADDRESS_IN_SOURCE}|(?P<encoded>{_ENCODED_SIGN})"
-_DOMAIN_IN_URL = rf"(?:[{_WORD}.-]++|%(?!{percent.AGAIN}40){percent.AGAIN}[0-9A-Fa-f]{{2}})*+"
+_DOMAIN_IN_URL = rf"(?:[{_WORD}.-]++|%(?!{encodings.AGAIN}40){encodings.AGAIN}[0-9A-Fa-f]{{2}})*+"
 _OURS_MAX = 40
 """Characters of a sign and the domain of a pseudonym, at most."""
 _LABEL = rb"[0-9A-Za-z\x80-\xff-]++"
@@ -206,14 +205,14 @@ def _plain(text: str, floor: int, found: re.Match[str]) -> Address:
 def _encoded(text: str, floor: int, found: re.Match[str]) -> Address | None:
     """An address as in a URL; ``None`` if no domain is behind its sign."""
     sign, domain = found.span()
-    run = _compiled(_DOMAIN_IN_URL).match(text, domain, domain + (_DOMAIN_MAX + 1) * percent.LONGEST)
+    run = _compiled(_DOMAIN_IN_URL).match(text, domain, domain + (_DOMAIN_MAX + 1) * encodings.LONGEST_ENCODED)
     behind = run.end() if run else domain
-    plain, places = percent.decoded(text, domain, behind)
+    plain, places = encodings.percent_decoded(text, domain, behind)
     host = _compiled(_DOMAIN).match(plain + text[behind : behind + _OURS_MAX])
     if not host:
         return None
     end = host.end() if host.end() <= _DOMAIN_MAX else _shorter_end(plain, 0)
-    before, starts = percent.decoded(text, max(floor, sign - _WINDOW * percent.LONGEST), sign)
+    before, starts = encodings.percent_decoded(text, max(floor, sign - _WINDOW * encodings.LONGEST_ENCODED), sign)
     start = _local_start(before, 0, len(before))
     if start == 0 and starts[0] == floor > 0:
         start = len(before) - len(before.lstrip("._+-"))  # but a % would make an escape of what follows it
@@ -248,3 +247,37 @@ def _is_person(local: str, domain: str) -> bool:
     if local == "git" or last_labels[1] in _NO_DOMAIN_ENDS_IN or ".".join(last_labels) in _RESERVED_NAMES:
         return False
     return not is_nobody(local, domain)
+
+
+_UNREAD = frozenset(("noreply", "donotreply"))
+"""Local parts of addresses that nobody reads, without what may stand between their words."""
+_JOINTS = str.maketrans("", "", "-_.")
+BOTS = frozenset(
+    (
+        *("support@github.com", "support@dependabot.com", "copilot@github.com"),
+        *("action@github.com", "actions@github.com", "github-actions@github.com"),
+        *("bot@renovateapp.com", "renovate@whitesourcesoftware.com", "snyk-bot@snyk.io"),
+        *("semantic-release-bot@martynus.net", "badger@gitter.im", "badger@codacy.com"),
+        *("aider@aider.chat", "amp@ampcode.com", "codex@openai.com", "crush@charm.land", "cursoragent@cursor.com"),
+        *("openhands@all-hands.dev", "qwen-coder@alibabacloud.com"),
+    )
+)
+"""Those in trailers of commits, such as ``Co-authored-by``, and in what programs that commit are set to."""
+_GITHUB = "users.noreply.github.com"
+ACCOUNTS = frozenset(
+    ("actions-user", "copilot", "dependabot", "github-actions", "github-actions-bot", "renovate", "renovate-bot")
+)
+"""Accounts of programs at GitHub; all others with such an address are people, unless their name ends in ``[bot]``."""
+_MARKS = ("[bot]", "%5bbot%5d")
+
+
+def is_nobody(local: str, domain: str) -> bool:
+    """Whether an address in lower case is no person's by its local part, as that of a program or of an example."""
+    if local.translate(_JOINTS) in _UNREAD or f"{local}@{domain}" in BOTS:
+        return True
+    if local == "user" and domain.startswith("example."):
+        return True
+    if domain == _GITHUB:
+        return local.endswith(_MARKS) or local.rpartition("+")[2] in ACCOUNTS
+    # Of GitLab, wherever it runs: project_7_bot_0f3a@noreply.gitlab.com.
+    return domain.startswith("noreply.") and local.startswith(("project_", "group_")) and "_bot_" in local

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from chatsquash.redact import lookalikes, names_of_secrets
 from chatsquash.redact.hits import Hit
-from chatsquash.redact.places import Bytes
 from chatsquash.redact.rules import Check, Rule
-from chatsquash.redact.shapes import kind_of, value_of
+from chatsquash.redact.shapes import Bytes, kind_of, value_of
 
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -49,59 +48,64 @@ _CUT_ESCAPE = re.compile(
 )
 _REST = re.compile(rf"(?:\\{{1,32}}+n)?+[ \t]{{0,80}}+{_SIGN}{{0,2}}+(?:u{_HEX}{{4}}|x{_HEX}{{2}})")
 """What is left of an escape behind the break that cut it."""
-_LONG = 20
-"""Characters that a run of base64 has at least."""
-_IN_RUN, _OUTSIDE = b"a", b" "
-_RUNS = bytes.maketrans(
-    bytes(range(256)),
-    bytes(0x61 if (chr(code).isalnum() and code < 0x80) or chr(code) in "+/_-" else 0x20 for code in range(256)),
-)
-_URL_SAFE = str.maketrans("-_", "+/")
-_PRINTS = bytes([9, 10, 13, *range(32, 127)])
 
 
-class View:
-    """A text as it reads once a pattern was replaced in it, and where its characters stand in the other one."""
+class Rendering:
+    """A text in another form, and where its pieces are in the source."""
 
-    def __init__(self, source: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> None:
-        self.text = re.sub(pattern, plain, source)
-        self.source, self._pattern, self._plain = source, pattern, plain
+    text: str
+
+    @cached_property
+    def pieces(self) -> tuple[list[int], list[tuple[int, int]]]:
+        """Where pieces of it begin, in order, and their spans in the source; an unchanged piece is as long there."""
+        raise NotImplementedError
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where what stands at a place of it stands in the other text: whole escapes, and nothing around them."""
+        """The span in the source of a span of the text: whole escapes, and nothing around them."""
         return self._at(start)[0], self._at(end - 1)[1]
 
     def piece(self, place: int) -> tuple[int, int]:
-        """Where the piece that a place is in begins and ends: what is between two replaced parts, or one of them."""
-        ours = self._pieces[0]
+        """Where the piece that a place is in begins and ends."""
+        ours, _ = self.pieces
         number = bisect_right(ours, place) - 1
         return ours[number], ours[number + 1] if number + 1 < len(ours) else len(self.text)
 
     def _at(self, place: int) -> tuple[int, int]:
         first, after = self.piece(place)
-        ours, theirs = self._pieces
+        ours, theirs = self.pieces
         start, end = theirs[bisect_right(ours, place) - 1]
         if after - first != end - start:
             return start, end
         return start + place - first, start + place - first + 1
 
+
+class View(Rendering):
+    """A text, or the part of one that begins at ``start``, with the matches of a pattern replaced."""
+
+    def __init__(
+        self, source: str, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str], start: int = 0
+    ) -> None:
+        self.text = re.sub(pattern, plain, source)
+        self.source, self._pattern, self._plain, self._start = source, pattern, plain, start
+
     @cached_property
-    def _pieces(self) -> tuple[list[int], list[tuple[int, int]]]:
-        """Where pieces begin, and where they stand in the other text: only worked out where something is found."""
+    def pieces(self) -> tuple[list[int], list[tuple[int, int]]]:
+        """As of any rendering; only computed if something is detected."""
         ours: list[int] = []
         theirs: list[tuple[int, int]] = []
         done = length = 0
-        for found in re.finditer(self._pattern, self.source):
-            start, end = found.span()
-            for width, place in ((start - done, (done, start)), (len(self._plain(found)), (start, end))):
+        before = self._start
+        for match in re.finditer(self._pattern, self.source):
+            start, end = match.span()
+            for width, (first, last) in ((start - done, (done, start)), (len(self._plain(match)), (start, end))):
                 if width:
                     ours.append(length)
-                    theirs.append(place)
+                    theirs.append((before + first, before + last))
                     length += width
             done = end
         if done < len(self.source):
             ours.append(length)
-            theirs.append((done, len(self.source)))
+            theirs.append((before + done, before + len(self.source)))
         return ours, theirs
 
 
@@ -217,32 +221,80 @@ def _of_bytes(told: str) -> str:
         return f"%{told}"
 
 
-def run_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where runs of base64 may stand in a text."""
-    marked = text.encode("ascii", "replace").translate(_RUNS)  # a character is a byte
-    end = 0
-    while (start := marked.find(_IN_RUN * _LONG, end)) >= 0:
-        end = marked.find(_OUTSIDE, start)
-        end = len(text) if end < 0 else end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("="))
-        yield start, end
+# Parts of a text with escapes
+
+_OF_URLS = re.compile(rb"%(?:25){0,3}+[2-7][0-9a-f]")
+_OF_JSON = re.compile(rb"\\(?:u00[2-7][0-9a-f]|x[2-7][0-9a-f]|/)")
+_OF_XML = re.compile(rb"&(?:#|amp;|lt;|gt;|quot;|apos;)")
+_APART, _BEFORE, _BEHIND = 200, 120, 400
+"""Characters between two escapes of one zone, and those before and behind them that belong to it."""
 
 
-def decoded_bytes(run: str) -> Iterator[tuple[int, bytes]]:
-    """What a run of base64 decodes to from each of its first four characters on, with the place of that character."""
-    plain = run.rstrip("=").translate(_URL_SAFE)
-    for offset in range(4):
-        part = plain[offset:]
-        part = part[:-1] if len(part) % 4 == 1 else part
-        try:
-            yield offset, binascii.a2b_base64(part + "=" * (-len(part) % 4))
-        except (binascii.Error, ValueError):
-            continue
+def zones(lower: bytes) -> Iterator[tuple[int, int]]:
+    """Where escapes stand that spell what is written plain elsewhere, with what stands around them."""
+    spans = [each.span() for each in _OF_URLS.finditer(lower)]
+    spans += [each.span() for each in _OF_JSON.finditer(lower)]
+    spans += [each.span() for each in _OF_XML.finditer(lower)]
+    start = end = -1
+    for first, last in sorted(spans):
+        if start < 0:
+            start = first
+        elif first - end > _APART:
+            yield max(0, start - _BEFORE), min(len(lower), end + _BEHIND)
+            start = first
+        end = last
+    if start >= 0:
+        yield max(0, start - _BEFORE), min(len(lower), end + _BEHIND)
 
 
-def is_text(data: bytes) -> bool:
-    """Whether nearly all bytes are of characters that print, which by chance those of a hash are not."""
-    odd = data.translate(None, _PRINTS)
-    if len(odd) * 20 <= len(data):
-        return True
-    controls = sum(byte < 0x80 for byte in odd)
-    return (controls + len(data) - len(data.decode("utf-8", "ignore").encode())) * 20 <= len(data)
+def unescaped(text: str, start: int, end: int) -> View:
+    """A part of a text without escapes, those within others aside."""
+    return View(text[start:end], _ESCAPE, _undone, start)
+
+
+# Percent-encoding
+
+AGAIN = "(?:25){0,3}"
+"""Behind a ``%``: how often it is spelled once more; what is spelled more often is left as it is."""
+_BYTE = re.compile(rf"%{AGAIN}([0-9A-Fa-f]{{2}})")
+_BYTES = re.compile(rf"(?:%{AGAIN}[0-9A-Fa-f]{{2}})++")
+LONGEST_ENCODED = 24
+"""Characters that may spell one of an alphabet, which UTF-8 has two bytes for, with room to spare."""
+
+
+def percent_decoded(text: str, start: int, end: int) -> tuple[str, list[int]]:
+    """A part of a text without escapes, and where each of its characters begins in the text; behind these its end."""
+    pieces: list[str] = []
+    places: list[int] = []
+    done = start
+    for found in _BYTES.finditer(text, start, end):
+        pieces.append(text[done : found.start()])
+        places += range(done, found.start())
+        for at, character in _characters(text, *found.span()):
+            pieces.append(character)
+            places.append(at)
+        done = found.end()
+    pieces.append(text[done:end])
+    places += range(done, end + 1)
+    return "".join(pieces), places
+
+
+def _characters(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """The characters of a run of escapes in UTF-8, with their places; what is no UTF-8 is one each."""
+    escapes = [(found.start(), int(found[1], 16)) for found in _BYTE.finditer(text, start, end)]
+    data, at = bytes(code for _, code in escapes), 0
+    while at < len(data):
+        character = _character(data[at : at + _size(data[at])])
+        yield escapes[at][0], character
+        at += _size(data[at]) if character != "\ufffd" else 1
+
+
+def _size(first: int) -> int:
+    return 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)
+
+
+def _character(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return "\ufffd"

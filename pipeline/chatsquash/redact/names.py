@@ -13,8 +13,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.redact.encodings import Reading
 from chatsquash.redact.forms import everywhere
 from chatsquash.redact.hits import Finder, Hit
-from chatsquash.redact.needles import Needles, printed
-from chatsquash.redact.stripped import Bare, Filling
+from chatsquash.redact.needles import Bare, Filling, Needles, printed
 
 _OPTION = "--redact names"
 _BETWEEN_WORDS = re.compile(r"[ \t_.+'\u2019-]{1,3}")

@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from chatsquash.redact import contexts, layers, lookalikes
+from chatsquash.redact import contexts, encodings, forms, lookalikes
 from chatsquash.redact.hits import Hit
-from chatsquash.redact.places import Bytes, Words
 from chatsquash.redact.rules import Rule, builtin
-from chatsquash.redact.shapes import Shapes, kind_of
+from chatsquash.redact.shapes import Bytes, Shapes, Words, kind_of
 
 __all__ = ["Secrets", "kind_of"]
 _DEEPEST = 3
@@ -79,7 +78,7 @@ class Secrets:
         joined, counted = 0, 0
         whole: dict[int, str] = {}
         for start, end in data.runs():
-            kind = layers.kind_of_run(text, start, end)
+            kind = forms.kind_of_run(text, start, end)
             if kind == "checksum":
                 continue
             found = [] if kind == "digest" else self._shapes.around(text, start, end)
@@ -91,8 +90,8 @@ class Secrets:
                 counted = len(hits)
                 broken, joined = self._joined(text, start, end, whole, deep)
                 hits += broken
-        zones = layers.zones(data.lower) if deep else ()
-        placed = [self._placed(layers.unescaped(text, start, end), deep) for start, end in zones]
+        zones = encodings.zones(data.lower) if deep else ()
+        placed = [self._placed(encodings.unescaped(text, start, end), deep) for start, end in zones]
         return [*chain.from_iterable(reversed(placed)), *hits]
 
     def _before(self, text: str, data: Bytes, start: int, end: int) -> list[Hit]:
@@ -105,7 +104,7 @@ class Secrets:
     def _decoded(self, text: str, data: Bytes, start: int, end: int, deep: int) -> list[Hit]:
         """What is encoded in a run."""
         found: list[Hit] = []
-        for first, told in layers.decoded(data.plain, start, end):
+        for first, told in forms.decoded_ascii(data.plain, start, end):
             hits = self._search(told, deep - 1) or contexts.login(told)
             found += (hit._replace(start=first, end=_with_padding(text, end)) for hit in apart(hits)[:1])
         return found
@@ -113,8 +112,8 @@ class Secrets:
     def _joined(self, text: str, start: int, end: int, whole: dict[int, str], deep: int) -> tuple[list[Hit], int]:
         """What is found in the token of a run once its lines are joined, and where these end."""
         last = start
-        for layer in layers.joined(text, start, end):
-            last = layer.theirs[-1][1]
+        for layer in forms.joined_lines(text, start, end):
+            last = layer.spans[-1][1]
             hits = [*_broken(layer, self._placed(layer, deep), whole)] if self._may_hold(layer) else []
             # What only a name tells of ends with its line where the next one is another setting's.
             hits = [hit for hit in hits if hit.kind != "SECRET" or not _goes_on_with_setting(text, layer, hit)]
@@ -122,14 +121,14 @@ class Secrets:
                 return hits, last
         return [], last
 
-    def _may_hold(self, layer: layers.Layer) -> bool:
+    def _may_hold(self, layer: forms.Joined) -> bool:
         """Whether a joined token begins as a shape does, is encoded, or has a word that tells before it."""
         lower = Bytes(layer.text).lower
         if self._words.any_in(lower) or self._telling.search(lower):
             return True
-        return layers.is_encoded(layer.text) or self._shapes.may_begin(layer.text, layer.told)
+        return forms.has_base64(layer.text) or self._shapes.may_begin(layer.text, layer.before)
 
-    def _placed(self, layer: layers.Layer, deep: int) -> list[Hit]:
+    def _placed(self, layer: encodings.Rendering, deep: int) -> list[Hit]:
         hits = ((layer.span(hit.start, hit.end), hit) for hit in self._search(layer.text, deep - 1))
         return [hit._replace(start=start, end=end) for (start, end), hit in hits]
 
@@ -179,10 +178,10 @@ def _is_userinfo(data: Bytes, at: int) -> bool:
     return before not in _NO_USERINFO and data.plain.rfind(b"://", max(0, at - _USERINFO), at) >= 0
 
 
-def _broken(layer: layers.Layer, hits: list[Hit], whole: dict[int, str]) -> Iterator[Hit]:
+def _broken(layer: forms.Joined, hits: list[Hit], whole: dict[int, str]) -> Iterator[Hit]:
     """Of what is found in a joined token what is not whole already before a line that is another one's."""
     for hit in hits:
-        end = next((end for _, end in layer.theirs if end > hit.start), hit.end)
+        end = next((end for _, end in layer.spans if end > hit.start), hit.end)
         rest = layer.read(end, hit.end)
         is_more = len(rest) >= _REST and lookalikes.looks_random(rest)
         is_shape = hit.kind != "SECRET" == whole.get(hit.start)
@@ -190,11 +189,11 @@ def _broken(layer: layers.Layer, hits: list[Hit], whole: dict[int, str]) -> Iter
             yield hit
 
 
-def _goes_on_with_setting(text: str, layer: layers.Layer, hit: Hit) -> bool:
+def _goes_on_with_setting(text: str, layer: forms.Joined, hit: Hit) -> bool:
     """Whether a value that was joined of several lines has the name of another one in it."""
     if hit.value not in layer.text:
         return False  # it is encoded
-    return any(_SETTING.match(text, start) for start, _ in layer.theirs[1:] if hit.start < start < hit.end)
+    return any(_SETTING.match(text, start) for start, _ in layer.spans[1:] if hit.start < start < hit.end)
 
 
 def _with_padding(text: str, end: int) -> int:

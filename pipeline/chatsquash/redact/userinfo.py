@@ -12,7 +12,7 @@ from functools import cache
 from typing import AnyStr, NamedTuple
 from urllib.parse import unquote
 
-from chatsquash.redact import percent
+from chatsquash.redact import encodings
 from chatsquash.redact.hits import Hit
 
 RULE = "url-userinfo"
@@ -30,7 +30,7 @@ _ESCAPED = (  # in JSON: what prints, those aside that end a URL, and what stand
 _PLAIN = r"[^\s\x00-\x1f@/?#\\\"'`<>%s]++"
 _WRITTEN = rf":{_SLASH}{_SLASH}(?P<info>(?:(?:{_PLAIN % ''}|{_NAMED}|{_ESCAPED})*+(?P<sign>@|\\{{1,8}}+u0040))++)"
 _WITHIN = (
-    rf"%(?P<again>{percent.AGAIN})3[aA](?:/|%(?P=again)2[fF]){{2}}"
+    rf"%(?P<again>{encodings.AGAIN})3[aA](?:/|%(?P=again)2[fF]){{2}}"
     rf"(?P<inner>(?:(?:{_PLAIN % '%'}|{_NAMED}|%(?P=again)(?![01]|2[0237fF]|3[cCeEfF]|40|5[cC])[0-9a-fA-F]{{2}})*+"
     r"(?P<mark>%(?P=again)40))++)"
 )
