@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from chatsquash.cli import click_help
-from chatsquash.cli.commands import cli
 from chatsquash.cli.formats import exchanges, held
+from chatsquash.cli.main import cli
 from chatsquash.dataset.option_rules import PAIRS
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks

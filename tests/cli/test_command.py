@@ -10,7 +10,7 @@ from click.shell_completion import ShellComplete
 
 import chatsquash
 from chatsquash import Options
-from chatsquash.cli.commands import cli
+from chatsquash.cli.main import cli
 from chatsquash.core.options import Declared, declared
 from chatsquash.dataset.replies import Replies
 from chatsquash.dataset.summary import Summary

@@ -11,7 +11,7 @@ import pytest
 import chatsquash
 from chatsquash import Options, convert, convert_session
 from chatsquash.cli.click_options import from_declarations
-from chatsquash.cli.commands import cli
+from chatsquash.cli.main import cli
 from chatsquash.conversion.journal import identity
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Decides, declared, option

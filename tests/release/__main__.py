@@ -20,7 +20,13 @@ from tests import test_docs as pages
 ROOT = Path(__file__).parents[2]
 DIST = ROOT / "dist"
 _PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-_TESTS = ("tests/test_package.py", "tests/test_rooms.py", "tests/dataset/test_summary.py", "tests/pages", "tests/release/test_dist.py")
+_TESTS = (
+    "tests/test_package.py",
+    "tests/test_rooms.py",
+    "tests/dataset/test_summary.py",
+    "tests/pages",
+    "tests/release/test_dist.py",
+)
 """Run from the sdist: what looks at the files beside the package above all; all others are collected there."""
 
 
