@@ -137,7 +137,7 @@ def command_line() -> dict[str, str]:
         **{f"help-{name}": _help(name) for name in cli.commands},
         **{f"all-{name}": _help(name, shows_all=True) for name in ("convert", "shards")},
         "variables": _variables(),
-        "pairs": "\n".join(f"- {pair.told}" for pair in PAIRS),
+        "pairs": "\n".join(f"- {pair.text}" for pair in PAIRS),
     }
 
 

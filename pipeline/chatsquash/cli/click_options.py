@@ -13,7 +13,7 @@ from chatsquash.cli import click_help
 from chatsquash.cli.names import Codes, Name
 
 if TYPE_CHECKING:
-    from chatsquash.core.options import Declared
+    from chatsquash.core.option_declarations import Declared
 
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
