@@ -160,7 +160,7 @@ class Result(NamedTuple):
 @pytest.fixture
 def command(monkeypatch, capsys):
     """Runs ``chatsquash`` with these arguments in this process."""
-    from chatsquash.cli.commands import main
+    from chatsquash.cli.main import main
 
     terminate = signal.getsignal(signal.SIGTERM)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from chatsquash.cli import click_help
-from chatsquash.cli.commands import cli
 from chatsquash.cli.formats import exchanges, held
+from chatsquash.cli.main import cli
 from chatsquash.dataset.option_rules import PAIRS
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks
@@ -137,7 +137,7 @@ def command_line() -> dict[str, str]:
         **{f"help-{name}": _help(name) for name in cli.commands},
         **{f"all-{name}": _help(name, shows_all=True) for name in ("convert", "shards")},
         "variables": _variables(),
-        "pairs": "\n".join(f"- {pair.told}" for pair in PAIRS),
+        "pairs": "\n".join(f"- {pair.text}" for pair in PAIRS),
     }
 
 

@@ -15,7 +15,7 @@ import click
 
 from chatsquash import __version__
 from chatsquash.cli import click_help
-from chatsquash.cli.commands import cli
+from chatsquash.cli.main import cli
 
 NAME = "chatsquash"
 _WIDE = 100_000

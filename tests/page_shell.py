@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from chatsquash.cli.commands import main
+from chatsquash.cli.main import main
 
 FUNCTION = r"""
 chatsquash() {

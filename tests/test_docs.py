@@ -29,7 +29,7 @@ import pytest
 from click.testing import CliRunner
 
 from chatsquash.cli import formats as known
-from chatsquash.cli.commands import cli
+from chatsquash.cli.main import cli
 from chatsquash.formats import documents, formats
 from chatsquash.reading import documents as read_documents
 from chatsquash.reading.envelopes import envelopes
@@ -404,7 +404,7 @@ def test_a_document_has_no_streams_and_only_those_said_to_be_written_are():
 
 
 def test_the_command_shows_every_format_with_what_it_can():
-    rows = {line.split()[0]: line.split()[1:5] for line in known.as_text().splitlines() if line}
+    rows = {line.split()[0]: line.split()[1:5] for line in known.tables_text().splitlines() if line}
     assert rows["document"][:3] == ["reads", "writes", "streams"]
     assert rows["gemini"] == ["yes", "yes", "yes", "yes"]
     assert rows["oumi"] == ["yes", "yes", "-", "yes"]

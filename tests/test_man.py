@@ -7,7 +7,7 @@ import subprocess
 import click
 import pytest
 
-from chatsquash.cli.commands import cli
+from chatsquash.cli.main import cli
 
 from . import man
 

@@ -32,7 +32,7 @@ def test_the_core_install_is_small():
     ("start", "absent"),
     [
         (
-            "from chatsquash.cli.commands import cli",
+            "from chatsquash.cli.main import cli",
             {"polars", "orjson", "msgspec", "tqdm", "multiprocessing", "chatsquash.core.model"},
         ),
         ("import chatsquash.conversion.convert", {"polars", "tqdm", "multiprocessing", "concurrent.futures"}),

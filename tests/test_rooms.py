@@ -148,7 +148,7 @@ import importlib, sys
 for pair in sys.argv.pop(1).split(","):
     package, _, folder = pair.partition("=")
     importlib.import_module(package).__path__.append(folder)
-from chatsquash.cli.commands import cli
+from chatsquash.cli.main import cli
 cli(sys.argv[1:])
 """
 REQUEST = {"squawks": [["sailor", "HELLO"], ["parrot", "ahoy"], ["sailor", "more"]]}

@@ -11,7 +11,7 @@ def main() -> NoReturn:
     """Run the command; an interrupt while it is still being loaded ends it like a later one."""
     gc.set_threshold(50_000, 20, 100)  # modules hold no garbage, looking for it would take a tenth of the start
     try:
-        from chatsquash.cli.commands import main as run
+        from chatsquash.cli.main import main as run
 
         run()
     except KeyboardInterrupt:

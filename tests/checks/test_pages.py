@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
-from chatsquash.cli import explained
+from chatsquash.cli import explain
 
 PARTS = ["What it means", "Why it matters", "Example", "What to do"]
 CODES = sorted(rules())
@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"```json(?: (\{[^\n]*\}))?\n(.*?)```", re.DOTALL)
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_finding_has_a_page_with_all_parts(code):
-    page = explained.page(code)
+    page = explain.page(code)
     title, said, *_ = page.split("\n\n")
     assert title == f"# {code}"
     assert said.endswith(".")
@@ -24,10 +24,10 @@ def test_every_finding_has_a_page_with_all_parts(code):
     assert all(len(line) <= 120 or line.startswith(("{", "|", "$")) for line in page.splitlines())
 
 
-@pytest.mark.parametrize("code", [code for code in CODES if _BLOCK.search(explained.page(code))])
+@pytest.mark.parametrize("code", [code for code in CODES if _BLOCK.search(explain.page(code))])
 def test_the_example_gives_the_finding(code):
     """The options of an example stand behind ``json``, as fields of ``Options``."""
-    given, log = _BLOCK.search(explained.page(code)).groups()
+    given, log = _BLOCK.search(explain.page(code)).groups()
     options = {"anonymize": False, **json.loads(given or "{}")}
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
     outcomes = convert_session(log.encode().splitlines(), Options(**options))
@@ -35,4 +35,4 @@ def test_the_example_gives_the_finding(code):
 
 
 def test_most_pages_have_an_example_that_is_tried():
-    assert sum(bool(_BLOCK.search(explained.page(code))) for code in CODES) > len(CODES) / 2
+    assert sum(bool(_BLOCK.search(explain.page(code))) for code in CODES) > len(CODES) / 2

@@ -10,8 +10,9 @@ from click.shell_completion import ShellComplete
 
 import chatsquash
 from chatsquash import Options
-from chatsquash.cli.commands import cli
-from chatsquash.core.options import Declared, declared
+from chatsquash.cli.main import cli
+from chatsquash.core.option_declarations import Declared
+from chatsquash.core.options import declared
 from chatsquash.dataset.replies import Replies
 from chatsquash.dataset.summary import Summary
 from chatsquash.inspect.discovered import known_agents

@@ -4,7 +4,7 @@ import click
 import pytest
 
 from chatsquash.cli import click_help
-from chatsquash.cli.commands import cli
+from chatsquash.cli.main import cli
 
 LONG = ["convert", "shards"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash.cli import colours
+from chatsquash.cli import inspect
 from chatsquash.formats import documents
 from tests.conftest import log_line, write_log
 
@@ -82,11 +82,11 @@ def test_formats_are_listed(command):
     ("record: 7 bytes", "record: 7 bytes"),
 ])  # fmt: skip
 def test_a_line_of_inspect_in_colours(line, painted):
-    assert colours.painted(line) == painted
+    assert inspect.coloured(line) == painted
 
 
 def test_no_color_means_none(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    assert colours.wanted() is False
+    assert inspect.uses_colour() is False
     monkeypatch.delenv("NO_COLOR")
-    assert colours.wanted() is None
+    assert inspect.uses_colour() is None

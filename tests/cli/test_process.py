@@ -184,7 +184,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["chatsquash.cli.commands", "click", "orjson", "chatsquash.conversion.convert"])
+@pytest.mark.parametrize("module", ["chatsquash.cli.main", "click", "orjson", "chatsquash.conversion.convert"])
 def test_an_interrupt_while_modules_are_imported_is_clean(here, module):
     script = [sys.executable, "-c", IMPORTING.format(module=module)]
     ran = subprocess.run(script, capture_output=True, text=True, timeout=60, check=False)
@@ -283,7 +283,7 @@ workers._WORTH_A_PROCESS = 1
 workers._BATCH_JOBS = 1
 convert, converter.Converter.convert = converter.Converter.convert, held
 if __name__ == "__main__":
-    from chatsquash.cli.commands import main
+    from chatsquash.cli.main import main
     main()
 """
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from chatsquash import Options
-from chatsquash.cli.commands import cli
+from chatsquash.cli.main import cli
 from chatsquash.conversion import engines
 from chatsquash.conversion.engines import Where, _cluster, _node
 from chatsquash.conversion.engines import ray as engine

@@ -11,10 +11,11 @@ import pytest
 import chatsquash
 from chatsquash import Options, convert, convert_session
 from chatsquash.cli.click_options import from_declarations
-from chatsquash.cli.commands import cli
+from chatsquash.cli.main import cli
 from chatsquash.conversion.journal import identity
 from chatsquash.core.errors import UsageError
-from chatsquash.core.options import Decides, declared, option
+from chatsquash.core.option_declarations import Decides, option
+from chatsquash.core.options import declared
 from chatsquash.dataset.option_rules import in_python
 from chatsquash.dataset.options_json import asked, described
 from chatsquash.results.remedies import spelled

@@ -29,7 +29,7 @@ workers._WORTH_A_PROCESS = 1
 workers._BATCH_JOBS = {batch}
 convert, converter.Converter.convert = converter.Converter.convert, deadly
 if __name__ == "__main__":
-    from chatsquash.cli.commands import main
+    from chatsquash.cli.main import main
     main()
 """
 

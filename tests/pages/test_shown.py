@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.cli import commands
+from chatsquash.cli import main
 from chatsquash.core.text import shown
 from tests.conftest import log_line, write_log
 
@@ -83,5 +83,7 @@ def test_no_command_prints_json_that_a_terminal_would_obey(command, tmp_path, mo
 
 
 def test_the_command_itself_writes_no_json():
-    names = {node.id for node in ast.walk(ast.parse(Path(commands.__file__).read_text())) if isinstance(node, ast.Name)}
+    modules = [Path(main.__file__).with_name(f"{name}.py") for name in ("main", "conversion", *main.COMMANDS)]
+    nodes = (node for module in modules for node in ast.walk(ast.parse(module.read_text("utf-8"))))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
     assert not names & {"json", "orjson", "jsonio"}

@@ -13,7 +13,7 @@ import yaml
 
 import chatsquash
 from chatsquash import checks
-from chatsquash.cli.commands import cli
+from chatsquash.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

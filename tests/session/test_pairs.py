@@ -27,8 +27,8 @@ CASES = [
     ({"sample_shape": "messages"}, "sample_shape='messages' has no effect without samples", "--sample-shape messages", "--sample-shape messages has no effect without --samples"),
     ({"template": b"[{}, {}]"}, "template has no effect without samples", "--template p", "--template p has no effect without --samples"),
     ({"too_long": "cut"}, "too_long='cut' has no effect without max_tokens", "--too-long cut", "--too-long cut has no effect without --max-tokens"),
-    ({"restored_loss": 1, "samples": "reply"}, "restored_loss=1 has no effect with samples='reply'", "--restored-loss 1 --samples reply", "--restored-loss has no effect with --samples reply"),
     ({"restored_loss": 1}, "restored_loss=1 has no effect without loss", "--restored-loss 1", "--restored-loss has no effect without --loss"),
+    ({"restored_loss": 1, "samples": "reply"}, "restored_loss=1 has no effect with samples='reply'", "--restored-loss 1 --samples reply", "--restored-loss has no effect with --samples reply"),
     ({"loss_skip_failed": True}, "loss_skip_failed=True has no effect without loss", "--loss-skip-failed", "--loss-skip-failed has no effect without --loss"),
     ({"unpaired_text": "-", "preset": "hf"}, "unpaired_text='-' has no effect without unpaired", "--unpaired-text - --preset hf", "--unpaired-text - has no effect without --unpaired"),
     ({"media": "drop"}, "media='drop' has no effect without preset", "--media drop", "--media drop has no effect without --preset"),
@@ -41,8 +41,8 @@ CASES = [
     ({"tool_ids": "short9", "preset": "text"}, "tool_ids='short9' has no effect with preset='text'", "--tool-ids short9 --preset text", "--tool-ids short9 has no effect with --preset text"),
     ({"split_text_and_calls": True, "preset": "sharegpt"}, "split_text_and_calls=True has no effect with preset='sharegpt'", "--split-text-and-calls --preset sharegpt", "--split-text-and-calls has no effect with --preset sharegpt"),
     ({"split_text_and_calls": True, "preset": "mistral"}, "split_text_and_calls=True has no effect with preset='mistral'", "--split-text-and-calls --preset mistral", "--split-text-and-calls has no effect with --preset mistral"),
-    ({"drop_text_beside_calls": True, "preset": "mistral"}, "drop_text_beside_calls=True has no effect with preset='mistral'", "--drop-text-beside-calls --preset mistral", "--drop-text-beside-calls has no effect with --preset mistral"),
     ({"split_text_and_calls": True, "drop_text_beside_calls": True}, "split_text_and_calls=True has no effect with drop_text_beside_calls=True", "--split-text-and-calls --drop-text-beside-calls", "--split-text-and-calls has no effect with --drop-text-beside-calls"),
+    ({"drop_text_beside_calls": True, "preset": "mistral"}, "drop_text_beside_calls=True has no effect with preset='mistral'", "--drop-text-beside-calls --preset mistral", "--drop-text-beside-calls has no effect with --preset mistral"),
     ({"anonymize_key": KEY, "anonymize": False}, "anonymize_key has no effect with anonymize=False", "--anonymize-key-file k --no-anonymize", "--anonymize-key-file k has no effect with --no-anonymize"),
     ({"drop": ("bad-line", "no-messages"), "integrity_analysis": False}, "drop=('bad-line', 'no-messages') has no effect with integrity_analysis=False", "--drop no-messages --no-integrity-analysis", "--drop no-messages has no effect with --no-integrity-analysis"),
     ({"phone_region": "DE"}, "phone_region='DE' has no effect without redact", "--phone-region DE", "--phone-region DE has no effect without --redact"),
@@ -211,4 +211,4 @@ def test_so_it_is_of_other_commands(command, arguments, told):
 def test_the_page_lists_every_pair():
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
     for pair in PAIRS:
-        assert f"- {pair.told}\n" in page
+        assert f"- {pair.text}\n" in page

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from chatsquash.cli.commands import cli
+from chatsquash.cli.main import cli
 from chatsquash.core.options import declared
 from tests.simulator.judge import Output, judge, read
 from tests.simulator.play import Played, play

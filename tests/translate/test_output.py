@@ -151,7 +151,7 @@ def signalled(act):
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 Folder.move, Folder.link = signalled(Folder.move), signalled(Folder.link)
 if __name__ == "__main__":
-    from chatsquash.cli.commands import main
+    from chatsquash.cli.main import main
     main()
 """
 

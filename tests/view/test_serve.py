@@ -139,7 +139,7 @@ def test_an_answer_that_goes_on_does_not_keep_it_from_ending(here, logs):
 SLOW = """
 import sys, time
 from chatsquash.view import app
-from chatsquash.cli.commands import main
+from chatsquash.cli.main import main
 def slow(*asked):
     print("begun", file=sys.stderr, flush=True)
     time.sleep(300)

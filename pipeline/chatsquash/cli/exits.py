@@ -1,12 +1,18 @@
-"""With which code a conversion or a check ends."""
+"""How a command ends: its exit code, and output to a pipe that may be closed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+import os
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
 
+from chatsquash.cli.click_options import option
+from chatsquash.cli.names import Codes
 from chatsquash.core.errors import UsageError
 
+_Run = TypeVar("_Run", bound="Callable[..., Any]")
 LEFT_OUT = 3
 """The code where something is missing."""
 _ERROR = "error"
@@ -77,3 +83,20 @@ def _names_any(codes: Sequence[str], found: Iterable[tuple[str, str]]) -> bool:
 
 def _each(codes: Sequence[str]) -> Iterator[str]:
     return (code for given in codes for each in given.split(",") if (code := each.strip()))
+
+
+def fail_on(otherwise: str) -> Callable[[_Run], _Run]:
+    """What findings a command ends with 3 for, and what it does not count then."""
+    told = f"Exit with 3 if one of these findings is made (error: any error), {otherwise}."
+    return option("--fail-on", multiple=True, type=Codes("error", ","), metavar="CODE,...", help=told)
+
+
+@contextmanager
+def tolerate_closed_pipe() -> Iterator[None]:
+    """Say how it ended; a pipe that is closed by then changes nothing, neither here nor when Python flushes it."""
+    try:
+        yield
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            os.dup2(nowhere, stream.fileno())

@@ -1,4 +1,4 @@
-"""The formats and the envelopes that are known, as tables."""
+"""``chatsquash formats``: the formats and the envelopes that are known, as tables."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chatsquash import formats
-from chatsquash.core.text import aligned
+import click
+
+from chatsquash import formats as exchange_formats
+from chatsquash.core.text import aligned, shown
 from chatsquash.formats import documents
 from chatsquash.reading.envelopes import envelopes
 from chatsquash.translate import conversations
@@ -29,7 +31,7 @@ class KnownFormat(NamedTuple):
 
 def exchanges() -> Iterator[KnownFormat]:
     """The formats of requests and responses."""
-    return map(_known, formats.names())
+    return map(_known, exchange_formats.names())
 
 
 def held() -> Iterator[KnownFormat]:
@@ -50,7 +52,7 @@ def envelope_rows() -> Iterator[tuple[str, str, str]]:
         yield envelope.NAME, envelope.WHAT.replace("`", ""), "id" if envelope.MIXES else "file"
 
 
-def as_text() -> str:
+def tables_text() -> str:
     """All tables for a terminal."""
     columns = ("reads", "writes", "streams", "tool definitions", "what it is")
     parts = (
@@ -61,7 +63,7 @@ def as_text() -> str:
     return "\n\n".join("\n".join(line.rstrip() for line in aligned(rows)) for rows in parts)
 
 
-def as_json() -> dict[str, list[dict[str, object]]]:
+def tables_json() -> dict[str, list[dict[str, object]]]:
     """All tables for programs."""
     envelopes_told = [{"name": name, "line": what, "session": session} for name, what, session in envelope_rows()]
     return {
@@ -79,3 +81,10 @@ def _cells(known: KnownFormat) -> tuple[str, ...]:
 def _plain(known: KnownFormat) -> KnownFormat:
     """The same without the marks of docstrings."""
     return known._replace(what=known.what.replace("``", ""))
+
+
+@click.command(epilog="Example: chatsquash formats")
+@click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
+def formats(*, as_json: bool) -> None:
+    """List the formats, documents and envelopes that chatsquash reads and writes."""
+    click.echo(shown(tables_json(), indent=True) if as_json else tables_text())

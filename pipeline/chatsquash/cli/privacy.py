@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from chatsquash.cli.click_options import is_typed, option, options
+from chatsquash.cli.click_options import option, options
+from chatsquash.cli.command_line import is_typed
 
 if TYPE_CHECKING:
     from chatsquash.core.options import Options

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from chatsquash.checks import refuse_unknown, rules, schemas
 from chatsquash.core.errors import UsageError
 from chatsquash.core.nearest import hint
-from chatsquash.core.options import ERRORS, Declared, Options, declared
+from chatsquash.core.option_declarations import Declared
+from chatsquash.core.options import ERRORS, Options, declared
 from chatsquash.redact.pseudonyms import SHORTEST_KEY
 
 _DIVIDED, _PAIRED = ("chat", "hf", "text"), ("chat", "hf")
@@ -19,7 +20,7 @@ _CLOSED = ("openai", "mistral")
 
 
 class Pair(NamedTuple):
-    """An option that has no effect with another, or without it."""
+    """An option that has no effect with another, or without it, as declared."""
 
     idle: str
     """The option that has no effect, as a field of ``Options``."""
@@ -27,14 +28,17 @@ class Pair(NamedTuple):
     """The one with which, or without which, it has none."""
     because: Callable[[Any], bool]
     """Whether it is because of a value of the other one."""
-    told: str
+    text: str
     """The pair in words, for ``docs/cli.md``."""
     example: str = ""
     """A value of the other one, where it is its absence that counts."""
     only: str | None = None
     """The value of the idle one that has no effect, where others have one."""
-    rest: Callable[[Options], object] | None = None
-    """What of the idle one has an effect all the same."""
+
+    @property
+    def rest(self) -> Callable[[Options], object] | None:
+        """What of the idle one has an effect all the same."""
+        return _looked_for if self.idle == "drop" else None
 
     def meets(self, given: Options) -> bool:
         """Whether options hold the pair."""
@@ -55,14 +59,6 @@ class Pair(NamedTuple):
         return is_given and self.because(other) and not (self.rest and self.rest(given) == value)
 
 
-def _is(*values: object) -> Callable[[Any], bool]:
-    return lambda value: value in values
-
-
-def _is_not(*values: object) -> Callable[[Any], bool]:
-    return lambda value: value not in values
-
-
 def _looked_for(given: Options) -> tuple[str, ...]:
     """The findings to drop sessions for, those aside that the checks on records would find."""
     checked = {code for code, rule in rules().items() if rule.kind in _OF_CHECKS} | _CHECKED_WHILE_READ
@@ -76,107 +72,49 @@ _OF_CHECKS = ("record", "tools", "native", "inlined")
 _CHECKED_WHILE_READ = {"role-sequence", "vendor-form"}
 _EXAMPLES = (("globs", "draft*"), ("texts", "rate limit"))
 """What a tuple holds, and one of it: of other options, and of those that hold texts."""
-_RESTORED = "`--restore {}` with {}; `--restore results` puts back the rest"
-_SHARES = "train=0.98,validation=0.02"
-PAIRS = (
-    Pair(
-        "json_tool_calls",
-        "preset",
-        _is_not("chat"),
-        "`--json-tool-calls` with a `--preset` other than `chat`; `text` writes calls as text",
-    ),
-    Pair("unpaired", "preset", _is("chat"), "`--unpaired` without a `--preset`; `chat` keeps calls as they are", "hf"),
-    Pair("subagents", "conversations", _is_not("all"), "`--no-subagents` without `--conversations all`", "all"),
-    Pair("side", "conversations", _is_not("all"), "`--no-side` without `--conversations all`", "all"),
-    *(
-        Pair("restore", other, _is(*values), _RESTORED.format(each, told), only=each)
-        for other, values, told in (
-            ("reasoning", ("drop",), "`--reasoning drop`"),
-            ("preset", ("openai", "mistral"), "`--preset openai` or `mistral`, which have no place for reasoning"),
-        )
-        for each in ("reasoning", "all")
-    ),
-    Pair("sample_shape", "samples", _is("session"), "`--sample-shape` without `--samples reply` or `auto`", "reply"),
-    Pair(
-        "template",
-        "samples",
-        _is_not("auto"),
-        "`--template` without `--samples auto`, `--max-tokens` or `--tokenizer`",
-        "auto",
-    ),
-    Pair("too_long", "max_tokens", _is(None), "`--too-long` without `--max-tokens`", "8192"),
-    Pair(
-        "restored_loss",
-        "samples",
-        _is_not("session"),
-        "`--restored-loss` with `--samples`, which have the context that the client sent",
-    ),
-    Pair("restored_loss", "loss", _is("none"), "`--restored-loss` without `--loss`", "weight"),
-    Pair("loss_skip_failed", "loss", _is("none"), "`--loss-skip-failed` without `--loss`", "weight"),
-    Pair("unpaired_text", "unpaired", _is_not("close"), "`--unpaired-text` without `--unpaired close`", "close"),
-    Pair("media", "preset", _is("chat"), "`--media` without a `--preset`; `chat` keeps media as they are", "hf"),
-    Pair(
-        "media",
-        "preset",
-        _is_not("chat", "hf"),
-        "`--media keep` with a `--preset` other than `hf`; the others have texts only",
-        only="keep",
-    ),
-    Pair("flag_phrase", "integrity_analysis", _is(False), "`--flag-phrase` with `--no-integrity-analysis`"),
-    Pair("check_arguments", "integrity_analysis", _is(False), "`--check-arguments` with `--no-integrity-analysis`"),
-    Pair("system_file", "system", _is("drop"), "`--system-file` with `--system drop`"),
-    Pair(
-        "tool_ids",
-        "preset",
-        _is("mistral", "sharegpt", "text"),
-        "`--tool-ids short9` with `--preset mistral`, which has such ids, and `sharegpt` and `text`, which have none",
-    ),
-    Pair(
-        "split_text_and_calls",
-        "preset",
-        _is("sharegpt"),
-        "`--split-text-and-calls` with `--preset sharegpt`, which joins messages in a row",
-    ),
-    Pair(
-        "split_text_and_calls",
-        "preset",
-        _is("mistral"),
-        "`--split-text-and-calls` with `--preset mistral`, which has no place for text beside calls",
-    ),
-    Pair(
-        "drop_text_beside_calls",
-        "preset",
-        _is("mistral"),
-        "`--drop-text-beside-calls` with `--preset mistral`, which has no place for text beside calls",
-    ),
-    Pair(
-        "split_text_and_calls",
-        "drop_text_beside_calls",
-        _is(True),
-        "`--split-text-and-calls` with `--drop-text-beside-calls`, which leaves nothing to split",
-    ),
-    Pair("anonymize_key", "anonymize", _is(False), "`--anonymize-key-file` with `--no-anonymize`"),
-    Pair(
-        "drop",
-        "integrity_analysis",
-        _is(False),
-        "`--drop` with `--no-integrity-analysis`, of a code that only the checks of records find",
-        rest=_looked_for,
-    ),
-    Pair(
-        "phone_region",
-        "redact",
-        lambda kinds: "phones" not in (kinds or "").split(","),
-        "`--phone-region` without `--redact phones`",
-        "phones",
-    ),
-    Pair("on_invalid", "strict", _is(True), "`--on-invalid abort` with `--strict`, which stops for more", only="abort"),
-    Pair("keep_rejected", "strict", _is(True), "`--keep-rejected` with `--strict`, which stops at the first such line"),
-    Pair("seed", "split", _is(None, ""), "`--seed` without `--split`", _SHARES),
-    Pair("split_by", "split", _is(None, ""), "`--split-by` without `--split`", _SHARES),
-    Pair("metadata", "format", _is(False), "`--metadata` without `--format`, `--split` or a `--preset`", "parquet"),
-    Pair("shard_size", "format", _is(False), "`--shard-size` without `--format`, `--split` or a `--preset`", "parquet"),
-)
+_FIRST = [
+    "json_tool_calls",
+    "unpaired",
+    "subagents",
+    "side",
+    "restore",
+    "sample_shape",
+    "template",
+    "too_long",
+    "restored_loss",
+    "loss_skip_failed",
+    "unpaired_text",
+    "media",
+    "flag_phrase",
+    "check_arguments",
+    "system_file",
+    "tool_ids",
+    "split_text_and_calls",
+    "drop_text_beside_calls",
+    "anonymize_key",
+    "drop",
+    "phone_region",
+    "on_invalid",
+    "keep_rejected",
+    "seed",
+    "split_by",
+    "metadata",
+    "shard_size",
+]
+"""Which idle option an error names where there are several; those that are not listed come last."""
+
+
+def _pairs() -> Iterator[Pair]:
+    """The pairs that options declare, in the order in which errors name them."""
+    order = {name: place for place, name in enumerate(_FIRST)}
+    for option in sorted(declared(), key=lambda each: order.get(each.name, len(order))):
+        for need in option.needs:
+            yield Pair(option.name, need.other, need.is_missing, need.text, need.example)
+        for conflict in option.conflicts:
+            yield Pair(option.name, conflict.other, conflict.excludes, conflict.text, only=conflict.only)
+
+
+PAIRS = tuple(_pairs())
 """Those of ``convert``."""
 
 

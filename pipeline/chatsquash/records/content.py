@@ -10,7 +10,7 @@ from typing import Any
 from chatsquash.core import chat
 from chatsquash.core import reasoning as thoughts
 from chatsquash.core.model import Json, Message
-from chatsquash.core.options import Media
+from chatsquash.core.shape_options import Media
 from chatsquash.formats import parts
 from chatsquash.formats.providers.openai_chat.members import is_empty
 from chatsquash.records import media

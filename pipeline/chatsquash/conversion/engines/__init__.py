@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from chatsquash.core.options import Options, option
+from chatsquash.core.option_declarations import option
+from chatsquash.core.options import Options
 from chatsquash.core.registry import Room
 
 if TYPE_CHECKING:

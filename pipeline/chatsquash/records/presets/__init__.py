@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from chatsquash.core.model import Conversation, Mark, Violation
-    from chatsquash.core.options import Media, Options, Unpaired
+    from chatsquash.core.options import Options
+    from chatsquash.core.shape_options import Media, Unpaired
     from chatsquash.records.reading import StoredRecord
 
 DEFAULT = "chat"

@@ -1,10 +1,28 @@
-"""The pages of the findings, as ``chatsquash explain`` prints them."""
+"""``chatsquash explain``: the pages of the findings."""
 
 from __future__ import annotations
 
 from importlib.resources import files
 
+import click
+
 from chatsquash.checks import refuse_unknown, rules
+from chatsquash.cli.click_options import argument
+from chatsquash.cli.command import Command
+from chatsquash.cli.exits import tolerate_closed_pipe
+from chatsquash.cli.names import Codes
+
+
+@click.command(
+    cls=Command,
+    epilog="Example: chatsquash explain no-tools",
+)
+@argument("codes", nargs=-1, type=Codes(), metavar="[CODE]...")
+def explain(codes: tuple[str, ...]) -> None:
+    """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all."""
+    pages = list(map(page, codes))
+    with tolerate_closed_pipe():
+        click.echo("\n".join(pages).rstrip("\n") if pages else listed())
 
 
 def page(code: str) -> str:

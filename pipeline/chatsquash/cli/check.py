@@ -1,0 +1,107 @@
+"""``chatsquash check``: findings of datasets, and of how a chat template renders them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from chatsquash.cli import exits, privacy
+from chatsquash.cli.click_options import argument, option, options, rendering
+from chatsquash.cli.command import Command
+from chatsquash.cli.command_line import is_typed, refuse_alone
+from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
+
+if TYPE_CHECKING:
+    from chatsquash.core.model import Severity
+    from chatsquash.results.contamination import Evaluation
+
+
+@click.command(
+    cls=Command,
+    epilog="Example: chatsquash check out --template chat.jinja",
+)
+@argument("datasets", nargs=-1, required=True)
+@option("--template", metavar="FILE", help="Also render every record with this chat template.")
+@option(
+    "--for", "trainer", metavar="TRAINER", help="Render it as axolotl, oumi or trl does, which has to be installed."
+)
+@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print how the N-th record renders.")
+@rendering
+@option(
+    "--against", multiple=True, metavar="EVALSET", help="Report records that share 13 words in a row with this set."
+)
+@options("flag_phrase", "check_arguments")
+@option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
+@privacy.finding
+@fail_on("and for no other finding")
+@option("--json", "as_json", is_flag=True, help="Print the findings as JSON lines.")
+def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
+    """Check the records of datasets: JSONL or Parquet files, or folders of them, with native or inlined calls.
+
+    Prints the findings, and their counts by code on standard error. Exits with 3 when one of them is an error, or is
+    what --redact names; --fail-on names findings that count in their place. The FILE of --template is a .jinja file, a
+    tokenizer_config.json, a chat_template.json or a model's folder.
+    """
+    from collections import Counter
+    from itertools import chain
+
+    from chatsquash.checks.phrases import Phrases
+    from chatsquash.core.text import printable
+    from chatsquash.dataset import findings_text as report
+    from chatsquash.dataset.summary import by_code
+    from chatsquash.redact.requests import redactor
+    from chatsquash.results import template as trying
+    from chatsquash.results.check import Looks
+    from chatsquash.results.check import check as run
+
+    exits.refuse_unknown(given["fail_on"])
+    render = {name: given[name] for name in ("render_time", "render_memory")}
+    refuse_alone(template, render)
+    trainer = given["trainer"]
+    if trainer and not template:
+        trying.refuse_unnamed(trainer)
+    if show:
+        if as_json:
+            raise click.UsageError("--json has no effect with --show: leave one of them out.")
+        if is_typed("fail_on"):
+            raise click.UsageError("--fail-on has no effect with --show: leave one of them out.")
+        if not template:
+            raise click.UsageError("--show prints a rendering, so it needs --template.")
+        click.echo(trying.show(datasets, template, show, trainer, **render))
+        return 0
+    trials = trying.Trials(template, trainer, **render) if template else None
+    evaluation = _evaluation(given["against"])
+    gates = privacy.gates(given)
+    wanted = privacy.private_of(given, needs_key=False)
+    asked = {"--template": template, "--against": evaluation, "--check-arguments": given["check_arguments"]}
+    asked |= {"--redact": wanted.replaces, "--anonymize": wanted.anonymize}
+    exits.refuse_unasked(given["fail_on"], {flag for flag, value in asked.items() if value})
+    looks = Looks(
+        phrases=Phrases(given["flag_phrase"]),
+        addresses=wanted.anonymize,
+        private=redactor(wanted),
+        also=trials.look if trials else None,
+        overlap=evaluation.look if evaluation else None,
+        arguments=given["check_arguments"],
+    )
+    counts: Counter[tuple[Severity, str]] = Counter()
+    looked = (finding for dataset in datasets for finding in run(dataset, looks))
+    for finding in chain(looked, trials.finish() if trials else ()):
+        counts[finding.severity, finding.code] += 1
+        record = f"{printable(finding.file)}:{finding.line}" if finding.line is not None else None
+        click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
+    with tolerate_closed_pipe():
+        beside = [*(trials.summary() if trials else ()), *([evaluation.told()] if evaluation else [])]
+        for line in (*beside, *by_code("findings", counts), *(trials.mended() if trials else ())):
+            click.echo(line, err=True)
+    return exits.code_of_check(counts, given["fail_on"], gates)
+
+
+def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
+    """The evaluation sets that records are held to."""
+    if not paths:
+        return None
+    from chatsquash.results.contamination import Evaluation
+
+    return Evaluation(paths)

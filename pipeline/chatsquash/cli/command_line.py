@@ -1,0 +1,88 @@
+"""What the user typed: whether an option is typed, how it is spelled, and errors for what has no effect."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from chatsquash.core.options import Options
+    from chatsquash.dataset.option_rules import Pair
+
+SETTINGS_FILE = "chatsquash.cli.settings"
+"""The member of a context's ``meta`` with the path of the settings file."""
+
+
+def is_typed(name: str) -> bool:
+    """Whether an option stands on the command line."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def typed_text(name: str) -> str:
+    """An option as the user wrote it: its name, or its variable, and a value that is a word."""
+    context = click.get_current_context()
+    option = next(each for each in context.command.params if each.name == name)
+    value = context.params[name]
+    named = max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len)
+    if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
+        return f"{option.envvar}={os.environ[str(option.envvar)]}"
+    if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
+        from chatsquash.core.text import escaped
+
+        return f"{named.lstrip('-')} of {escaped(str(context.meta.get(SETTINGS_FILE)))}"
+    said = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
+    return " ".join([named, *said])
+
+
+def refuse_alone(template: str | None, bounds: Iterable[str]) -> None:
+    """Refuse bounds on rendering that are typed without a template, by their names."""
+    for name in bounds:
+        if not template and is_typed(name):
+            raise click.UsageError(f"{typed_text(name)} has no effect without --template: add it.")
+
+
+def refuse_idle(names: Iterable[str], why: str) -> None:
+    """Refuse options that are typed where they have no effect, by their names."""
+    for name in names:
+        if is_typed(name):
+            raise click.UsageError(f"{typed_text(name)} has no effect {why}: leave it out.")
+
+
+def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> None:
+    """Refuse arguments and options that are typed beside another that has them from elsewhere."""
+    why = "the listing has them: leave it out, or make another listing with chatsquash shards"
+    if logs:
+        raise click.UsageError(f"{logs[0]} has no effect with {flag}, since {why}.")
+    for name in click.get_current_context().params:
+        if name not in allowed and is_typed(name):
+            raise click.UsageError(f"{typed_text(name)} has no effect with {flag}, since {why}.")
+
+
+def without_idle(given: Options) -> Options:
+    """The options, where a variable's that has no effect is passed over, and one that is typed is an error."""
+    from dataclasses import replace
+
+    from chatsquash.core.options import Options
+    from chatsquash.dataset.option_rules import met
+
+    usual, left = Options(), given
+    for pair in met(given):
+        if is_typed(pair.idle):
+            raise click.UsageError(f"{_idle_error(pair)}.")
+        rest: Any = pair.rest(given) if pair.rest else getattr(usual, pair.idle)
+        left = replace(left, **{pair.idle: rest})
+    return left
+
+
+def _idle_error(pair: Pair) -> str:
+    """A pair as an error that names both as the user wrote them."""
+    from chatsquash.dataset.option_rules import problem
+
+    source = click.get_current_context().get_parameter_source(pair.other)
+    is_given = source is not ParameterSource.DEFAULT
+    other = f"--{pair.other.replace('_', '-')}"
+    return problem(pair, typed_text, other, f"{other} {pair.example}", is_given=is_given)

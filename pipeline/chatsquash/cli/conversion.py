@@ -1,0 +1,205 @@
+"""What convert, shards and merge share: their options, the run's options made of them, and the summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from chatsquash.cli import exits
+from chatsquash.cli.click_options import option
+from chatsquash.cli.command_line import is_typed, refuse_idle, without_idle
+from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
+
+if TYPE_CHECKING:
+    from chatsquash.conversion.engines import Where
+    from chatsquash.conversion.progress import Watch
+    from chatsquash.core.options import GroupBy, Options
+
+output_option = option(
+    "--output",
+    "-o",
+    default="out",
+    show_default=True,
+    metavar="DIR",
+    help="The folder, or the URL, to write records and reports to.",
+)
+
+
+single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
+
+
+DECIDING = (
+    "cleaning",
+    "sessions",
+    "sampling",
+    "shape",
+    "supplied",
+    "reading",
+    "addresses",
+    "privacy",
+    "checks",
+    "grouping",
+)
+
+
+TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "bounds")
+
+
+def run_output(run: Any) -> Any:
+    """What a run says on the screen."""
+    as_json = option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
+    quiet = option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
+    verbose = option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
+    codes = fail_on("and not for what is left out")
+    progress = option(
+        "--progress",
+        type=click.Choice(["auto", "json"]),
+        default="auto",
+        show_default=True,
+        help="auto shows progress as a bar on a terminal, else as a line every 30 s; json prints JSON lines.",
+    )
+    return as_json(quiet(verbose(progress(codes(run)))))
+
+
+def watch_of(given: dict[str, Any]) -> Watch:
+    """How a run shows its progress."""
+    from chatsquash.conversion.progress import Watch
+
+    return Watch(quiet=given["quiet"], verbose=given["verbose"], as_json=given["progress"] == "json")
+
+
+def print_summary(done: Any, given: dict[str, Any], complete: bool | None = None) -> int:
+    """Say what a run did; its exit code."""
+    from chatsquash.core.text import shown
+
+    with tolerate_closed_pipe():
+        if given["as_json"]:
+            click.echo(shown(done.as_json(), indent=True))
+        elif not given["quiet"]:
+            click.echo(done.as_text(), err=True)
+    is_complete = done.complete if complete is None else complete
+    return exits.code(done, given["fail_on"], is_complete=is_complete, is_shard=complete is not None)
+
+
+SHARD_OPTIONS = (
+    "output",
+    "shard",
+    "full",
+    "workers",
+    "anonymize_key",
+    "quiet",
+    "verbose",
+    "as_json",
+    "fail_on",
+    "progress",
+)
+"""What may stand beside ``--shard``: the listing has the rest."""
+
+
+def where_of(given: dict[str, Any]) -> Where:
+    """Where a conversion runs; what is typed beside that and has no effect there is refused."""
+    from chatsquash.conversion.engines import Where
+    from chatsquash.core.options import declared
+
+    where = Where(**{each.name: given[each.name] for each in declared(Where)})
+    engine = f"--engine {where.engine}"
+    if where.engine == "local":
+        idle = {"address": engine, "merge": engine}
+    else:
+        idle = {"resume": f"{engine}, which always goes on with what is there"}
+        if where.address:
+            idle["workers"] = f"--address {where.address}, which has as many as it has"
+    for name, why in idle.items():
+        refuse_idle([name], f"with {why}")
+    return where
+
+
+def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
+    """The options of ``convert``; the key, and what files hold, are their names until it is known what is needed.
+
+    Without ``makes_key`` there is no key where none is named.
+    """
+    from dataclasses import replace
+
+    from chatsquash.core.options import Options, declared
+    from chatsquash.core.platform import cores
+    from chatsquash.dataset.option_rules import refuse_typed
+    from chatsquash.redact.pseudonyms import load_key
+
+    for each in declared():
+        if each.secret or each.content:
+            given[each.name] = given[each.name] or None  # no name is none
+    _pass_over_alias(given)
+    asked = without_idle(Options(**{each.name: given[each.name] for each in declared() if each.name in given}))
+    group_by = _group_by(asked.group_by) if given["single_file"] else asked.group_by
+    asked = _with_kinds(asked)
+    needs_key = asked.has_key and (makes_key or given["anonymize_key"])
+    key = load_key(given["anonymize_key"]) if needs_key else None
+    made = replace(asked, group_by=group_by, anonymize_key=key, workers=asked.workers or cores(), **_contents(asked))
+    refuse_typed(made)
+    return made
+
+
+def _with_kinds(asked: Options) -> Options:
+    """The options with what the kinds of ``--redact`` say of others."""
+    from chatsquash.redact.requests import parts, with_kinds
+
+    kinds, _ = parts(asked.redact)
+    if kinds == "none" and is_typed("anonymize") and asked.anonymize:
+        raise click.UsageError("--redact none has no effect with --anonymize: leave one of them out.")
+    if kinds and "emails" in kinds.split(",") and not asked.anonymize:
+        raise click.UsageError("--redact emails has no effect with --no-anonymize: leave one of them out.")
+    return with_kinds(asked)
+
+
+def _pass_over_alias(given: dict[str, Any]) -> None:
+    """Of two options on duplicates, one that is typed wins over the other's variable."""
+    both = "duplicates", "drop_duplicates"
+    if any(map(is_typed, both)):
+        given.update({name: None for name in both if not is_typed(name)})
+
+
+def shard_options(given: dict[str, Any]) -> Options:
+    """The options of a shard that no listing has."""
+    from chatsquash.core.options import Options
+    from chatsquash.core.platform import cores
+    from chatsquash.redact.pseudonyms import load_key
+
+    key = load_key(given["anonymize_key"]) if given["anonymize_key"] else None
+    return Options(anonymize_key=key, full=given["full"], workers=given["workers"] or cores())
+
+
+def _contents(asked: Options) -> dict[str, Any]:
+    """What the files hold that options name."""
+    found: dict[str, Any] = {}
+    if asked.tools_file or asked.system_file:
+        from chatsquash.session.stages import supplied_definitions
+
+        readers = {"tools_file": supplied_definitions.tools, "system_file": supplied_definitions.system}
+        named = {name: getattr(asked, name) for name in readers if getattr(asked, name)}
+        found = {name: supplied_definitions.read(path, readers[name]) for name, path in named.items()}
+    for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
+        if isinstance(path := getattr(asked, name), str):
+            from chatsquash.redact.requests import content
+
+            found[name] = content(path)
+    if asked.template:
+        from chatsquash.templates.source import packed
+
+        found["template"] = packed(str(asked.template))
+    if asked.tokenizer or (asked.template and asked.max_tokens is not None):
+        from chatsquash.templates import counting
+
+        if model := str(asked.tokenizer or "") or counting.of_template(str(asked.template)):
+            found["tokenizer"] = counting.packed(model)
+    return found
+
+
+def _group_by(group_by: GroupBy) -> GroupBy:
+    """The grouping beside ``--single-file``; what stands on the command line wins over a variable."""
+    if group_by == "none" or not is_typed("group_by"):
+        return "none"
+    if is_typed("single_file"):
+        raise click.UsageError(f"--single-file and --group-by {group_by} exclude each other.")
+    return group_by

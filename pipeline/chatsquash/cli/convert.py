@@ -1,0 +1,106 @@
+"""``chatsquash convert``: session logs into a dataset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from chatsquash.cli import exits
+from chatsquash.cli.click_options import argument, engine_options, option, options
+from chatsquash.cli.command import Command
+from chatsquash.cli.command_line import refuse_beside
+from chatsquash.cli.conversion import (
+    DECIDING,
+    SHARD_OPTIONS,
+    TAKING,
+    options_of,
+    output_option,
+    print_summary,
+    run_output,
+    shard_options,
+    single_file,
+    watch_of,
+    where_of,
+)
+from chatsquash.cli.names import Name
+from chatsquash.cli.report import write_report
+
+
+def _agents() -> tuple[str, ...]:
+    from chatsquash.inspect import discovered  # which few runs need
+
+    return discovered.known_agents()
+
+
+@click.command(
+    cls=Command,
+    epilog="Example: chatsquash convert logs --preset hf --format parquet --redact secrets",
+)
+@argument("logs", nargs=-1, metavar="LOGS...")
+@output_option
+@option(
+    "--agent",
+    "agents",
+    multiple=True,
+    type=Name(_agents),
+    metavar="NAME",
+    help="Convert what this agent keeps on this machine.",
+)
+@option("--shard", metavar="K/N", help="Convert this shard of those that chatsquash shards made. Takes no LOGS.")
+@options(*DECIDING)
+@single_file
+@options(*TAKING, "run")
+@option("--report", is_flag=True, help="Also write report.html into the output folder, as chatsquash report does.")
+@engine_options
+@run_output
+def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None, report: bool, **given: Any) -> int:
+    """Convert session logs (folders, files, globs or URLs) into a dataset, one record per session.
+
+    Exits with 0 when it wrote everything, 3 when it left out a session or a line or wrote no record at all, 1 when
+    something stopped it, 2 when it could not start.
+    """
+    from chatsquash.conversion.engines import engine
+    from chatsquash.core.platform import collect_less
+
+    collect_less()
+    exits.refuse_unknown(given["fail_on"])
+    if shard is not None:
+        return _convert_shard(shard, logs, given)
+    if agents:
+        logs = (*logs, *_kept(agents))
+    if not logs:
+        raise click.UsageError("Missing argument 'LOGS...'.")
+    where = where_of(given)
+    runs = engine(where.engine)
+    if report and not where.merge:
+        raise click.UsageError("--report has no effect with --no-merge: leave one of them out.")
+    if report:
+        from chatsquash.pages.result.report import refuse
+
+        refuse(given["output"])
+    asked = options_of(given, makes_key=runs.MAKES_KEY)
+    with watch_of(given) as watch:
+        done = runs.convert(logs, given["output"], asked, where, watch)
+    code = print_summary(done, given)
+    if report:
+        write_report(given["output"], quiet=given["quiet"])
+    return code
+
+
+def _kept(agents: tuple[str, ...]) -> list[str]:
+    from chatsquash.inspect import discovered  # which few runs need
+
+    return discovered.paths(agents)
+
+
+def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:
+    from chatsquash.conversion.shards import place
+    from chatsquash.conversion.shards.convert import convert_shard
+    from chatsquash.dataset.outputs import place_of
+
+    wanted = place.parsed(shard)
+    refuse_beside("--shard", SHARD_OPTIONS, logs)
+    with watch_of(given) as watch:
+        done = convert_shard(place_of(given["output"]), wanted, shard_options(given), watch.observer)
+    return print_summary(done, given, done.marker.complete)

@@ -1,0 +1,70 @@
+"""``chatsquash inspect``: session logs entry by entry."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+import click
+
+from chatsquash.cli.click_options import argument, option, options
+from chatsquash.cli.command import Command
+
+_SEVERITIES = {"ERROR": "red", "WARNING": "yellow", "INFO": "blue"}
+_OUTCOMES = {"selected": "green", "superseded": "bright_black", "cut": "yellow", "cleaned": "bright_black"}
+_FINDING = re.compile(r"(ERROR|WARNING|INFO)(\t.*)")
+_SESSION = ": session "
+_ENTRY = re.compile(r"(\d+ .*?)(selected|superseded|cut|cleaned|bad-line|bad-entry)(?=[ ]|$)")
+
+
+@click.command(cls=Command, epilog="Example: chatsquash inspect logs/session.jsonl")
+@argument("logs", nargs=-1, required=True, metavar="LOG...")
+@options("cleaning", "reading", "bounds")
+@option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
+@option(
+    "--definitions",
+    is_flag=True,
+    help="Only print tool definitions and system prompts, for --tools-file and --system-file.",
+)
+@option("--json", "as_json", is_flag=True, help="Print an object for each session, as JSON lines.")
+def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **given: Any) -> None:
+    """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did."""
+    from chatsquash.core.options import Options
+    from chatsquash.core.text import shown
+    from chatsquash.dataset.option_rules import refuse_typed
+    from chatsquash.inspect import inspect as run
+
+    asked = Options(anonymize=False, **given)
+    refuse_typed(asked)
+    flags = {"--definitions": definitions, "--json": as_json, "--verbose": verbose}
+    first, *others = [flag for flag, is_set in flags.items() if is_set] or [""]
+    if others:
+        raise click.UsageError(f"{others[0]} has no effect with {first}: leave one of them out.")
+    if definitions:
+        from chatsquash.inspect.definitions import definitions as printed
+
+        for text in printed(logs, asked):
+            click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
+    elif as_json:
+        for told in run.inspect_as_json(logs, asked):
+            click.echo(shown(told))
+    else:
+        for line in run.inspect(logs, asked, verbose=verbose):
+            click.echo(coloured(line), color=uses_colour())
+
+
+def uses_colour() -> bool | None:
+    """Whether colours are shown: never where NO_COLOR is set, else where the output is a terminal."""
+    return False if os.environ.get("NO_COLOR") else None
+
+
+def coloured(line: str) -> str:
+    """A line of ``inspect`` with its colours."""
+    if found := _FINDING.fullmatch(line):
+        return click.style(found[1], fg=_SEVERITIES[found[1]]) + found[2]
+    if _SESSION in line:
+        return click.style(line, bold=True)
+    if found := _ENTRY.match(line):
+        return found[1] + click.style(found[2], fg=_OUTCOMES.get(found[2], "red")) + line[found.end() :]
+    return line

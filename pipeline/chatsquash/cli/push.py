@@ -1,0 +1,49 @@
+"""``chatsquash push``: a dataset folder to the Hugging Face Hub."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from chatsquash.cli.click_options import argument, option
+from chatsquash.cli.command import Command
+from chatsquash.cli.exits import tolerate_closed_pipe
+
+
+@click.command(
+    cls=Command,
+    epilog="Example: chatsquash push out hf://datasets/me/agents --dry-run",
+)
+@argument("output", metavar="OUT")
+@argument("dataset", metavar="hf://datasets/OWNER/NAME[@BRANCH]")
+@option("--public", is_flag=True, help="Send to a dataset that everybody can read, not to a private one.")
+@option("--dry-run", is_flag=True, help="Only show what push would send.")
+@option("--yes", "-y", is_flag=True, help="Send without asking.")
+def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -> int:
+    """Send a dataset folder to the Hugging Face Hub: its card, data and images, and nothing else of OUT.
+
+    Shows what it would send, and asks. Sends only what the Hub does not have yet, and changes the dataset by one
+    commit. A new dataset is private.
+    """
+    from chatsquash.conversion.progress import Bar
+    from chatsquash.core.text import escaped
+    from chatsquash.hub.push import Asked
+    from chatsquash.hub.push import push as run
+
+    if dry_run and yes:
+        raise click.UsageError("--yes has no effect with --dry-run, which does not ask: leave one of them out.")
+    if not (dry_run or yes or (sys.stdin and sys.stdin.isatty())):
+        raise click.UsageError("push asks before it sends, and nobody is at a terminal: add --yes, or --dry-run.")
+
+    def say(lines: list[str]) -> None:
+        click.echo("\n".join(map(escaped, lines)))
+
+    def agree() -> bool:
+        return yes or click.confirm("Send this?", err=True)
+
+    with Bar(quiet=False) as bar:
+        done = run(output, dataset, Asked(public, dry_run, say, agree, bar.observe))
+    with tolerate_closed_pipe():
+        click.echo(done.told, err=True)
+    return 0 if done.agreed else 1

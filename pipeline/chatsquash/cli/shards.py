@@ -1,0 +1,37 @@
+"""``chatsquash shards``: session logs divided for several machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from chatsquash.cli.click_options import argument, option, options
+from chatsquash.cli.command import Command
+from chatsquash.cli.conversion import DECIDING, TAKING, options_of, output_option, single_file
+from chatsquash.cli.exits import tolerate_closed_pipe
+
+
+@click.command(
+    cls=Command,
+    epilog="Example: chatsquash shards logs --shards 8 --output out",
+)
+@argument("logs", nargs=-1, required=True)
+@output_option
+@option(
+    "--shards", "-n", "count", type=click.IntRange(min=1), required=True, metavar="N", help="How many shards to make."
+)
+@options(*DECIDING)
+@single_file
+@options(*TAKING, "strict", "force", "replace")
+def shards(logs: tuple[str, ...], *, count: int, **given: Any) -> None:
+    """Divide session logs into shards that several machines convert with these options.
+
+    Every machine has to see LOGS and the output folder under the same paths. Next, run chatsquash convert --shard K/N
+    for each K from 1 to N, and chatsquash merge at the end.
+    """
+    from chatsquash.conversion.shards.divide import divide
+
+    divided = divide(logs, given["output"], options_of(given, makes_key=False), count)
+    with tolerate_closed_pipe():
+        click.echo(divided.as_text(), err=True)

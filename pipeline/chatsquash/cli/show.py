@@ -1,0 +1,36 @@
+"""``chatsquash show``: one record as a conversation."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from chatsquash.cli.click_options import argument, option
+from chatsquash.cli.command import Command
+
+
+@click.command(cls=Command, epilog="Example: chatsquash show out 1")
+@argument("dataset", metavar="OUT")
+@argument("which", metavar="N|ID|FILE:ROW")
+@option("--unfold", is_flag=True, help="Show all of every text.")
+@option("--json", "as_json", is_flag=True, help="Print the record, its place and its session as JSON.")
+def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
+    """Show one record of a dataset as a conversation: by its number, its session's id, or its place.
+
+    Long texts, results and reasoning are folded. With rich (the extra view) a terminal shows colours.
+    """
+    from chatsquash.core.text import shown
+    from chatsquash.results import conversation_text
+    from chatsquash.results.show import show as run
+
+    found = run(dataset, which)
+    if as_json:
+        click.echo(shown(found.as_json(), indent=True))
+        return
+    click.echo(found.title())
+    lines = conversation_text.lines(found.held, unfold=unfold)
+    if not (sys.stdout and sys.stdout.isatty() and conversation_text.has_colours()):
+        click.echo(conversation_text.as_text(lines))
+    else:
+        conversation_text.print_in_colours(lines)

@@ -1,0 +1,86 @@
+"""``chatsquash translate``: conversations from one format to another."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from chatsquash.cli import exits, privacy
+from chatsquash.cli.click_options import argument, option
+from chatsquash.cli.command import Command
+from chatsquash.cli.exits import tolerate_closed_pipe
+from chatsquash.cli.names import Name
+
+
+def _formats() -> tuple[str, ...]:
+    from chatsquash.translate import conversations  # which few commands need
+
+    return conversations.known()
+
+
+def _written_formats() -> tuple[str, ...]:
+    from chatsquash.translate import conversations
+
+    return conversations.writable()
+
+
+@click.command(
+    cls=Command,
+    epilog="Example: chatsquash translate chat.json --to anthropic --output chats",
+)
+@argument("inputs", nargs=-1, required=True, metavar="IN...")
+@option("--to", required=True, type=Name(_formats, _written_formats), metavar="FORMAT", help="Write this format.")
+@option(
+    "--from",
+    "from_format",
+    type=Name(_formats),
+    metavar="FORMAT",
+    help="Read all inputs as this format.  [default: told by each]",
+)
+@option(
+    "--output",
+    "-o",
+    required=True,
+    metavar="OUT",
+    help="Write to this folder, or to one file if it ends in .jsonl; - prints.",
+)
+@option("--all-branches", is_flag=True, help="Also write the branches of a history that others continue.")
+@option("--jsonl", is_flag=True, help="Write one file with a line for each conversation.")
+@option("--lossless", is_flag=True, help="Write nothing if something would be lost.")
+@option("--sendable", is_flag=True, help="Change conversations so that the service accepts them.")
+@option(
+    "--foreign-reasoning",
+    type=click.Choice(["drop", "text"]),
+    help="With --sendable: drop reasoning that the service did not sign, or write it as text.  [default: drop]",
+)
+@option("--anonymize/--no-anonymize", default=False, help="Replace e-mail addresses with pseudonyms.")
+@privacy.replacing
+@option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many processes translate at the same time.  [default: the cores]",
+)
+@option("--force", is_flag=True, help="Replace files that exist.")
+@option("--quiet", "-q", is_flag=True, help="Print neither progress nor what was lost.")
+def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: bool, **given: Any) -> int:
+    """Translate conversations (histories, records, sessions) from one format to another.
+
+    IN are files, folders or globs, or - for standard input. Leaves out what it cannot read and what the format cannot
+    hold, and says so. Exits with 3 when it could not read a line or a file.
+    """
+    from chatsquash.conversion.progress import Bar
+    from chatsquash.core.platform import cores
+    from chatsquash.translate.files import Translation, write_all
+
+    private = privacy.private_of(given)
+    wanted = Translation(to, workers=workers or cores(), private=private, **given)
+    stdin, stdout = (getattr(stream, "buffer", None) for stream in (sys.stdin, sys.stdout))  # they may be closed
+    with Bar(quiet=quiet) as bar:
+        done = write_all(inputs, wanted, stdin, stdout, bar.observe)
+    if not quiet:
+        with tolerate_closed_pipe():
+            click.echo("\n".join(done.lines()), err=True)
+    return 0 if done.complete else exits.LEFT_OUT

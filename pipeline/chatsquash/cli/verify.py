@@ -1,0 +1,47 @@
+"""``chatsquash verify``: an output folder compared with its run.json."""
+
+from __future__ import annotations
+
+import click
+
+from chatsquash.cli import exits
+from chatsquash.cli.click_options import argument, option
+from chatsquash.cli.command import Command
+from chatsquash.cli.command_line import is_typed
+
+
+@click.command(
+    cls=Command,
+    epilog="Example: chatsquash verify out --logs",
+)
+@argument("output", metavar="OUT")
+@argument("given", nargs=-1, metavar="[LOGS]...")
+@option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
+@option("--anonymize-key-file", "key_file", metavar="FILE", help="With LOGS: the file with the key of the run.")
+@option("--json", "as_json", is_flag=True, help="Print what was compared and what does not agree as JSON.")
+def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | None, as_json: bool) -> int:
+    """Compare an output folder, or its URL, with its run.json: the hash of every file, counts and sums.
+
+    Where the run replaced the paths of logs, --logs needs LOGS as you gave them to convert. Prints every difference,
+    and exits with 3 when there is one.
+    """
+    from chatsquash.core.text import counted, escaped, shown
+    from chatsquash.dataset.outputs import place_of
+    from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.results.verify import verify as run
+    from chatsquash.results.verify_logs import Known
+
+    if given and not logs:
+        raise click.UsageError("LOGS are compared with --logs only: add that, or leave them out.")
+    if not given and is_typed("key_file"):
+        raise click.UsageError("--anonymize-key-file has no effect without LOGS: add these, or leave it out.")
+    known = Known(given, load_key(key_file)) if given else None
+    done = run(place_of(output), logs=logs, known=known)
+    if as_json:
+        click.echo(shown({"files": done.files, "logs": done.logs, "problems": done.problems}, indent=True))
+        return exits.LEFT_OUT if done.problems else 0
+    for problem in done.problems:
+        click.echo(escaped(problem))
+    compared = [counted(done.files, "file"), *([counted(done.logs, "log")] if logs else [])]
+    click.echo(f"{', '.join(compared)} compared, {counted(len(done.problems), 'difference')}", err=True)
+    return exits.LEFT_OUT if done.problems else 0
