@@ -10,7 +10,7 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.pages.report import charts
 from chatsquash.pages.result.report import PAGE, report
-from chatsquash.results.reports import LONGEST
+from chatsquash.results.output import LONGEST
 from tests.conftest import assistant, log_line, write_log
 
 TABLE, FOUND = "reports/sessions.jsonl", "reports/findings.jsonl"
@@ -147,7 +147,7 @@ def test_files_of_others_beside_the_records_are_not_read(out):
 
 def test_a_line_without_end_is_refused(out, monkeypatch):
     assert LONGEST >= 1 << 28
-    monkeypatch.setattr("chatsquash.results.reports.LONGEST", 100)
+    monkeypatch.setattr("chatsquash.results.output.LONGEST", 100)
     with pytest.raises(UsageError, match="is not as chatsquash wrote it"):
         report(out)
 

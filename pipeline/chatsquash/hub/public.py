@@ -15,7 +15,8 @@ from chatsquash.dataset.claim import inside
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.dataset import is_public
 from chatsquash.dataset.shards import FOLDER
-from chatsquash.results.verify import Place, differences, manifest, place_at
+from chatsquash.results.output import Output, manifest, open_output
+from chatsquash.results.verify import differences
 
 _OURS = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 """Parts of names as we write them."""
@@ -34,7 +35,7 @@ def public_files(out: Path) -> list[PublicFile]:
 
     No link is followed.  Raises ``UsageError`` for a folder that is none, and for a file that changed.
     """
-    place = place_at(out)
+    place = open_output(out)
     with closing(place.folder):
         try:
             named = list(_named(place))
@@ -51,7 +52,7 @@ def public_files(out: Path) -> list[PublicFile]:
     return [files[name] for name in sorted(files)]
 
 
-def _named(place: Place) -> Iterator[dict[str, Json]]:
+def _named(place: Output) -> Iterator[dict[str, Json]]:
     """What ``run.json`` says of files that are meant for upload; raises ``ValueError`` for a name that is not ours."""
     for told in manifest(place)["outputs"]:
         name = inside(told["path"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset.session_table import SESSIONS, row_of
-from chatsquash.results.reports import LONGEST
+from chatsquash.results.output import LONGEST
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:

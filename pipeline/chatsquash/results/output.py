@@ -1,23 +1,28 @@
-"""An output folder that holds a result, of which nothing is read but what is asked for; no link is followed."""
+"""A finished output, opened without following links: ``run.json``, its reports and its record files, read on demand."""
 
 from __future__ import annotations
 
+import csv
+from array import array
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 
 import msgspec
+import orjson
 from xxhash import xxh3_64
 
+from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.core.model import OURS, Json
 from chatsquash.dataset.claim import inside
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.dataset.shards import PAIRS
 from chatsquash.records.datasets import is_dataset
-from chatsquash.results import reports
-from chatsquash.results.verify import Place, run_text
+from chatsquash.results.types import Counts, Input
 from chatsquash.storage.folder import Folder
 
 T = TypeVar("T")
@@ -25,18 +30,162 @@ _OTHERS = ("reports/", f"{PAIRS}/")
 """Folders whose files hold no records."""
 
 
+_AGAIN = "chatsquash verify says what changed; convert again"
+_CHUNK = 1 << 20
+LONGEST = 256 << 20
+"""Bytes of a line that are read; a name of a log is no longer than what a run reads of a line."""
+
+
+class _Folder(Protocol):
+    """What is looked at of an output folder, or of what is one in a store."""
+
+    def status(self, name: str) -> object | None:
+        """What stands under a name."""
+
+    def read(self, name: str) -> bytes:
+        """What is in a file; raises ``OSError``."""
+
+    def reading(self, name: str) -> BinaryIO:
+        """A file, to be read; raises ``OSError``."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class Output(NamedTuple):
+    """An output folder, and what it is called."""
+
+    folder: _Folder
+    shown: Path | str
+
+    def __truediv__(self, name: str) -> str:
+        return str(self.shown / name) if isinstance(self.shown, Path) else f"{self.shown}/{name}"
+
+    def __str__(self) -> str:
+        return str(self.shown)
+
+
+def open_output(out: Path | str) -> Output:
+    """The output folder of a path, or of the URL of one in a store."""
+    if isinstance(out, Path):
+        return Output(Folder(out), out)
+    from chatsquash.dataset.bucket import Bucket  # which a folder does not need
+
+    bucket = Bucket(out)
+    return Output(bucket, bucket.shown)
+
+
+def manifest(out: Output) -> dict[str, Json]:
+    """What ``run.json`` says; raises ``UsageError`` where it cannot be read."""
+    try:
+        run = orjson.loads(run_text(out))
+    except ValueError:
+        raise UsageError(f"{out / RUN}: is no JSON: convert again") from None
+    if not isinstance(run, dict):
+        raise UsageError(f"{out / RUN}: is no object: convert again")
+    return run
+
+
+def run_text(out: Output) -> bytes:
+    """The text of ``run.json``; raises ``UsageError`` where it cannot be read."""
+    try:
+        return out.folder.read(RUN)
+    except OSError as problem:
+        is_unfinished = isinstance(problem, FileNotFoundError) and out.folder.status(OURS)
+        why = "no run was finished there" if is_unfinished else problem.strerror
+        raise UsageError(f"{out / RUN}: cannot be read, {why}: convert again, or name another folder") from None
+
+
+def damaged(folder: Folder, name: str) -> UsageError:
+    """The error for a file that cannot be read as what it is."""
+    return UsageError(f"{folder.path / name}: is not as chatsquash wrote it: {_AGAIN}")
+
+
+def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
+    """The objects of a report, which have these members; raises ``UsageError`` for what is none."""
+    for line in _lines(folder, name):
+        value = _loaded(folder, name, line)
+        if not set(members) <= value.keys():
+            raise damaged(folder, name)
+        yield value
+
+
+def rows(folder: Folder, name: str, *columns: str) -> Iterator[dict[str, str]]:
+    """The rows of a table, which has these columns; raises ``UsageError`` for what is none."""
+    csv.field_size_limit(LONGEST)  # the tools of a log may have any names
+    try:
+        for row in csv.DictReader(map(bytes.decode, _lines(folder, name))):
+            if not set(columns) <= row.keys() or None in row.values():
+                raise damaged(folder, name)
+            yield row
+    except (ValueError, csv.Error):
+        raise damaged(folder, name) from None
+
+
+def _lines(folder: Folder, name: str) -> Iterator[bytes]:
+    """The lines of a file; one that is longer than any is an error."""
+    with _opened(folder, name) as file:
+        while line := file.readline(LONGEST + 1):
+            if len(line) > LONGEST:
+                raise damaged(folder, name)
+            yield line
+
+
+class Lines:
+    """The lines of a report, each read when it is asked for; raises as ``lines``."""
+
+    def __init__(self, folder: Folder, name: str) -> None:
+        self._folder, self._name = folder, name
+        with _opened(folder, name) as file:
+            self._offsets = _offsets(file)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, at: int) -> dict[str, Any]:
+        """The object on a line, from 0."""
+        with _opened(self._folder, self._name) as file:
+            file.seek(self._offsets[at])
+            size = self._offsets[at + 1] - self._offsets[at]
+            return _loaded(self._folder, self._name, file.read(min(size, LONGEST)))
+
+
+@contextmanager
+def _opened(folder: Folder, name: str) -> Iterator[BinaryIO]:
+    try:
+        with folder.reading(name) as file:
+            yield file
+    except OSError as problem:
+        raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror}): {_AGAIN}") from None
+
+
+def _loaded(folder: Folder, name: str, line: bytes) -> dict[str, Any]:
+    try:
+        value = jsonio.loads(line)
+    except (ValueError, RecursionError):
+        raise damaged(folder, name) from None
+    if not isinstance(value, dict):
+        raise damaged(folder, name)
+    return value
+
+
+def _offsets(file: BinaryIO) -> array[int]:
+    """Where each line begins, and where the last one ends."""
+    offsets = array("Q", [0])
+    at = 0
+    while chunk := file.read(_CHUNK):
+        place = -1
+        while (place := chunk.find(b"\n", place + 1)) >= 0:
+            offsets.append(at + place + 1)
+        at += len(chunk)
+    if offsets[-1] != at:
+        offsets.append(at)
+    return offsets
+
+
 class _File(msgspec.Struct):
     path: str
     size: int = 0
-
-
-class Input(msgspec.Struct):
-    """A log as ``run.json`` has it."""
-
-    path: str
-    size: int
-    xxh3_128: str = ""
-    path_digest: str = ""
 
 
 class _Manifest(msgspec.Struct):
@@ -67,24 +216,34 @@ class ResultFolder:
         """Tells this result from those that other runs write there."""
 
     def _text(self) -> bytes:
-        return run_text(Place(self.folder, self.folder.path))
+        return run_text(Output(self.folder, self.folder.path))
 
     def inputs(self, paths: Collection[str]) -> dict[str, list[Input]]:
         """What ``run.json`` tells of logs; nothing where another run has taken its place.
 
         Raises ``UsageError`` where it does not tell of logs as chatsquash does.
         """
-        found: dict[str, list[Input]] = {path: [] for path in paths}
+        inputs: dict[str, list[Input]] = {path: [] for path in paths}
         try:
-            told = msgspec.json.decode(self._text(), type=_Inputs)
+            run = msgspec.json.decode(self._text(), type=_Inputs)
         except UsageError:
-            return found
+            return inputs
         except (ValueError, RecursionError):
-            raise reports.damaged(self.folder, RUN) from None
-        for each in told.inputs:
-            if each.path in found:
-                found[each.path].append(each)
-        return found
+            raise damaged(self.folder, RUN) from None
+        for each in run.inputs:
+            if each.path in inputs:
+                inputs[each.path].append(each)
+        return inputs
+
+    def typed_counts(self) -> Counts:
+        """The counts of ``run.json``; raises ``UsageError`` if no run can have written them."""
+        try:
+            counts = msgspec.convert(self.counts, Counts)
+        except ValueError:
+            raise damaged(self.folder, RUN) from None
+        if "seen" not in counts.lines:
+            raise damaged(self.folder, RUN)
+        return counts
 
     @cached_property
     def record_files(self) -> dict[str, int]:
@@ -96,20 +255,20 @@ class ResultFolder:
         }
 
     def lines(self, name: str, *members: str) -> Iterator[dict[str, Any]]:
-        """The objects of a report, as ``reports.lines`` has them; none where the run did not write it."""
-        return reports.lines(self.folder, name, *members) if name in self.outputs else iter(())
+        """The objects of a report, as ``lines`` has them; none where the run did not write it."""
+        return lines(self.folder, name, *members) if name in self.outputs else iter(())
 
-    def told(self, name: str, kind: type[T]) -> Iterator[T]:
+    def objects(self, name: str, kind: type[T]) -> Iterator[T]:
         """The objects of a report as a type of ours; raises ``UsageError`` for what is none of it."""
         for each in self.lines(name):
             try:
                 yield msgspec.convert(each, kind)
             except (ValueError, RecursionError):
-                raise reports.damaged(self.folder, name) from None
+                raise damaged(self.folder, name) from None
 
     def rows(self, name: str, *columns: str) -> Iterator[dict[str, str]]:
-        """The rows of a table, as ``reports.rows`` has them; none where the run did not write it."""
-        return reports.rows(self.folder, name, *columns) if name in self.outputs else iter(())
+        """The rows of a table, as ``rows`` has them; none where the run did not write it."""
+        return rows(self.folder, name, *columns) if name in self.outputs else iter(())
 
 
 def is_result(path: Path) -> bool:

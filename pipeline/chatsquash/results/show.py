@@ -16,7 +16,7 @@ from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import Row, rows
 from chatsquash.records.places import read
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
-from chatsquash.results.reports import damaged, lines
+from chatsquash.results.output import damaged, lines
 from chatsquash.storage.folder import Folder
 
 _NAMED = 5

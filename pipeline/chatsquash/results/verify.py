@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol
 
 import orjson
 
@@ -21,8 +20,8 @@ from chatsquash.dataset.reports.rejected import REJECTED
 from chatsquash.dataset.reports.replies import REPLIES
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.dataset.store import StagedFile
+from chatsquash.results.output import Output, manifest, open_output
 from chatsquash.results.verify_logs import Known, compare
-from chatsquash.storage.folder import Folder
 
 _PIECE = 1 << 20
 _PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
@@ -41,57 +40,18 @@ class Verified:
     """Where and what, a line each."""
 
 
-class _Folder(Protocol):
-    """What is looked at of an output folder, or of what is one in a store."""
-
-    def status(self, name: str) -> object | None:
-        """What stands under a name."""
-
-    def read(self, name: str) -> bytes:
-        """What is in a file; raises ``OSError``."""
-
-    def reading(self, name: str) -> BinaryIO:
-        """A file, to be read; raises ``OSError``."""
-
-    def close(self) -> None:
-        """Let go of it."""
-
-
-class Place(NamedTuple):
-    """An output folder, and what it is called."""
-
-    folder: _Folder
-    shown: Path | str
-
-    def __truediv__(self, name: str) -> str:
-        return str(self.shown / name) if isinstance(self.shown, Path) else f"{self.shown}/{name}"
-
-    def __str__(self) -> str:
-        return str(self.shown)
-
-
 def verify(out: Path | str, *, logs: bool = False, known: Known | None = None) -> Verified:
     """Compare an output folder with its ``run.json``: hashes, counts and sums; with ``logs`` the inputs, too.
 
     A text is the URL of one in a store.  ``known`` gives the paths of logs that ``run.json`` does not tell.  Raises
     ``UsageError`` for one without a ``run.json`` that can be read, and for another key than that of the run.
     """
-    place = place_at(out)
+    place = open_output(out)
     with closing(place.folder):
         return _verified(place, logs=logs, known=known)
 
 
-def place_at(out: Path | str) -> Place:
-    """The output folder of a path, or of the URL of one in a store."""
-    if isinstance(out, Path):
-        return Place(Folder(out), out)
-    from chatsquash.dataset.bucket import Bucket  # which a folder does not need
-
-    bucket = Bucket(out)
-    return Place(bucket, bucket.shown)
-
-
-def _verified(out: Place, *, logs: bool, known: Known | None) -> Verified:
+def _verified(out: Output, *, logs: bool, known: Known | None) -> Verified:
     done = Verified()
     run = manifest(out)
     try:
@@ -110,28 +70,7 @@ def _verified(out: Place, *, logs: bool, known: Known | None) -> Verified:
     return done
 
 
-def manifest(out: Place) -> dict[str, Json]:
-    """What ``run.json`` says; raises ``UsageError`` where it cannot be read."""
-    try:
-        run = orjson.loads(run_text(out))
-    except ValueError:
-        raise UsageError(f"{out / RUN}: is no JSON: convert again") from None
-    if not isinstance(run, dict):
-        raise UsageError(f"{out / RUN}: is no object: convert again")
-    return run
-
-
-def run_text(out: Place) -> bytes:
-    """The text of ``run.json``; raises ``UsageError`` where it cannot be read."""
-    try:
-        return out.folder.read(RUN)
-    except OSError as problem:
-        is_unfinished = isinstance(problem, FileNotFoundError) and out.folder.status(OURS)
-        why = "no run was finished there" if is_unfinished else problem.strerror
-        raise UsageError(f"{out / RUN}: cannot be read, {why}: convert again, or name another folder") from None
-
-
-def differences(out: Place, told: dict[str, Json]) -> Iterator[str]:
+def differences(out: Output, told: dict[str, Json]) -> Iterator[str]:
     """How a file differs from what is told of it; raises ``ValueError`` for a name that leads elsewhere."""
     name = inside(told["path"])
     path = out / name
@@ -150,7 +89,7 @@ def differences(out: Place, told: dict[str, Json]) -> Iterator[str]:
         yield f"{path}: has {lines:,} lines, not {told['lines']:,}"
 
 
-def _counts(out: Place, run: dict[str, Json]) -> Iterator[str]:
+def _counts(out: Output, run: dict[str, Json]) -> Iterator[str]:
     """Which counts do not agree with each other, or with the files."""
     counts = run["counts"]
     for name in ("sessions", "lines", "bytes", "replies", "conversations"):
@@ -174,7 +113,7 @@ def _counts(out: Place, run: dict[str, Json]) -> Iterator[str]:
     yield from _reported(out, counts, lines)
 
 
-def _reported(out: Place, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
+def _reported(out: Output, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
     """Which counts do not agree with the reports."""
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
@@ -191,7 +130,7 @@ def _written(counts: dict[str, Json]) -> int:
     return int(told["written"])
 
 
-def _table(out: Place, told: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
+def _table(out: Output, told: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
     """Which sums over the session table do not agree with the counts, or with the files that it names."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
@@ -228,7 +167,7 @@ def _total(value: Json) -> int:
     return sum(map(_total, value.values())) if isinstance(value, dict) else int(value)
 
 
-def _findings(out: Place, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
+def _findings(out: Output, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
     """Of each severity, in the dataset and in filtered sessions: what it is, how many there are, and are told of."""
     there: Counter[tuple[str, str]] = Counter()
     with suppress(OSError), out.folder.reading(FINDINGS) as file:  # where it cannot be read, that was said

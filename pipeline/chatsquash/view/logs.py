@@ -20,7 +20,7 @@ from chatsquash.core.text import printable
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.options_json import as_described
 from chatsquash.reading.lines import lines
-from chatsquash.results.output import Input
+from chatsquash.results.types import Input
 from chatsquash.results.verify_logs import spelled
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined_files import opened_log

@@ -17,8 +17,7 @@ from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.places import Records
-from chatsquash.results.output import ResultFolder
-from chatsquash.results.reports import Lines, damaged
+from chatsquash.results.output import Lines, ResultFolder, damaged
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:

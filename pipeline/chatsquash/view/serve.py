@@ -88,8 +88,7 @@ def result_of(given: tuple[str, ...]) -> Path | None:
     Raises ``UsageError`` for one whose session table is missing, and for one that is given beside something else.
     """
     from chatsquash.dataset.session_table import SESSIONS
-    from chatsquash.results.output import is_output, is_result
-    from chatsquash.results.reports import Lines
+    from chatsquash.results.output import Lines, is_output, is_result
     from chatsquash.storage.folder import Folder
 
     if len(given) > 1:

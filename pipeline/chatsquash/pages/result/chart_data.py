@@ -14,9 +14,8 @@ from chatsquash.dataset.reports.tool_usage import TOOLS
 from chatsquash.pages.report.charts import Bar, Chart
 from chatsquash.pages.result import bins
 from chatsquash.pages.result.figures import secrets
-from chatsquash.pages.result.types import Counts
-from chatsquash.results.output import ResultFolder
-from chatsquash.results.reports import damaged
+from chatsquash.results.output import ResultFolder, damaged
+from chatsquash.results.types import Counts
 
 if TYPE_CHECKING:
     import polars as pl

@@ -18,9 +18,8 @@ from chatsquash.dataset.reports.replies import REPLIES
 from chatsquash.inspect.inspect import inspect_as_json
 from chatsquash.pages.report.data import Entries
 from chatsquash.pages.result.selection import Key, Picked
-from chatsquash.pages.result.types import RejectedLine, Reply
-from chatsquash.results.output import Input, ResultFolder
-from chatsquash.results.reports import damaged
+from chatsquash.results.output import ResultFolder, damaged
+from chatsquash.results.types import Input, RejectedRow, ReplyRow
 from chatsquash.results.verify_logs import differences, spelled
 
 _LARGEST = 64 << 20
@@ -40,9 +39,9 @@ _ASK = "chatsquash inspect shows them"
 class _Traced(NamedTuple):
     """What reports tell of lines, by file and line."""
 
-    replies: dict[tuple[str, int | None], list[Reply]]
+    replies: dict[tuple[str, int | None], list[ReplyRow]]
     """A file of an agent may have all replies on one line."""
-    rejected: dict[tuple[str, int | None], RejectedLine]
+    rejected: dict[tuple[str, int | None], RejectedRow]
 
 
 def entries(result: ResultFolder, picked: Iterable[Picked]) -> dict[Key, Entries]:
@@ -153,17 +152,17 @@ def _kept(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*others[:_OTHERS], *last]
 
 
-def _is_not_carried(reply: Reply) -> bool:
+def _is_not_carried(reply: ReplyRow) -> bool:
     return reply["status"] != "carried"
 
 
 def _traced(result: ResultFolder, logs: set[str]) -> _Traced:
     """What became of the replies of logs, where that was traced, and why lines could not be read."""
-    replies: dict[tuple[str, int | None], list[Reply]] = defaultdict(list)
-    for told in result.told(REPLIES, Reply):
+    replies: dict[tuple[str, int | None], list[ReplyRow]] = defaultdict(list)
+    for told in result.objects(REPLIES, ReplyRow):
         if told["file"] in logs:
             replies[told["file"], told["line"]].append(told)
     rejected = {
-        (each["file"], each["line"]): each for each in result.told(REJECTED, RejectedLine) if each["file"] in logs
+        (each["file"], each["line"]): each for each in result.objects(REJECTED, RejectedRow) if each["file"] in logs
     }
     return _Traced(replies, rejected)

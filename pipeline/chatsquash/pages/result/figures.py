@@ -14,8 +14,8 @@ from chatsquash.dataset.options_json import described
 from chatsquash.pages.report.bounds import bounded
 from chatsquash.pages.report.data import Figure
 from chatsquash.pages.result import bins
-from chatsquash.pages.result.types import Counts
 from chatsquash.results.output import ResultFolder
+from chatsquash.results.types import Counts
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.pages.result.selection import Key
-from chatsquash.pages.result.types import Finding
 from chatsquash.results.output import ResultFolder
+from chatsquash.results.types import FindingRow
 
 MOST = 1500
 """Findings that the page may hold."""
@@ -32,13 +32,13 @@ class Findings:
                 self.secrets[each["file"] or "", each["session"] or ""] += 1
         self.shown = self._shown()
 
-    def _all(self) -> Iterable[Finding]:
-        return self._result.told(FINDINGS, Finding)
+    def _all(self) -> Iterable[FindingRow]:
+        return self._result.objects(FINDINGS, FindingRow)
 
-    def _shown(self) -> list[Finding]:
+    def _shown(self) -> list[FindingRow]:
         """Those that the page has room for: the first of each code, the gravest before the others."""
         most = _most_of_each(self.codes.values(), MOST)
-        taken: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+        taken: dict[tuple[str, str], list[FindingRow]] = defaultdict(list)
         for each in self._all():
             of_code = taken[each["severity"], each["code"]]
             if len(of_code) < most:
@@ -46,12 +46,12 @@ class Findings:
         ranked = sorted(taken, key=lambda key: (_SEVERITIES.index(key[0]), key[1]))
         return [each for key in ranked for each in taken[key]]
 
-    def of(self, keys: set[Key], places: set[str]) -> tuple[dict[Key, list[Finding]], Counter[Key]]:
+    def of(self, keys: set[Key], places: set[str]) -> tuple[dict[Key, list[FindingRow]], Counter[Key]]:
         """The first findings of sessions, and how many each has; ``places`` are those of records that are shown.
 
         A session with several records has those of the one that is shown, and those of no record.
         """
-        found: dict[Key, list[Finding]] = defaultdict(list)
+        found: dict[Key, list[FindingRow]] = defaultdict(list)
         counts: Counter[Key] = Counter()
         for each in self._all():
             key = each["file"] or "", each["session"] or ""

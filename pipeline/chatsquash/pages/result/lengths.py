@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from chatsquash.records.places import rows
 from chatsquash.records.reading import NotARecordError, parsed, record
-from chatsquash.results.output import ResultFolder
-from chatsquash.results.reports import damaged
+from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.templates.counting import texts
 
 if TYPE_CHECKING:

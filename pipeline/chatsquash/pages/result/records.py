@@ -15,8 +15,7 @@ from chatsquash.pages.html.record import medium, size
 from chatsquash.records.media import FOLDER
 from chatsquash.records.places import read_all
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
-from chatsquash.results.output import ResultFolder
-from chatsquash.results.reports import damaged
+from chatsquash.results.output import ResultFolder, damaged
 
 _IMAGE = re.compile(rf"{FOLDER}/[A-Za-z0-9]+\.[a-z]+")
 

@@ -18,7 +18,6 @@ from chatsquash.pages.result.lengths import Observer
 from chatsquash.pages.result.selection import chosen
 from chatsquash.pages.result.sessions import sessions
 from chatsquash.pages.result.table import table
-from chatsquash.pages.result.types import counts
 from chatsquash.results.output import ResultFolder
 
 PAGE = "report.html"
@@ -50,7 +49,7 @@ def report(output: str | PathLike[str], observe: Observer | None = None) -> Path
 
 def content(result: ResultFolder, observe: Observer | None = None) -> Content:
     """What the page of a result shows."""
-    told = counts(result)
+    told = result.typed_counts()
     rows = table(result, observe)
     found = Findings(result)
     picked = chosen(rows, found.secrets)

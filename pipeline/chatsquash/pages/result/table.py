@@ -8,10 +8,9 @@ from chatsquash.core.logged import ELSEWHERE
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.pages.result.lengths import Observer, lengths
-from chatsquash.pages.result.types import Session
 from chatsquash.results.frame import frame_of
-from chatsquash.results.output import ResultFolder
-from chatsquash.results.reports import damaged
+from chatsquash.results.output import ResultFolder, damaged
+from chatsquash.results.types import SessionRow
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +26,7 @@ def table(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame
 
     if SESSIONS not in result.outputs:
         raise damaged(result.folder, RUN)
-    elsewhere = [_elsewhere(result, each) for each in result.told(SESSIONS, Session)]
+    elsewhere = [_elsewhere(result, each) for each in result.objects(SESSIONS, SessionRow)]
     found = frame_of(result.folder)
     if len(found) != len(elsewhere):
         raise damaged(result.folder, SESSIONS)
@@ -39,7 +38,7 @@ def table(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame
     return found.with_columns(measured["characters"], counts, found["replies_lost"] - counts)
 
 
-def _elsewhere(result: ResultFolder, told: Session) -> int:
+def _elsewhere(result: ResultFolder, told: SessionRow) -> int:
     """For how many of a session's replies another record stands; raises for a record where none can be."""
     file, row = told["file"], told["row"]
     if (file is None) != (not row) or (file is not None and file not in result.record_files):

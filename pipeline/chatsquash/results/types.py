@@ -1,4 +1,4 @@
-"""What the page reads of a result, with the types that a run gives it: a folder may hold anything."""
+"""The types of what a finished output contains: ``run.json`` and the lines of its reports."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import Annotated, Literal, TypedDict
 import msgspec
 
 from chatsquash.core.model import Severity
-from chatsquash.dataset.commit import RUN
-from chatsquash.results.output import ResultFolder
-from chatsquash.results.reports import damaged
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 """How many there are of something."""
@@ -60,7 +57,16 @@ class Counts(msgspec.Struct):
     addresses: Count
 
 
-class Finding(TypedDict):
+class Input(msgspec.Struct):
+    """A log as ``run.json`` has it."""
+
+    path: str
+    size: int
+    xxh3_128: str = ""
+    path_digest: str = ""
+
+
+class FindingRow(TypedDict):
     """A line of ``reports/findings.jsonl``."""
 
     code: str
@@ -73,7 +79,7 @@ class Finding(TypedDict):
     text: str
 
 
-class Reply(TypedDict):
+class ReplyRow(TypedDict):
     """A line of ``reports/replies.jsonl``."""
 
     file: str
@@ -83,7 +89,7 @@ class Reply(TypedDict):
     record: str | None
 
 
-class RejectedLine(TypedDict):
+class RejectedRow(TypedDict):
     """A line of ``reports/rejected.jsonl``."""
 
     file: str
@@ -91,7 +97,7 @@ class RejectedLine(TypedDict):
     reason: str
 
 
-class _Covered(TypedDict):
+class _ReplyCounts(TypedDict):
     logged: Count
     carried: Count
     rewritten: Count
@@ -103,7 +109,7 @@ class _Usage(TypedDict):
     completion_tokens: Count | None
 
 
-class Session(TypedDict):
+class SessionRow(TypedDict):
     """A line of ``reports/sessions.jsonl``, as far as the page shows it."""
 
     file: str | None
@@ -125,17 +131,6 @@ class Session(TypedDict):
     kind: str | None
     sample: Line | None
     tokens: Count | None
-    replies: _Covered
+    replies: _ReplyCounts
     usage: _Usage
     finish: str | None
-
-
-def counts(result: ResultFolder) -> Counts:
-    """The counts of a result; raises ``UsageError`` for those that no run makes."""
-    try:
-        found = msgspec.convert(result.counts, Counts)
-    except ValueError:
-        raise damaged(result.folder, RUN) from None
-    if "seen" not in found.lines:
-        raise damaged(result.folder, RUN)
-    return found
