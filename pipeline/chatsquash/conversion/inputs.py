@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from chatsquash.conversion.frames import Spool
 from chatsquash.conversion.incremental import Incremental
 from chatsquash.conversion.journal import Journals
-from chatsquash.conversion.spool import Spool
 from chatsquash.conversion.workers import outcomes
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options

@@ -12,7 +12,6 @@ import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
 from typing import BinaryIO, NamedTuple
 
 import msgspec
@@ -20,7 +19,7 @@ import orjson
 from msgspec import Struct, field
 from xxhash import xxh3_64, xxh3_128_digest
 
-from chatsquash.conversion import payload
+from chatsquash.conversion import frames
 from chatsquash.core.log import Log
 from chatsquash.core.options import declared
 from chatsquash.core.outcome import LinePlace, Outcome
@@ -63,12 +62,7 @@ class Packed(NamedTuple):
     @property
     def outcome(self) -> Outcome:
         """The outcome itself, whose records are held by the journal."""
-        return payload.placed(_decoder().decode(self.payload), self.journal, self.offset)
-
-
-@cache
-def _decoder() -> msgspec.msgpack.Decoder[Outcome]:
-    return msgspec.msgpack.Decoder(Outcome)  # when first needed: to look through its type takes time
+        return frames.place_lines(frames.decode(self.payload, Outcome), self.journal, self.offset)
 
 
 def identity(described: Mapping[str, object]) -> bytes:
@@ -114,11 +108,11 @@ class JournalWriter(Struct):
             return None
         try:
             seen = seen or identify(log)
-            key, packed = self.key(log, seen), _encode(payload.without(outcome))
+            key, packed = self.key(log, seen), _encode(frames.without_lines(outcome))
         except (OSError, UnicodeEncodeError):
             return None  # the log is gone, or its name is no text: it will be converted again
         try:
-            offset = self._append(key, packed, payload.lines(outcome))
+            offset = self._append(key, packed, frames.lines(outcome))
         except OSError:
             self.failed = True  # what stood behind half a frame would never be found
             return Packed(seen, packed, "", 0)
@@ -194,9 +188,9 @@ class Journals(Struct):
             begin = _FRAME.size + size
             if digest != _digest(key, size, beside, memoryview(data)[_FRAME.size :]):
                 return None
-            outcome = _decoder().decode(memoryview(data)[_FRAME.size : begin])
-            outcome = payload.filled(
-                payload.placed(outcome, "", begin), lambda held: data[held.offset : held.offset + held.size]
+            outcome = frames.decode(memoryview(data)[_FRAME.size : begin], Outcome)
+            outcome = frames.fill(
+                frames.place_lines(outcome, "", begin), lambda held: data[held.offset : held.offset + held.size]
             )
         except (OSError, struct.error, msgspec.MsgspecError):
             return None
@@ -216,7 +210,7 @@ class Journals(Struct):
 
     def filled(self, outcome: Outcome) -> Outcome:
         """An outcome with the lines of its records, where another process wrote them."""
-        return payload.filled(outcome, lambda held: os.pread(self.descriptor(held), held.size, held.offset))
+        return frames.fill(outcome, lambda held: os.pread(self.descriptor(held), held.size, held.offset))
 
     def close(self) -> None:
         """Close all journals."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64, xxh3_128_digest, xxh3_128_hexdigest
 
-from chatsquash.conversion import payload
+from chatsquash.conversion import frames
 from chatsquash.conversion.convert import Conversion, old_result
 from chatsquash.conversion.progress import Observer
 from chatsquash.conversion.shards import listing as listings
@@ -202,7 +202,7 @@ class Merging:
         """As ``Given`` has it."""
         if self._read and any(outcome is each for each in self._read):
             return self._read[1]
-        filled = payload.filled(outcome, self._line)
+        filled = frames.fill(outcome, self._line)
         for before, record in zip(outcome.records, filled.records, strict=True):
             if xxh3_128_digest(record.line) != record.digest:
                 shard = int(before.held.journal) + 1 if before.held else 0

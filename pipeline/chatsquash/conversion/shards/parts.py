@@ -7,19 +7,17 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-import msgspec
 from msgspec import Struct, structs
 from xxhash import xxh3_64, xxh3_64_digest, xxh3_128
 
-from chatsquash.conversion import payload
+from chatsquash.conversion import frames
 from chatsquash.conversion.shards.place import Place
-from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log, Piece
 from chatsquash.core.outcome import Outcome
 
 _FRAME = struct.Struct("<QQQ8s")
-"""The job, the length of what is told of it, that of its records' lines behind that, and the hash of the first."""
+"""The job, the length of its payload, that of its records' lines after it, and the hash of the payload."""
 _PIECE = 1 << 20
 DAMAGED = "is not as it was written; convert the shard again with --full"
 
@@ -33,7 +31,7 @@ class Kept(NamedTuple):
     """Its XXH3, 64 bits."""
 
 
-class _Told(Struct, array_like=True):
+class _Session(Struct, array_like=True):
     """A session, of whose records the lines stand behind it."""
 
     outcome: Outcome
@@ -52,7 +50,7 @@ class _Told(Struct, array_like=True):
         """The log, as far as one needs to know once it was converted."""
         pieces = tuple(Piece(path, path, line, offset, size, None) for path, line, offset, size in self.pieces)
         log = Log(self.path, self.path, self.name, self.size, part=self.part, whole=self.whole, unit=self.unit)
-        return msgspec.structs.replace(log, pieces=pieces, number=number)
+        return structs.replace(log, pieces=pieces, number=number)
 
 
 class Written(Struct):
@@ -72,14 +70,16 @@ class PartWriter:
 
     def add(self, job: int, log: Log, outcome: Outcome, rejected: Iterator[Iterable[bytes]]) -> None:
         """Add what became of a session."""
-        lines = payload.lines(outcome)
+        lines = frames.lines(outcome)
         pieces = [(each.shown, each.line, each.offset, each.size) for each in log.pieces]
         places = [self._rejected(each) for each in rejected]
         privacy = structs.replace(outcome.privacy, unreadable_lines=[])
-        bare = structs.replace(payload.without(outcome), privacy=privacy)
-        told = _packed(_Told(bare, log.shown, log.name, log.size, log.part, log.whole, log.unit, pieces, places))
-        sizes = len(told), sum(map(len, lines))
-        self._write("part", _FRAME.pack(job, *sizes, xxh3_64_digest(told)), told, *lines)
+        bare = structs.replace(frames.without_lines(outcome), privacy=privacy)
+        packed = frames.pack(
+            _Session(bare, log.shown, log.name, log.size, log.part, log.whole, log.unit, pieces, places)
+        )
+        sizes = len(packed), sum(map(len, lines))
+        self._write("part", _FRAME.pack(job, *sizes, xxh3_64_digest(packed)), packed, *lines)
 
     def close(self) -> tuple[Written, Written | None]:
         """Finish the files: that of the outcomes, and that of the lines that could not be read, if there are any."""
@@ -135,17 +135,17 @@ class PartReader:
     def session(self, job: int) -> Iterator[tuple[Log, Outcome, list[Kept]]]:
         """The sessions of a job, with the places of lines that could not be read; there is one at least."""
         count = 0
-        while (found := self._peek()) and found[0] == job:
-            _, size, beside, digest = found
-            told = self._read(self._at + _FRAME.size, size)
-            if xxh3_64_digest(told) != digest:
+        while (header := self._peek()) and header[0] == job:
+            _, size, beside, digest = header
+            packed = self._read(self._at + _FRAME.size, size)
+            if xxh3_64_digest(packed) != digest:
                 raise self._damaged()
             lines = self._at + _FRAME.size + size
             self._at, self._waiting, count = lines + beside, None, count + 1
-            held = self._unpacked(told)
-            if sum(each.held.size for each in held.outcome.records if each.held) != beside:
+            session = self._unpacked(packed)
+            if sum(each.held.size for each in session.outcome.records if each.held) != beside:
                 raise self._damaged()
-            yield held.log(job), payload.placed(held.outcome, str(self._shard), lines), held.rejected
+            yield session.log(job), frames.place_lines(session.outcome, str(self._shard), lines), session.rejected
         if not count:
             raise self._damaged()
 
@@ -167,20 +167,11 @@ class PartReader:
             raise self._damaged()
         return data
 
-    def _unpacked(self, told: bytes) -> _Told:
+    def _unpacked(self, packed: bytes) -> _Session:
         try:
-            if told[:1] == b"m":
-                return msgspec.msgpack.decode(memoryview(told)[1:], type=_Told)
-            return msgspec.convert(jsonio.loads(told[1:]), _Told)
+            return frames.unpack(packed, _Session)
         except (ValueError, RecursionError):
             raise self._damaged() from None
 
     def _damaged(self) -> UsageError:
         return UsageError(f"shard {self._shard + 1}: {self._place.shown(self.part.name)}: {DAMAGED}")
-
-
-def _packed(told: _Told) -> bytes:
-    try:
-        return b"m" + msgspec.msgpack.encode(told)
-    except UnicodeEncodeError:  # the names of files may be no text
-        return b"j" + jsonio.dumps(msgspec.to_builtins(told))

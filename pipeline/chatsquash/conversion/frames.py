@@ -1,0 +1,114 @@
+"""Frames of outcomes: the payload of a session and the lines of its records, in journals, parts of shards and spools.
+
+A payload is MessagePack, or JSON if a file name in it is not valid text. It contains no record lines: they follow it
+in the frame, so that they never pass through another process.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from errno import EIO
+from itertools import accumulate
+from struct import Struct
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from chatsquash.core import jsonio
+from chatsquash.core.log import Log
+from chatsquash.core.outcome import LinePlace, Outcome
+
+T = TypeVar("T")
+_MANY = 1000
+"""Pieces above which they are joined: the system writes at most 1024 at once."""
+_decoders: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
+"""The decoders of types, each built on first use because that takes time."""
+_SIZES = Struct("<QQ")
+"""The bytes of a log and of its outcome."""
+
+
+# Payloads
+
+
+def pack(value: object) -> bytes:
+    """The payload of a value, whose first byte is its encoding."""
+    try:
+        return b"m" + msgspec.msgpack.encode(value)
+    except UnicodeEncodeError:  # a file name need not be valid text
+        return b"j" + jsonio.dumps(msgspec.to_builtins(value))
+
+
+def unpack(data: bytes, kind: type[T]) -> T:
+    """The value of a payload; raises ``ValueError`` or ``RecursionError`` if it is damaged."""
+    if data[:1] == b"m":
+        return decode(memoryview(data)[1:], kind)
+    return msgspec.convert(jsonio.loads(data[1:]), kind)
+
+
+def decode(data: bytes | memoryview, kind: type[T]) -> T:
+    """A value from MessagePack; raises ``msgspec.MsgspecError`` if it is damaged."""
+    decoder = _decoders.get(kind) or _decoders.setdefault(kind, msgspec.msgpack.Decoder(kind))
+    value: T = decoder.decode(data)
+    return value
+
+
+# Lines of records
+
+
+def without_lines(outcome: Outcome) -> Outcome:
+    """An outcome whose records have only the lengths of their lines."""
+    records = [replace(each, line=b"", held=LinePlace("", 0, len(each.line) + 1)) for each in outcome.records]
+    return outcome.with_records(records) if records else outcome
+
+
+def lines(outcome: Outcome) -> list[bytes]:
+    """The lines of its records with their line feeds."""
+    pieces = [piece for each in outcome.records for piece in (each.line, b"\n")]
+    return pieces if len(pieces) < _MANY else [b"".join(pieces)]
+
+
+def place_lines(outcome: Outcome, journal: str, offset: int) -> Outcome:
+    """An outcome without lines, whose records refer to their lines in a journal, one after the other."""
+    if not outcome.records:
+        return outcome
+    sizes = [each.held.size if each.held else 0 for each in outcome.records]
+    places = zip(accumulate(sizes, initial=offset), sizes, strict=False)
+    records = [replace(each, held=LinePlace(journal, *next(places))) for each in outcome.records]
+    return outcome.with_records(records)
+
+
+def fill(outcome: Outcome, read: Callable[[LinePlace], bytes]) -> Outcome:
+    """An outcome with its lines, which are read from their places; raises ``OSError`` if one is incomplete."""
+    records = []
+    for record in outcome.records:
+        place = record.held
+        if place is not None:
+            line = read(place)
+            if len(line) != place.size:
+                raise OSError(EIO, "the journal of this run is not whole any more")
+            record = replace(record, line=line.removesuffix(b"\n"), held=None)  # noqa: PLW2901
+        records.append(record)
+    return outcome.with_records(records)
+
+
+class Spool:
+    """Outcomes in order, with their logs, in an unnamed file to which no other process can write."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def add(self, log: Log, outcome: Outcome) -> None:
+        """Add an outcome."""
+        packed_log, packed_outcome = pickle.dumps(log), pack(outcome)
+        self._file.write(_SIZES.pack(len(packed_log), len(packed_outcome)))
+        self._file.write(packed_log)
+        self._file.write(packed_outcome)
+
+    def read(self) -> Iterator[tuple[Log, Outcome]]:
+        """All of them."""
+        self._file.seek(0)
+        while sizes := self._file.read(_SIZES.size):
+            log, outcome = map(self._file.read, _SIZES.unpack(sizes))
+            yield pickle.loads(log), unpack(outcome, Outcome)  # noqa: S301 - of a file that only this process has
