@@ -66,12 +66,20 @@ class OutcomePrivacy:
         ``file`` is the open log.
         """
         try:
-            told = self._replaced(outcome, log, file) if self._redactor else self.told(self._masked(outcome, log), log)
-            return self._looked(told, hidden.renamed(log, told.named), self._looker) if self._looker else told
+            hidden_outcome = (
+                self._replaced(outcome, log, file)
+                if self._redactor
+                else self.hide_texts(self._masked(outcome, log), log)
+            )
+            return (
+                self._looked(hidden_outcome, hidden.renamed(log, hidden_outcome.named), self._looker)
+                if self._looker
+                else hidden_outcome
+            )
         except UnsearchedError as problem:
-            return self.told(_left_out(outcome, log, checks.redaction_failed(str(problem))), log)
+            return self.hide_texts(_left_out(outcome, log, checks.redaction_failed(str(problem))), log)
 
-    def told(self, outcome: Outcome, log: Log) -> Outcome:
+    def hide_texts(self, outcome: Outcome, log: Log) -> Outcome:
         """An outcome without records, or whose records are replaced already, that tells nothing private beside."""
         texts = hidden.texts(outcome, log)
         before = dict(zip(texts, texts, strict=True))
@@ -111,20 +119,20 @@ class OutcomePrivacy:
         secrets = sum(count for value, count in values.items() if is_secret(value.kind))
         replaced = record.replaced + (secrets if are_replaced else 0)
         hashes = self._options.write_known is not None
-        found = [redaction(value, count, self._placeholders, hashes=hashes) for value, count in values.items()]
-        told = [*record.redactions, *found]
-        return replace(record, secrets=record.secrets + secrets, replaced=replaced, redactions=told)
+        new = [redaction(value, count, self._placeholders, hashes=hashes) for value, count in values.items()]
+        redactions = [*record.redactions, *new]
+        return replace(record, secrets=record.secrets + secrets, replaced=replaced, redactions=redactions)
 
     # Replacing
 
     def _replaced(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
         assert self._redactor
-        names = hidden.texts(outcome, log)
-        made = self._spelled(outcome, names, self._redactor)
+        texts = hidden.texts(outcome, log)
+        made = self._spelled(outcome, texts, self._redactor)
         if outcome.rejected and self._options.keep_rejected and may_be_kept(log, self._options):
             known = self._privacy.known(made.values)
-            kept = [b"".join(kept_line(file, each, self._privacy, known)) for each in outcome.rejected]
-            outcome = replace(outcome, kept=kept)
+            lines = [b"".join(kept_line(file, each, self._privacy, known)) for each in outcome.rejected]
+            outcome = replace(outcome, kept=lines)
         outcome = replace(
             outcome,
             records=made.records,
@@ -132,8 +140,8 @@ class OutcomePrivacy:
             addresses=sum(record.addresses for record in made.records),
             passed_over=self._redactor.passed_over,
         )
-        told = {before: without_beginnings(after, made.values) for before, after in made.hidden.items()}
-        return self._hidden(self._masked(outcome, log), log, told)
+        names = {before: without_beginnings(after, made.values) for before, after in made.hidden.items()}
+        return self._hidden(self._masked(outcome, log), log, names)
 
     def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replaced:
         """All that is told of a session, searched in one go, so that what is found once is replaced everywhere."""
@@ -141,8 +149,8 @@ class OutcomePrivacy:
         pairs = [Pieces(jsonio.loads(pair.line)) for pair in outcome.pairs]
         after = list(names)
         counts = redactor.replace([*(value for each in (*records, *pairs) for value in each.values), after])
-        found = zip(outcome.records, records, _divided(counts, records), strict=True)
-        made = [self._record(record, pieces, own) for record, pieces, own in found]
+        parts = zip(outcome.records, records, _divided(counts, records), strict=True)
+        made = [self._record(record, pieces, own) for record, pieces, own in parts]
         lines = [jsonio.dumps(self._privacy.anonymized(pieces.whole()).value) for pieces in pairs]
         written = [pair._replace(line=line) for pair, line in zip(outcome.pairs, lines, strict=True)]
         values = sorted({value for _, value in counts})

@@ -21,15 +21,15 @@ _GONE = Relative(b"", b"")
 
 def texts(outcome: Outcome, log: Log) -> list[str]:
     """All texts that come from a log, each once; the lines of records aside."""
-    found: dict[str, None] = {}
+    collection: dict[str, None] = {}
 
     def note(text: str) -> str:
-        found[text] = None
+        collection[text] = None
         return text
 
     hidden(outcome, log, note)
-    found.pop("", None)
-    return list(found)
+    collection.pop("", None)
+    return list(collection)
 
 
 def hidden(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcome:
@@ -84,8 +84,8 @@ def _record(record: Record, hide: Hide) -> Record:
 
 
 def _facts(facts: Facts, hide: Hide) -> Facts:
-    told = facts._replace(session=hide(facts.session), source=hide(facts.source))
-    return told._replace(model=hide(facts.model)) if facts.model else told
+    changed = facts._replace(session=hide(facts.session), source=hide(facts.source))
+    return changed._replace(model=hide(facts.model)) if facts.model else changed
 
 
 def _chosen(chosen: Chosen, hide: Hide) -> Chosen:
@@ -93,21 +93,21 @@ def _chosen(chosen: Chosen, hide: Hide) -> Chosen:
 
 
 def _ending(ending: Ending, hide: Hide) -> Ending:
-    told: dict[str, Any] = ending._asdict()
-    hidden = {name: hide(told[name]) for name in _ENDING if told[name]}
-    return Ending(**{**told, **hidden}) if hidden else ending
+    members: dict[str, Any] = ending._asdict()
+    hidden = {name: hide(members[name]) for name in _ENDING if members[name]}
+    return Ending(**{**members, **hidden}) if hidden else ending
 
 
 def _tool(tool: ToolUse, hide: Hide) -> ToolUse:
     return tool._replace(name=hide(tool.name))
 
 
-def _finding(found: Finding, paths: dict[str, str], hide: Hide) -> Finding:
-    text = hide(found.text)
+def _finding(finding: Finding, paths: dict[str, str], hide: Hide) -> Finding:
+    text = hide(finding.text)
     for path, shown in paths.items():
         text = text.replace(path, shown) if path else text
-    file = paths.get(found.file) or hide(found.file)
-    return found._replace(session=hide(found.session), file=file, text=text)
+    file = paths.get(finding.file) or hide(finding.file)
+    return finding._replace(session=hide(finding.session), file=file, text=text)
 
 
 def _relative(relative: Relative, hide: Hide) -> Relative:
