@@ -100,7 +100,7 @@ WALKS = [
     ("names", listed_names.names(b"Some Body"), [*IN_FORMS, listed_names._FILLED.pattern], 0),
     (
         "hashes",
-        lists.Lists(known=b"sha256:" + b"0" * 64).found,
+        lists.Lists(known=b"sha256:" + b"0" * 64).find,
         [*IN_FORMS, *(each.pattern for each in lists._TOKENS)],
         0,
     ),
@@ -120,7 +120,7 @@ WALKS = [
     ),
     (
         "secrets",
-        SECRETS.found,
+        SECRETS.find,
         [r"(?:password=|token: |://a:b@|aGVsbG8gd29ybGQ|%41|a1b2c3d4e5f6a7b8\n)*"],
         0,
     ),

@@ -60,7 +60,7 @@ def test_allows(sentence, allow, deny, allowed):
 
 def test_what_is_denied_has_the_kind_of_its_shape_and_else_that_of_secrets():
     token = "ghp_" + "aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0vW2xY4"
-    kinds = {hit.value: hit.kind for hit in Lists(deny=f"ab\n{token}".encode()).found(f"ab, {token}")}
+    kinds = {hit.value: hit.kind for hit in Lists(deny=f"ab\n{token}".encode()).find(f"ab, {token}")}
     assert kinds["ab"] == "SECRET"
     assert kinds[token].startswith("GITHUB")
 
@@ -75,7 +75,7 @@ PATTERNS = [
 
 @pytest.mark.parametrize("sentence, text, hits", PATTERNS, ids=[row[0] for row in PATTERNS])
 def test_a_pattern_that_is_denied_is_found(sentence, text, hits):
-    assert told(Lists(deny=rb"re:\bid-\d+\b").found(text)) == hits, sentence
+    assert told(Lists(deny=rb"re:\bid-\d+\b").find(text)) == hits, sentence
 
 
 HASHES = [
@@ -97,7 +97,7 @@ HASHES = [
 
 @pytest.mark.parametrize("sentence, text, is_found", HASHES, ids=[row[0] for row in HASHES])
 def test_a_value_is_found_by_its_hash(sentence, text, is_found):
-    hits = Lists(known=HASHED).found(text)
+    hits = Lists(known=HASHED).find(text)
     assert {hit.value for hit in hits} == ({SECRET} if is_found else set()), sentence
     assert SECRET not in "".join(text[: hit.start] + text[hit.end :] for hit in hits[:1]) or len(hits) > 1
 
@@ -113,13 +113,13 @@ PHRASES = [
 @pytest.mark.parametrize("sentence, text", PHRASES, ids=[row[0] for row in PHRASES])
 def test_a_value_with_spaces_is_found_by_its_hash(sentence, text):
     phrase = "correct horse = battery, staple"
-    assert told(Lists(deny=f"sha256:{digest(phrase)}".encode()).found(text)) == [("SECRET", "deny", phrase)], sentence
+    assert told(Lists(deny=f"sha256:{digest(phrase)}".encode()).find(text)) == [("SECRET", "deny", phrase)], sentence
 
 
 def test_a_key_of_several_lines_is_found_by_its_hash():
     key = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\nIOq7Vn2X\n-----END EC PRIVATE KEY-----"
     lists = Lists(known=written([digest(key)]))
-    assert [hit.value for hit in lists.found(json.dumps({"key": f"{key}\n"}))] == [key]
+    assert [hit.value for hit in lists.find(json.dumps({"key": f"{key}\n"}))] == [key]
 
 
 def test_what_is_written_is_read():
@@ -134,7 +134,7 @@ def test_no_value_that_is_denied_is_left(denied):
     lists = Lists(deny="\n".join(plain).encode("utf-8", "surrogatepass") if plain else None)
     text = " and ".join(plain)
     left, done = [], 0
-    for hit in lists.found(text):
+    for hit in lists.find(text):
         left.append(text[done : hit.start])
         done = hit.end
     assert not [value for value in plain if any(value in each for each in [*left, text[done:]])]

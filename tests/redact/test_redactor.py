@@ -187,7 +187,7 @@ NUMBERS = [
 @pytest.mark.parametrize("sentence, number, expected", NUMBERS, ids=[row[0] for row in NUMBERS])
 def test_a_listed_number_is_replaced_and_stays_a_number_of_its_length(sentence, number, expected):
     listed = jsonio.dumps(abs(number)).decode()
-    finder = Lists(deny=f"{listed}\n".encode()).found
+    finder = Lists(deny=f"{listed}\n".encode()).find
     value = {"arguments": jsonio.dumps({"n": number}).decode(), "other": {"n": number}}
     Redactor([finder], Placeholders(KEY), known=values).replace([value])
     assert value["other"]["n"] != number

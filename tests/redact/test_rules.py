@@ -21,7 +21,7 @@ def test_a_value_of_a_shape_is_found_with_its_kind_and_no_other(rule):
     for _ in range(TIMES):
         text = drawn(rule, rng)
         value = value_of(rule.pattern.fullmatch(text))[2]
-        hits = Secrets().found(f"see {text} here")
+        hits = Secrets().find(f"see {text} here")
         assert [hit.kind for hit in hits if hit.value == value] == [kind_of(value)], text
         if value == text:
             assert len(hits) == 1
@@ -45,20 +45,20 @@ OWN = '[[rule]]\nname = "badge"\nliterals = ["BADGE-"]\nshape = "BADGE-[0-9]{6}"
 
 
 def test_own_rules_have_the_form_of_those_of_the_pack():
-    hits = Secrets([*builtin(), *parsed(OWN.encode(), "rules.toml")]).found("my BADGE-471193, and BADGE-1")
+    hits = Secrets([*builtin(), *parsed(OWN.encode(), "rules.toml")]).find("my BADGE-471193, and BADGE-1")
     assert [(hit.kind, hit.rule, hit.value) for hit in hits] == [("BADGE", "badge", "BADGE-471193")]
 
 
 def test_own_rules_run_in_an_engine_of_linear_time_and_not_in_that_of_python():
     own = OWN.replace("BADGE-[0-9]{6}", r"BADGE-\\p{Greek}+")
-    [hit] = Secrets(parsed(own.encode(), "rules.toml")).found("a BADGE-αβγδε")
+    [hit] = Secrets(parsed(own.encode(), "rules.toml")).find("a BADGE-αβγδε")
     assert hit.value == "BADGE-αβγδε"
 
 
 def test_an_own_rule_finds_nothing_that_is_far_from_its_literals():
     own = OWN.replace('["BADGE-"]', '["staff"]').replace("BADGE-", "") + "reach = 20\n"
     secrets = Secrets(parsed(own.encode(), "rules.toml"))
-    assert [hit.value for hit in secrets.found("staff: 471193" + " " * 40 + "and 582204")] == ["471193"]
+    assert [hit.value for hit in secrets.find("staff: 471193" + " " * 40 + "and 582204")] == ["471193"]
 
 
 WRONG = [

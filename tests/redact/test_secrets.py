@@ -225,7 +225,7 @@ def put(row):
 
 def left(text):
     """A text without what is found in it."""
-    for hit in reversed(SECRETS.found(text)):
+    for hit in reversed(SECRETS.find(text)):
         text = text[: hit.start] + "#" + text[hit.end :]
     return text
 
@@ -380,7 +380,7 @@ LOOKALIKES = [
 @pytest.mark.parametrize("row", LOOKALIKES)
 @pytest.mark.parametrize("written", [str, lambda text: json.dumps({"a": text})], ids=["plain", "in JSON"])
 def test_what_only_looks_like_a_secret_is_none(row, written):
-    assert SECRETS.found(written(row) + "\n") == []
+    assert SECRETS.find(written(row) + "\n") == []
 
 
 KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hI3kL6"
@@ -418,7 +418,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("sentence", "text"), FORMS, ids=[row[0] for row in FORMS])
 def test_a_key_is_found_in_every_form_and_has_the_same_value(sentence, text):
-    hits = SECRETS.found(f"see\n{text} and more")
+    hits = SECRETS.find(f"see\n{text} and more")
     assert [(hit.kind, hit.value) for hit in hits] == [("GITHUB_TOKEN", KEY)], sentence
 
 
@@ -436,34 +436,32 @@ BLOCKS = [
 
 @pytest.mark.parametrize(("sentence", "text"), BLOCKS, ids=[row[0] for row in BLOCKS])
 def test_a_block_of_a_key_has_the_same_value_however_its_lines_are_broken(sentence, text):
-    [hit] = SECRETS.found(f"x\n{text}\ny")
+    [hit] = SECRETS.find(f"x\n{text}\ny")
     assert (hit.kind, hit.value) == ("PRIVATE_KEY", BLOCK), sentence
 
 
 @pytest.mark.parametrize("value", [KEY, BLOCK, TOKEN, PASSWORD])
 def test_the_kind_follows_from_the_value_alone(value):
-    found = [
-        SECRETS.found(text) for text in (f"password={value}\n", f'{{"password": "{value}"}}', f"token:\t{value}\n")
-    ]
+    found = [SECRETS.find(text) for text in (f"password={value}\n", f'{{"password": "{value}"}}', f"token:\t{value}\n")]
     assert {hit.kind for hits in found for hit in hits} == {kind_of(value)}
 
 
 def test_what_looks_like_a_value_that_its_shape_tells_is_not_taken_for_more():
-    [hit] = SECRETS.found(f"sed -i s/TOKEN=.*/TOKEN={KEY}/ .env")
+    [hit] = SECRETS.find(f"sed -i s/TOKEN=.*/TOKEN={KEY}/ .env")
     assert hit.value == KEY
 
 
 def test_a_line_that_is_another_one_is_no_part_of_a_value():
-    [hit] = SECRETS.found("_auth=OnRva2Vu8U8Ffcva6LmEYxWT1x1p3k7Jrf==\nalways-auth=true\n")
+    [hit] = SECRETS.find("_auth=OnRva2Vu8U8Ffcva6LmEYxWT1x1p3k7Jrf==\nalways-auth=true\n")
     assert hit.value.endswith("==")
 
 
 @pytest.mark.parametrize("text", [put(row) for row in CONTEXTS] + [KEY, BLOCK])
 def test_what_was_replaced_is_not_found_once_more(text):
     place = Placeholders(b"a key for tests of it").of
-    for hit in reversed(SECRETS.found(text)):
+    for hit in reversed(SECRETS.find(text)):
         text = text[: hit.start] + place(hit) + text[hit.end :]
-    assert SECRETS.found(blanked(text)) == []
+    assert SECRETS.find(blanked(text)) == []
 
 
 PIECES = st.sampled_from(
@@ -484,17 +482,17 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES | st.text(max_size=8), max_size=12).map("".join))
 def test_hits_stand_in_order_within_the_text_and_apart(text):
-    hits = SECRETS.found(text)
+    hits = SECRETS.find(text)
     assert all(0 <= hit.start < hit.end <= len(text) and hit.value for hit in hits)
     assert all(one.end <= other.start for one, other in itertools.pairwise(hits))
 
 
 @pytest.mark.parametrize("char", ["a", "0", "A", "/", "\\", "%", "\n", "\0", "\ud800", "=", '"', "é", "&"])
 def test_a_million_of_one_character_hold_nothing(char):
-    assert SECRETS.found(char * 1_000_000) == []
+    assert SECRETS.find(char * 1_000_000) == []
 
 
 @given(st.text(max_size=40))
 def test_characters_that_are_not_ascii_move_nothing(before):
-    hits = [hit for hit in SECRETS.found(f"{before} 🔑é {KEY} ") if hit.value == KEY]
+    hits = [hit for hit in SECRETS.find(f"{before} 🔑é {KEY} ") if hit.value == KEY]
     assert [hit.start for hit in hits] == [len(before) + 4]

@@ -306,7 +306,7 @@ def test_what_cannot_be_searched_is_left_out_and_said(tmp_path, monkeypatch):
         raise MemoryError(text[:0])
 
     written(tmp_path / "logs", "a.jsonl", log_line(f"token {SECRET}", at=1))
-    monkeypatch.setattr(secrets.Secrets, "found", fails)
+    monkeypatch.setattr(secrets.Secrets, "find", fails)
     summary = convert(tmp_path / "logs", tmp_path / "out", options(redact="secrets"))
     assert summary.left_out == {"redaction-failed": 1}
     assert not summary.complete

@@ -145,7 +145,7 @@ def _has_encoded(text: str) -> bool:
 
 def addresses(text: str) -> Iterator[Address]:
     """All e-mail addresses in a text, from left to right, those aside that name nobody (``_is_person``)."""
-    return (found for found in private(text) if isinstance(found, Address))
+    return (address for address in private(text) if isinstance(address, Address))
 
 
 def private(text: str) -> Iterator[Address | Hit]:
@@ -172,14 +172,14 @@ def _around_userinfo(text: str, pattern: re.Pattern[str]) -> Iterator[Address | 
 def _between(text: str, pattern: re.Pattern[str], floor: int, limit: int) -> Iterator[Address]:
     """The addresses in a part of a text; ``floor`` moves behind each domain, before which no other address starts."""
     at = floor
-    while found := pattern.search(text, at, limit):
-        sign = found.start()
+    while match := pattern.search(text, at, limit):
+        sign = match.start()
         if sign >= 16 and (ours := _compiled(_OURS).match(text, sign - 16)):
             at = floor = ours.end()
             continue
-        place = _encoded(text, floor, found) if found.lastgroup == "encoded" else _plain(text, floor, found)
+        place = _encoded(text, floor, match) if match.lastgroup == "encoded" else _plain(text, floor, match)
         if not place:
-            at = found.end()
+            at = match.end()
             continue
         if place.start < sign and place.domain < place.end and _is_person(place.name, place.host):
             yield place
@@ -192,19 +192,19 @@ def _pattern(text: str) -> str:
     return _ADDRESS_IN_SOURCE if _has_escape(text) else _ADDRESS
 
 
-def _plain(text: str, floor: int, found: re.Match[str]) -> Address:
+def _plain(text: str, floor: int, match: re.Match[str]) -> Address:
     """An address as it is written, before whose sign or behind it nothing may be left."""
-    sign, end = found.span()
-    domain = found.end("sign")
+    sign, end = match.span()
+    domain = match.end("sign")
     if end - domain > _DOMAIN_MAX:
         end = _shorter_end(text, domain)
     start = _local_start(text, floor, sign)
     return Address(start, sign, domain, end, text[start:sign].lower(), text[domain:end].lower())
 
 
-def _encoded(text: str, floor: int, found: re.Match[str]) -> Address | None:
+def _encoded(text: str, floor: int, match: re.Match[str]) -> Address | None:
     """An address as in a URL; ``None`` if no domain is behind its sign."""
-    sign, domain = found.span()
+    sign, domain = match.span()
     run = _compiled(_DOMAIN_IN_URL).match(text, domain, domain + (_DOMAIN_MAX + 1) * encodings.LONGEST_ENCODED)
     behind = run.end() if run else domain
     plain, places = encodings.percent_decoded(text, domain, behind)

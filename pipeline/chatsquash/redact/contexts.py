@@ -42,7 +42,7 @@ def hits(rule: Rule, text: str, at: int) -> list[Hit]:
         starts = [text.rfind(each, low, at + len(each)) for each in rule.begins]
     end = min(len(text), at + rule.reach)
     matches = [rule.pattern.match(text, start, end) for start in starts if start >= 0]
-    return [hit for found in matches if found for hit in _hit(rule, text, found)]
+    return [hit for match in matches if match for hit in _hit(rule, text, match)]
 
 
 def may_be_named(data: Bytes, at: int) -> bool:
@@ -61,8 +61,8 @@ def named(rule: Rule, text: str, at: int, done: set[int]) -> Iterable[Hit]:
     done.add(start)
     if not names_of_secrets.level(_said(text, start, name[0])):
         return ()
-    found = rule.pattern.match(text, start, min(len(text), start + rule.reach))
-    return _hit(rule, text, found) if found else ()
+    match = rule.pattern.match(text, start, min(len(text), start + rule.reach))
+    return _hit(rule, text, match) if match else ()
 
 
 def _said(text: str, start: int, name: str) -> str:
@@ -73,13 +73,13 @@ def _said(text: str, start: int, name: str) -> str:
     return f"{before[0]}{name}" if before else name
 
 
-def _is_told(found: re.Match[str], text: str, end: int, value: str) -> bool:
+def _is_told(match: re.Match[str], text: str, end: int, value: str) -> bool:
     """Whether somebody says what a secret is, or a list or settings do with nothing but spaces."""
     if not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
         return False
-    if not found["said"].isspace() or lookalikes.looks_random(value):
+    if not match["said"].isspace() or lookalikes.looks_random(value):
         return True
-    begins_line = _LINE_START.search(text, max(0, found.start() - _INDENT), found.start())
+    begins_line = _LINE_START.search(text, max(0, match.start() - _INDENT), match.start())
     return bool(begins_line and _AFTER.match(text, end)) or lookalikes.is_strong(value)
 
 
@@ -97,10 +97,10 @@ def login(text: str) -> list[Hit]:
 
 def before_run(rule: Rule, text: str, start: int, end: int) -> Iterator[Hit]:
     """What fits a rule whose value is a run, or begins with it or in it."""
-    for found in rule.pattern.finditer(text, max(0, start - 100), min(len(text), end + rule.reach)):
-        if found.start() > end:
+    for match in rule.pattern.finditer(text, max(0, start - 100), min(len(text), end + rule.reach)):
+        if match.start() > end:
             return
-        yield from _hit(rule, text, found)
+        yield from _hit(rule, text, match)
 
 
 def _name_start(text: str, at: int) -> int:
@@ -110,32 +110,32 @@ def _name_start(text: str, at: int) -> int:
     return rest.end() if rest else start
 
 
-def _hit(rule: Rule, text: str, found: re.Match[str]) -> Iterator[Hit]:
-    groups = found.groupdict()
-    check = _check(rule, text, found)
-    start, end, value = value_of(found)
+def _hit(rule: Rule, text: str, match: re.Match[str]) -> Iterator[Hit]:
+    groups = match.groupdict()
+    check = _check(rule, text, match)
+    start, end, value = value_of(match)
     if check and groups.get("bare") is not None:
         end = start + (0 if _is_assigned(value) else _length(value))
         value = text[start:end]
-        if rule.named and not _is_bare(found, text, end, value):
+        if rule.named and not _is_bare(match, text, end, value):
             return
-    if not check or not value or (groups.get("said") and not groups["env"] and not _is_told(found, text, end, value)):
+    if not check or not value or (groups.get("said") and not groups["env"] and not _is_told(match, text, end, value)):
         return
     value = _as_it_is(value, check)
     if lookalikes.CHECKS[check](value, rule.entropy):
         yield Hit(start, end, kind_of(value), rule.name, value)
 
 
-def _check(rule: Rule, text: str, found: re.Match[str]) -> Check | None:
+def _check(rule: Rule, text: str, match: re.Match[str]) -> Check | None:
     """What tells whether the value of a match is a secret; ``None`` where the name says that it is none."""
-    name = found.groupdict().get("name")
+    name = match.groupdict().get("name")
     if not name:
         return rule.value
-    start = found.start("name")
+    start = match.start("name")
     if not rule.named:
         return rule.value if names_of_secrets.level(name) else None
-    is_urn = text[start - 1 : start] == ":" == text[found.end("name") : found.end("name") + 1]
-    if name.startswith(".") or (is_urn and text[found.end("name") + 1 : found.end("name") + 2] not in " :"):
+    is_urn = text[start - 1 : start] == ":" == text[match.end("name") : match.end("name") + 1]
+    if name.startswith(".") or (is_urn and text[match.end("name") + 1 : match.end("name") + 2] not in " :"):
         return None  # as in arn:aws:secretsmanager:...:secret:name
     return names_of_secrets.level(_said(text, start, name)) or None
 
@@ -159,20 +159,20 @@ def _as_it_is(value: str, check: Check) -> str:
 
 def _length(value: str) -> int:
     """The length of a value without quotes, whose end is told by what it cannot hold."""
-    for found in _ENDS.finditer(value):
-        opening = _CLOSING.get(found[0])
-        if not opening or value.count(opening, 0, found.start()) < value.count(found[0], 0, found.end()):
-            value = value[: found.start()]
+    for match in _ENDS.finditer(value):
+        opening = _CLOSING.get(match[0])
+        if not opening or value.count(opening, 0, match.start()) < value.count(match[0], 0, match.end()):
+            value = value[: match.start()]
             break
     return len(value.rstrip(".,:;"))
 
 
-def _is_bare(found: re.Match[str], text: str, end: int, value: str) -> bool:
+def _is_bare(match: re.Match[str], text: str, end: int, value: str) -> bool:
     """Whether a value without quotes may be one, and no name of a variable or a type."""
-    if (found["wrapped"] or "").startswith("$"):
+    if (match["wrapped"] or "").startswith("$"):
         return True
-    if found["wrapped"] or value.startswith(("(", "[", "{", "*", "&", "|", "!")):
+    if match["wrapped"] or value.startswith(("(", "[", "{", "*", "&", "|", "!")):
         return False
-    if _AFTER.match(text, end) or (found["flag"] and text[end] == " "):
-        return not (text[found.start("bare") - 1] in " \t" and lookalikes.is_code_word(value))
+    if _AFTER.match(text, end) or (match["flag"] and text[end] == " "):
+        return not (text[match.start("bare") - 1] in " \t" and lookalikes.is_code_word(value))
     return not lookalikes.is_code_word(value) and (text[end] != "(")

@@ -45,8 +45,8 @@ class _Credential(NamedTuple):
         """Where it ends, and whether it does; else from where on the next piece has to be looked at with it."""
         if self.quoted:
             return self._quoted_end(data, at)
-        found = compiled(self.opening).search(data, at)
-        return (found.start(), True) if found else (len(data), False)
+        match = compiled(self.opening).search(data, at)
+        return (match.start(), True) if match else (len(data), False)
 
     def _quoted_end(self, data: bytes, at: int) -> tuple[int, bool]:
         """Behind the quote that closes it, or before the one that ends the text that all of this stands in."""
@@ -64,8 +64,8 @@ def without_credentials(pieces: Iterable[bytes]) -> Iterator[bytes]:
     rest = b""
     begun: _Credential | None = None
     for piece in pieces:
-        kept, rest, begun = _removed(rest + piece, begun, START_MAX)
-        yield kept
+        plain, rest, begun = _removed(rest + piece, begun, START_MAX)
+        yield plain
     yield _removed(rest, begun, 0)[0]
 
 
@@ -74,26 +74,26 @@ def _removed(data: bytes, begun: _Credential | None, ahead: int) -> tuple[bytes,
 
     What starts within the last bytes (``ahead``) is left for the next piece.
     """
-    kept: list[bytes] = []
+    pieces: list[bytes] = []
     at = 0
     while True:
         if begun:
             at, ended = begun.end(data, at)
             if not ended:
-                return b"".join(kept), data[at:], begun
-        found = compiled(_START).search(data, at)
+                return b"".join(pieces), data[at:], begun
+        match = compiled(_START).search(data, at)
         last = max(at, len(data) - ahead)
-        if not found or found.start() >= last:
-            return b"".join((*kept, data[at:last])), data[last:], None
-        opening = found["opening"] or b""
+        if not match or match.start() >= last:
+            return b"".join((*pieces, data[at:last])), data[last:], None
+        opening = match["opening"] or b""
         quote = opening if opening.endswith(b'"') else b'"' if opening else b""
-        kept += (data[at : found.end() - len(opening)], quote, _REMOVED, quote)
-        at, begun = found.end(), _opened(found)
+        pieces += (data[at : match.end() - len(opening)], quote, _REMOVED, quote)
+        at, begun = match.end(), _opened(match)
 
 
-def _opened(found: re.Match[bytes]) -> _Credential:
-    if found["sent"]:
+def _opened(match: re.Match[bytes]) -> _Credential:
+    if match["sent"]:
         return _Credential(_SENT_END)
-    if found["query"]:
+    if match["query"]:
         return _Credential(_QUERY_END)
-    return _Credential(rb"(?<=\])") if found["opening"] == b"[" else _Credential(found["opening"], quoted=True)
+    return _Credential(rb"(?<=\])") if match["opening"] == b"[" else _Credential(match["opening"], quoted=True)

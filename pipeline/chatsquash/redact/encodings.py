@@ -149,24 +149,24 @@ class Reading:
         return start, end
 
 
-def nothing(found: re.Match[str]) -> str:
+def nothing(match: re.Match[str]) -> str:
     """What stands in the place of what is left out."""
-    del found
+    del match
     return ""
 
 
 def readings(text: str) -> list[Reading]:
     """A text as it is, without escapes, and without those that a break of the line had cut, as far as they differ."""
-    found = [Reading(text)]
-    if (whole := _mended(found[0])) is not found[0]:
-        found.append(whole)  # a break in the text itself, which must go before a backslash is read that it cut off
-    if (plain := found[0].unescaped()) is not found[0]:
-        found.append(plain)
+    forms = [Reading(text)]
+    if (whole := _mended(forms[0])) is not forms[0]:
+        forms.append(whole)  # a break in the text itself, which must go before a backslash is read that it cut off
+    if (plain := forms[0].unescaped()) is not forms[0]:
+        forms.append(plain)
     for _ in range(_CUT):
-        if (whole := _mended(found[-1])) is found[-1]:
+        if (whole := _mended(forms[-1])) is forms[-1]:
             break
-        found.append(whole)
-    return found
+        forms.append(whole)
+    return forms
 
 
 def _mended(reading: Reading) -> Reading:
@@ -176,31 +176,31 @@ def _mended(reading: Reading) -> Reading:
 
 def unbroken(reading: Reading) -> list[Reading]:
     """A reading whose runs of base64 are not broken over lines, in each of the ways that differ."""
-    found: list[Reading] = []
+    readings: list[Reading] = []
     for pattern in _BREAKS_IN_RUN if "\n" in reading.text else ():
         after = reading.then(pattern, nothing)
-        if after is not reading and not (found and found[-1].text == after.text):
-            found.append(after)
-    return found
+        if after is not reading and not (readings and readings[-1].text == after.text):
+            readings.append(after)
+    return readings
 
 
-def _undone(found: re.Match[str]) -> str:
+def _undone(match: re.Match[str]) -> str:
     """What an escape stands for."""
-    kind, told = found.lastgroup, found[str(found.lastgroup)]
+    kind, spelled = match.lastgroup, match[str(match.lastgroup)]
     if kind == "mark":
-        return _marked(told, len(found[0]) - 1, found)
+        return _marked(spelled, len(match[0]) - 1, match)
     if kind in ("url", "unit", "byte", "hex"):
-        return chr(int(told, 16))
+        return chr(int(spelled, 16))
     if kind == "number":
-        return chr(int(told))
+        return chr(int(spelled))
     if kind == "low":
-        return chr(0x10000 + (int(found["high"], 16) - 0xD800) * 0x400 + int(told, 16) - 0xDC00)
+        return chr(0x10000 + (int(match["high"], 16) - 0xD800) * 0x400 + int(spelled, 16) - 0xDC00)
     if kind == "name":
-        return _NAMED[told]
-    return "%" if kind == "percent" else _of_bytes(told)
+        return _NAMED[spelled]
+    return "%" if kind == "percent" else _of_bytes(spelled)
 
 
-def _marked(letter: str, slashes: int, found: re.Match[str]) -> str:
+def _marked(letter: str, slashes: int, match: re.Match[str]) -> str:
     """What a letter behind backslashes stands for.
 
     JSON within JSON makes two backslashes of each, so that their number is a power of two, unless one stood there
@@ -208,17 +208,17 @@ def _marked(letter: str, slashes: int, found: re.Match[str]) -> str:
     """
     if letter not in _MARKS:
         return letter
-    had_one = slashes & (slashes - 1) or (slashes > 1 and _REST.match(found.string, found.end()))
+    had_one = slashes & (slashes - 1) or (slashes > 1 and _REST.match(match.string, match.end()))
     return f"\\{_MARKS[letter]}" if had_one else _MARKS[letter]
 
 
-def _of_bytes(told: str) -> str:
+def _of_bytes(encoded: str) -> str:
     """The character that bytes in a URL are of; the bytes as they are where they are of none."""
-    spelled = re.sub("%(?:25)*+", "", told)
+    spelled = re.sub("%(?:25)*+", "", encoded)
     try:
         return bytes.fromhex(spelled).decode()
     except UnicodeDecodeError:
-        return f"%{told}"
+        return f"%{encoded}"
 
 
 # Parts of a text with escapes
@@ -267,13 +267,13 @@ def percent_decoded(text: str, start: int, end: int) -> tuple[str, list[int]]:
     pieces: list[str] = []
     places: list[int] = []
     done = start
-    for found in _BYTES.finditer(text, start, end):
-        pieces.append(text[done : found.start()])
-        places += range(done, found.start())
-        for at, character in _characters(text, *found.span()):
+    for match in _BYTES.finditer(text, start, end):
+        pieces.append(text[done : match.start()])
+        places += range(done, match.start())
+        for at, character in _characters(text, *match.span()):
             pieces.append(character)
             places.append(at)
-        done = found.end()
+        done = match.end()
     pieces.append(text[done:end])
     places += range(done, end + 1)
     return "".join(pieces), places
@@ -281,7 +281,7 @@ def percent_decoded(text: str, start: int, end: int) -> tuple[str, list[int]]:
 
 def _characters(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """The characters of a run of escapes in UTF-8, with their places; what is no UTF-8 is one each."""
-    escapes = [(found.start(), int(found[1], 16)) for found in _BYTE.finditer(text, start, end)]
+    escapes = [(match.start(), int(match[1], 16)) for match in _BYTE.finditer(text, start, end)]
     data, at = bytes(code for _, code in escapes), 0
     while at < len(data):
         character = _character(data[at : at + _size(data[at])])

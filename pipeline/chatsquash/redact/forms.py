@@ -86,10 +86,10 @@ def unescaped(text: str, search: Search) -> list[Hit]:
 
 def texts(text: str, deep: int = _DEEPEST) -> Iterator[str]:
     """Every form of a text by itself, with its lines as they are."""
-    found = encodings.readings(text)
-    for reading in found:
+    readings = encodings.readings(text)
+    for reading in readings:
         yield reading.text
-    for reading in found[1:] or found if deep else ():
+    for reading in readings[1:] or readings if deep else ():
         for each in (reading, *encodings.unbroken(reading)):
             if parts := [*_decoded(each)]:
                 yield from texts("\0".join(part.text for part in parts), deep - 1)
@@ -97,13 +97,13 @@ def texts(text: str, deep: int = _DEEPEST) -> Iterator[str]:
 
 def apart(hits: Iterable[Hit]) -> list[Hit]:
     """Hits in order that leave nothing of each other: of those that meet the first, as long as all of them."""
-    found: list[Hit] = []
+    separate: list[Hit] = []
     for hit in sorted(hits, key=lambda each: (each.start, -each.end)):
-        if found and hit.start < found[-1].end:
-            found[-1] = found[-1]._replace(end=max(found[-1].end, hit.end))
+        if separate and hit.start < separate[-1].end:
+            separate[-1] = separate[-1]._replace(end=max(separate[-1].end, hit.end))
         else:
-            found.append(hit)
-    return found
+            separate.append(hit)
+    return separate
 
 
 @lru_cache(maxsize=1)
@@ -221,19 +221,19 @@ def decoded_ascii(data: bytes, start: int, end: int) -> Iterator[tuple[int, str]
         return
     run = data[start:end].translate(_STANDARD)
     met: set[int] = set()
-    for found in _ASCII.finditer(run):
-        offset = found.start() % 4
+    for match in _ASCII.finditer(run):
+        offset = match.start() % 4
         if offset in met:
             continue
         met.add(offset)
         part = run[offset:]
         part = part[:-1] if len(part) % 4 == 1 else part
         try:
-            told = binascii.a2b_base64(part + b"=" * (-len(part) % 4))
+            plain = binascii.a2b_base64(part + b"=" * (-len(part) % 4))
         except binascii.Error:
             continue
-        told = told.replace(b"\0", b"") if told.count(b"\0") * 3 > len(told) else told
-        yield start + offset, told.decode("ascii", "replace")
+        plain = plain.replace(b"\0", b"") if plain.count(b"\0") * 3 > len(plain) else plain
+        yield start + offset, plain.decode("ascii", "replace")
 
 
 # Tokens broken over lines
@@ -266,8 +266,8 @@ def joined_lines(text: str, start: int, end: int) -> Iterator[Joined]:
     if not _may_go_on(text, start, end):
         return
     places = [_around(text, start, end)]
-    while len(places) < _PIECES_BEFORE and (found := _last_piece(text, places[0][0])):
-        places.insert(0, found)
+    while len(places) < _PIECES_BEFORE and (piece := _last_piece(text, places[0][0])):
+        places.insert(0, piece)
     firsts = range(len(places))
     while len(places) < _PIECES and (after := _NEXT_PIECE.match(text, places[-1][1])):
         places.append(after.span("piece"))

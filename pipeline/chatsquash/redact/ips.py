@@ -49,8 +49,8 @@ def _found(reading: Reading) -> Iterator[Hit]:
 
 
 def _fours(text: str) -> Iterator[tuple[int, int, bool]]:
-    for found in _FOUR.finditer(text):
-        yield *found.span(), bool(found["dashed"])
+    for match in _FOUR.finditer(text):
+        yield *match.span(), bool(match["dashed"])
 
 
 def _sixes(text: str) -> Iterator[tuple[int, int, bool]]:
@@ -59,10 +59,10 @@ def _sixes(text: str) -> Iterator[tuple[int, int, bool]]:
     while colon := _COLON.search(text, done):
         before = text[max(done, colon.start() - 4) : colon.start()]
         start = colon.start() - (len(before) - len(before.rstrip(_HEX)))
-        found = _SIX.match(text, start)
-        done = found.end() if found else colon.end()
-        if found:
-            yield *found.span(), False
+        match = _SIX.match(text, start)
+        done = match.end() if match else colon.end()
+        if match:
+            yield *match.span(), False
 
 
 def _may_stand_behind(before: str, *, is_dashed: bool) -> bool:

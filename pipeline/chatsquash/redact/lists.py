@@ -56,10 +56,10 @@ class Listed:
         if not line or line.startswith("#"):
             return
         if line.startswith(_HASH):
-            told = line.removeprefix(_HASH).strip().lower()
-            if not _HEX.fullmatch(told):
+            digest = line.removeprefix(_HASH).strip().lower()
+            if not _HEX.fullmatch(digest):
                 raise UsageError(f"{place}: is no SHA-256 of 64 hexadecimal digits")
-            self.hashes.add(told)
+            self.hashes.add(digest)
         elif line.startswith(_PATTERN):
             regex = line.removeprefix(_PATTERN)
             if not regex:
@@ -82,22 +82,22 @@ class Lists:
     def __init__(self, allow: bytes | None = None, deny: bytes | None = None, known: bytes | None = None) -> None:
         self._allow = Listed(allow, "--allow")
         self._secret = {"known": Listed(known, "--redact-known"), "deny": Listed(deny, "--deny")}
-        told = {value: rule for rule, listed in self._secret.items() for value in listed.values}
-        self._values = _finder(told)
+        rules = {value: rule for rule, listed in self._secret.items() for value in listed.values}
+        self._values = _finder(rules)
         self.allows = lru_cache(maxsize=_REMEMBERED)(self._is_allowed)
         """Whether a value stays."""
 
-    def found(self, text: str) -> list[Hit]:
+    def find(self, text: str) -> list[Hit]:
         """The values that are secrets by a list, in every form; in order, none within another."""
         hits = self._values(text)
-        told: dict[str, str] = {}
+        rules: dict[str, str] = {}
         for rule, listed in self._secret.items():
             for regex in listed.patterns:
                 fitting = [(start, end, text[start:end]) for start, end in patterns.spans(regex, text)]
                 hits += [Hit(start, end, _kind(value), rule, value) for start, end, value in fitting]
             if listed.patterns or listed.hashes:
-                told |= dict.fromkeys(_in_any_form(text, listed), rule)
-        return apart([*hits, *_finder(told)(text)])
+                rules |= dict.fromkeys(_in_any_form(text, listed), rule)
+        return apart([*hits, *_finder(rules)(text)])
 
     def _is_allowed(self, value: str) -> bool:
         return self._allow.holds(value) and not self._secret["deny"].holds(value)
@@ -116,11 +116,11 @@ def written(hashes: Iterable[str]) -> bytes:
     ).encode()
 
 
-def _finder(told: dict[str, str]) -> Finder:
+def _finder(rules: dict[str, str]) -> Finder:
     """Finds values, told with their rule; their kind is that of the rule whose shape they have."""
-    if not told:
+    if not rules:
         return lambda text: []  # noqa: ARG005
-    find = values({value: ("", rule) for value, rule in told.items()})
+    find = values({value: ("", rule) for value, rule in rules.items()})
     return lambda text: [hit._replace(kind=_kind(hit.value)) for hit in find(text)]
 
 
@@ -149,15 +149,15 @@ def _candidates(text: str) -> set[str]:
     """
     lines = text.splitlines()
     words = "\n".join([text, *_over_breaks(lines)])
-    found = {word for pattern in _TOKENS for word in re.findall(pattern, words)}
-    found |= {word.strip(_AT_ENDS) for word in found}
+    candidates = {word for pattern in _TOKENS for word in re.findall(pattern, words)}
+    candidates |= {word.strip(_AT_ENDS) for word in candidates}
     for line in lines:
-        found |= {line.strip(), *(line.partition(sign)[2].strip().rstrip(",;").strip(_QUOTES) for sign in "=:")}
+        candidates |= {line.strip(), *(line.partition(sign)[2].strip().rstrip(",;").strip(_QUOTES) for sign in "=:")}
     for quote in _QUOTES:
-        found.update(text.split(quote))
-    found |= {block[0] for block in _BLOCK.finditer(text)}
-    found |= {user["password"].rpartition("@")[0] for user in _USER.finditer(text)}
-    return {value for value in found if SHORTEST <= len(value) <= _LONGEST}
+        candidates.update(text.split(quote))
+    candidates |= {block[0] for block in _BLOCK.finditer(text)}
+    candidates |= {user["password"].rpartition("@")[0] for user in _USER.finditer(text)}
+    return {value for value in candidates if SHORTEST <= len(value) <= _LONGEST}
 
 
 def _over_breaks(lines: list[str]) -> Iterator[str]:
@@ -198,20 +198,20 @@ class _Core(NamedTuple):
     after: str
 
 
-def values(told: Mapping[str, tuple[str, str]]) -> Finder:
+def values(kinds: Mapping[str, tuple[str, str]]) -> Finder:
     """Finds values, told with kind and rule, in every form of a text; takes time linear in it, whatever their number.
 
     A value of fewer than six characters is found broken over lines only where nothing but the break is within it, and
     in base64 only of text.
     """
-    return _Known(told).found
+    return _Known(kinds).find
 
 
 class _Known:
     """Finds values that are known."""
 
-    def __init__(self, told: Mapping[str, tuple[str, str]]) -> None:
-        self._told = {printed(value): (value, *each) for value, each in told.items() if value}
+    def __init__(self, kinds: Mapping[str, tuple[str, str]]) -> None:
+        self._told = {printed(value): (value, *each) for value, each in kinds.items() if value}
         self._plain = Needles(self._told)
         self._cores: dict[str, list[_Core]] = {}
         for value in self._told:
@@ -219,7 +219,7 @@ class _Known:
                 self._cores.setdefault(_FILLING.out_of(core.text), []).append(core)
         self._bare = Needles(self._cores)
 
-    def found(self, text: str) -> list[Hit]:
+    def find(self, text: str) -> list[Hit]:
         """The values in a text, in order, none within another."""
         return everywhere(text, self._search)
 
@@ -230,8 +230,8 @@ class _Known:
         bare = Bare(text, _FILLING)
         done = 0
         for first, last in self._bare.places(bare.text):
-            if first >= done and (found := self._in_core(reading, text, bare.span(first, last), bare.text[first:last])):
-                yield found
+            if first >= done and (span := self._in_core(reading, text, bare.span(first, last), bare.text[first:last])):
+                yield span
                 done = last
 
     def _in_core(self, reading: Reading, text: str, span: tuple[int, int], bare: str) -> Hit | None:
@@ -245,9 +245,9 @@ class _Known:
 
     def _hit(self, reading: Reading, text: str, span: tuple[int, int], value: str) -> Iterator[Hit]:
         start, end = span
-        told, kind, rule = self._told[value]
+        spelled, kind, rule = self._told[value]
         if kind not in _NUMBERS or not (text[start - 1 : start].isdigit() or text[end : end + 1].isdigit()):
-            yield Hit(*reading.span(start, end), kind, rule, told)
+            yield Hit(*reading.span(start, end), kind, rule, spelled)
 
 
 def _cores(value: str) -> Iterator[_Core]:

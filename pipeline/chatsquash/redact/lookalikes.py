@@ -107,8 +107,8 @@ def decoded(value: str) -> str:
     """What base64 stands for where it is the ASCII of one word, as in secrets of Kubernetes, else the value itself."""
     if not _BASE64.fullmatch(value):
         return value
-    told = binascii.a2b_base64(value)
-    text = told.decode("ascii", "replace").removesuffix("\n")
+    data = binascii.a2b_base64(value)
+    text = data.decode("ascii", "replace").removesuffix("\n")
     return text if text.isascii() and text.isprintable() and " " not in text and len(text) > 3 else value
 
 
@@ -193,9 +193,9 @@ def _is_code(value: str) -> bool:
     begun = _BEGUN.match(value)
     if begun and value.count("(") + value.count("[") > value.count(")") + value.count("]"):
         return not looks_random(begun["name"])
-    given = _ARGUMENT.fullmatch(value)
-    if given and not looks_random(given["name"]):
-        return not looks_random(given["value"])
+    argument = _ARGUMENT.fullmatch(value)
+    if argument and not looks_random(argument["name"]):
+        return not looks_random(argument["value"])
     return bool(_CLASS.fullmatch(value))
 
 
@@ -249,10 +249,10 @@ def is_basic(value: str, least: float = 0.0) -> bool:
     if value in EXAMPLES or len(value.rstrip("=")) % 4 == 1:
         return False
     try:
-        told = base64.b64decode(value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4), altchars=b"-_").decode()
+        login = base64.b64decode(value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4), altchars=b"-_").decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return False
-    name, colon, password = told.strip("\0").replace("\0", ":").partition(":")
+    name, colon, password = login.strip("\0").replace("\0", ":").partition(":")
     return bool(colon and name) and name.isprintable() and len(password) >= 4 and not is_lookalike(password)
 
 

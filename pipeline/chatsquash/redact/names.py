@@ -44,7 +44,7 @@ def names(data: bytes) -> Finder:
     A name is found as whole words, whatever their case, and whatever of ``_BETWEEN_WORDS`` is between them; it has one
     value, and so one placeholder, however it is written.  Raises ``UsageError``.
     """
-    return _Names([*_listed(data)]).found
+    return _Names([*_listed(data)]).find
 
 
 def _listed(data: bytes) -> Iterator[_Name]:
@@ -74,7 +74,7 @@ class _Names:
             self._names.setdefault(name.text, []).append(name)
         self._needles = Needles(self._names)
 
-    def found(self, text: str) -> list[Hit]:
+    def find(self, text: str) -> list[Hit]:
         """The names in a text, in order, none within another."""
         return everywhere(text, self._search)
 
@@ -92,7 +92,7 @@ class _Names:
 
 def _folded(reading: Reading) -> Reading:
     """A text without the case of its letters, each of which is one character where there is one."""
-    pieced = reading.then(_PIECED, lambda found: _one(found[0])) if _PIECE.search(reading.text) else reading
+    pieced = reading.then(_PIECED, lambda match: _one(match[0])) if _PIECE.search(reading.text) else reading
     plain = pieced.text.casefold()
     if len(plain) != len(pieced.text):
         plain = "".join(each if len(folded := each.casefold()) != 1 else folded for each in pieced.text)

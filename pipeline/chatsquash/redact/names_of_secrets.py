@@ -97,12 +97,12 @@ def _of_key(before: list[str], *, is_said: bool) -> Level:
 
 def _parts(name: str) -> list[str]:
     """The words of a name, those of one word made one that some write as two."""
-    found: list[str] = []
+    words: list[str] = []
     for word in (part.lower() for part in _PARTS.findall(name)):
-        if found and (found[-1], word) in _SPLIT:
-            found[-1] += word
+        if words and (words[-1], word) in _SPLIT:
+            words[-1] += word
         elif ending := _ENDING.fullmatch(word):
-            found += filter(None, ending.groups())
+            words += filter(None, ending.groups())
         else:
-            found.append(word)
-    return found
+            words.append(word)
+    return words

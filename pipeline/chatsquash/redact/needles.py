@@ -32,9 +32,9 @@ class Needles:
         text = printed(text)
         likely = self._likely(text)
         if len(likely) <= _FEW:
-            found = [*islice((place for value in likely for place in _each(value, text)), _MANY)]
-            if len(found) < _MANY:
-                return [*dict(sorted(found)).items()]
+            places = [*islice((place for value in likely for place in _each(value, text)), _MANY)]
+            if len(places) < _MANY:
+                return [*dict(sorted(places)).items()]
         return [(at, next(self._ends(text, at, longest_first=True))) for at in _starts(likely, text)]
 
     def all_places(self, text: str) -> list[tuple[int, int]]:
@@ -58,10 +58,10 @@ class Needles:
 
     @cached_property
     def _by_beginning(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        values: dict[str, list[str]] = {}
         for value in self._values:
-            found.setdefault(value[: self._beginning], []).append(value)
-        return found
+            values.setdefault(value[: self._beginning], []).append(value)
+        return values
 
     def _begun(self, text: str) -> list[str]:
         """The values whose first characters stand in a text."""
@@ -89,18 +89,18 @@ def _starts(values: list[str], text: str) -> list[int]:
     """Where any of the values begins."""
     import polars as pl  # which takes long to import
 
-    found = pl.select(pl.lit(text).str.find_many(values, overlapping=True).list.unique().list.sort()).item()
-    return [*found] if text.isascii() else _characters(text.encode(), found)
+    offsets = pl.select(pl.lit(text).str.find_many(values, overlapping=True).list.unique().list.sort()).item()
+    return [*offsets] if text.isascii() else _characters(text.encode(), offsets)
 
 
 def _characters(data: bytes, offsets: Iterable[int]) -> list[int]:
     """Offsets of characters for those of bytes, in order."""
-    found, done, count = [], 0, 0
+    characters, done, count = [], 0, 0
     for at in offsets:
         count += len(data[done:at].decode())
         done = at
-        found.append(count)
-    return found
+        characters.append(count)
+    return characters
 
 
 _CHUNK = 256
@@ -136,11 +136,11 @@ class Bare:
     @cached_property
     def _chunks(self) -> list[int]:
         """The place of the first character of each chunk of the text; only worked out where something is found."""
-        found, place = [], 0
+        chunks, place = [], 0
         for start in range(0, len(self._source), _CHUNK):
-            found.append(place)
+            chunks.append(place)
             place += len(self._filling.out_of(self._source[start : start + _CHUNK]))
-        return found
+        return chunks
 
     def _place(self, place: int) -> int:
         number = bisect_right(self._chunks, place) - 1

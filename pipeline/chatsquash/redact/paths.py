@@ -66,9 +66,9 @@ def paths(text: str) -> list[Hit]:
 
 def _quoted(text: str) -> Iterator[Hit]:
     """Users of Windows in URLs, whose names may begin like an escape of JSON once they are read: ``%5Cnora``."""
-    for found in _QUOTED.finditer(text) if "5C" in text or "5c" in text else ():
-        if _is_somebody(found["user"]):
-            yield Hit(*found.span("user"), "USER", "home-directory", found["user"])
+    for match in _QUOTED.finditer(text) if "5C" in text or "5c" in text else ():
+        if _is_somebody(match["user"]):
+            yield Hit(*match.span("user"), "USER", "home-directory", match["user"])
 
 
 def _found(reading: Reading) -> Iterator[Hit]:
@@ -83,26 +83,26 @@ def _found(reading: Reading) -> Iterator[Hit]:
 
 def _homes(text: str) -> Iterator[tuple[int, int]]:
     """Where the names of users stand in paths."""
-    for found in _HOME.finditer(text):
-        before = text[max(0, found.start() - _WINDOW) : found.start()]
-        is_windows = not found["dash"] and bool(_WINDOWS.search(before))
-        if found["dash"]:
+    for match in _HOME.finditer(text):
+        before = text[max(0, match.start() - _WINDOW) : match.start()]
+        is_windows = not match["dash"] and bool(_WINDOWS.search(before))
+        if match["dash"]:
             is_home = bool(_PROJECTS.search(before))
         else:
-            is_home = is_windows or (found[0].startswith(("home", "Users")) and bool(_UNIX.search(before)))
-        if is_home and (user := _user(text, found.end(), may_have_spaces=is_windows, is_dashed=bool(found["dash"]))):
+            is_home = is_windows or (match[0].startswith(("home", "Users")) and bool(_UNIX.search(before)))
+        if is_home and (user := _user(text, match.end(), may_have_spaces=is_windows, is_dashed=bool(match["dash"]))):
             yield user
-    for found in _TILDE.finditer(text):
-        if _is_somebody(found["user"]):
-            yield found.span("user")
+    for match in _TILDE.finditer(text):
+        if _is_somebody(match["user"]):
+            yield match.span("user")
 
 
 def _user(text: str, start: int, *, may_have_spaces: bool, is_dashed: bool) -> tuple[int, int] | None:
     """Where the name of a user ends that begins at a place."""
-    found = (_SPACED_USER.match(text, start) if may_have_spaces else None) or _USER.match(text, start)
-    if not found:
+    match = (_SPACED_USER.match(text, start) if may_have_spaces else None) or _USER.match(text, start)
+    if not match:
         return None
-    name = found[0].partition("-")[0] if is_dashed else found[0].rstrip(".")
+    name = match[0].partition("-")[0] if is_dashed else match[0].rstrip(".")
     is_file = text[start + len(name) : start + len(name) + 1] not in ("/", "\\") and _is_file(name)
     return None if is_file or not _is_somebody(name) else (start, start + len(name))
 
@@ -119,15 +119,15 @@ def _is_somebody(name: str) -> bool:
 def _beside(text: str, users: set[str]) -> Iterator[tuple[int, int]]:
     """Where users of homes stand in names of folders, in prompts and in listings."""
     dashed = {re.sub(r"[^A-Za-z0-9]", "-", user): user for user in users}
-    for found in _DASHED.finditer(text):
-        words = found["user"].split("-")
+    for match in _DASHED.finditer(text):
+        words = match["user"].split("-")
         names = ("-".join(words[:count]) for count in range(min(len(words), 4), 0, -1))
         if name := next((name for name in names if name in dashed), None):
-            yield found.start("user"), found.start("user") + len(name)
-    for found in _PROMPT.finditer(text):
-        start = max(0, found.start() - 33)
-        before = _BEFORE_PROMPT.search(text[start : found.start()])
+            yield match.start("user"), match.start("user") + len(name)
+    for match in _PROMPT.finditer(text):
+        start = max(0, match.start() - 33)
+        before = _BEFORE_PROMPT.search(text[start : match.start()])
         if before and before["user"] in users:
-            yield start + before.start("user"), found.start()
-    for found in _LISTED.finditer(text):
-        yield from (found.span(name) for name in ("user", "group") if found[name] in users)
+            yield start + before.start("user"), match.start()
+    for match in _LISTED.finditer(text):
+        yield from (match.span(name) for name in ("user", "group") if match[name] in users)

@@ -50,13 +50,13 @@ def spans(regex: str, text: str) -> list[tuple[int, int]]:
     opened, closed = _unused(plain)
     marked = pl.Series(plain.split(_BETWEEN)).str.replace_all(f"({regex})", f"{opened}${{1}}{closed}")
     first, *others = _BETWEEN.join(marked).split(opened)
-    found, at = [], len(first)
+    matches, at = [], len(first)
     for each in others:
         fitting, _, after = each.partition(closed)
         if fitting:
-            found.append((at, at + len(fitting)))
+            matches.append((at, at + len(fitting)))
         at += len(fitting) + len(after)
-    return found
+    return matches
 
 
 def is_all(regex: str, value: str) -> bool:
@@ -72,6 +72,6 @@ def _whole(regex: str) -> str:
 
 def _unused(text: str) -> tuple[str, str]:
     """Two characters that a text does not hold."""
-    held = set(text) if chr(_MARKS[0]) in text or chr(_MARKS[1]) in text else ()
-    first, second, *_ = islice((each for each in map(chr, _MARKS) if each not in held), 2)
+    characters = set(text) if chr(_MARKS[0]) in text or chr(_MARKS[1]) in text else ()
+    first, second, *_ = islice((each for each in map(chr, _MARKS) if each not in characters), 2)
     return first, second

@@ -48,8 +48,8 @@ def phones(region: str | None) -> Finder:
             spelled = reading.text[start:end]
             if _ADDRESS.match(spelled):
                 continue
-            if told := _valid(phonenumbers, spelled, region if is_local else None):
-                length, value = told
+            if number := _valid(phonenumbers, spelled, region if is_local else None):
+                length, value = number
                 yield Hit(*reading.span(start, start + length), "PHONE", "phone", value)
 
     return lambda text: unescaped(text, search)
@@ -57,14 +57,14 @@ def phones(region: str | None) -> Finder:
 
 def _candidates(text: str, region: str | None) -> Iterator[tuple[int, int, bool]]:
     """What may be a number, with whether it has no country code."""
-    for found in _WITH_CODE.finditer(text):
-        spelled = _without_date(found[0])
-        if _has_code(text, found.start(), spelled):
-            yield found.start(), found.start() + len(spelled), False
-    for found in _LOCAL.finditer(text) if region else ():
-        spelled = _without_date(found[0])
+    for match in _WITH_CODE.finditer(text):
+        spelled = _without_date(match[0])
+        if _has_code(text, match.start(), spelled):
+            yield match.start(), match.start() + len(spelled), False
+    for match in _LOCAL.finditer(text) if region else ():
+        spelled = _without_date(match[0])
         opening = len(spelled) - len(spelled.lstrip("(")) - spelled.count(")")
-        start, spelled = found.start() + max(0, opening), spelled[max(0, opening) :]
+        start, spelled = match.start() + max(0, opening), spelled[max(0, opening) :]
         if _is_local(text, start, spelled):
             yield start, start + len(spelled), True
 
@@ -110,7 +110,7 @@ def _is_local(text: str, start: int, spelled: str) -> bool:
 
 def _valid(library: Any, spelled: str, region: str | None) -> tuple[int, str] | None:
     """How much of what looks like a number is one by the plan of its country, with that number; the longest."""
-    for end in reversed([found.start() for found in _GROUP_END.finditer(spelled)]):
+    for end in reversed([match.start() for match in _GROUP_END.finditer(spelled)]):
         digits = sum(map(str.isdigit, spelled[:end]))
         if digits > _MOST_DIGITS + 2:
             continue

@@ -86,12 +86,12 @@ class Placeholders:
         return hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), "sha256")
 
 
-def redaction(found: Hit | Value, count: int, placeholders: Placeholders | None, *, hashes: bool) -> Redaction:
+def redaction(value: Hit | Value, count: int, placeholders: Placeholders | None, *, hashes: bool) -> Redaction:
     """What is told of a value that was found so often; its hash only where that is asked for."""
-    tag = placeholders.tag(found.value) if placeholders else ""
-    is_told = hashes and is_secret(found.kind) and len(found.value) >= SHORTEST
-    hashed = hashlib.sha256(found.value.encode("utf-8", "surrogatepass")).hexdigest() if is_told else ""
-    return Redaction(found.kind, found.rule, tag, count, hashed)
+    tag = placeholders.tag(value.value) if placeholders else ""
+    is_told = hashes and is_secret(value.kind) and len(value.value) >= SHORTEST
+    hashed = hashlib.sha256(value.value.encode("utf-8", "surrogatepass")).hexdigest() if is_told else ""
+    return Redaction(value.kind, value.rule, tag, count, hashed)
 
 
 def blanked(text: str) -> str:
@@ -101,8 +101,8 @@ def blanked(text: str) -> str:
 
 def holds_secret(text: str) -> bool:
     """Whether a placeholder of a secret stands in a text."""
-    found = (each for each in PLACEHOLDER.finditer(text) if each["kind"])
-    return any(_is_kind(each["kind"]) and is_secret(each["kind"]) for each in found)
+    matches = (each for each in PLACEHOLDER.finditer(text) if each["kind"])
+    return any(_is_kind(each["kind"]) and is_secret(each["kind"]) for each in matches)
 
 
 def words(kind: str) -> str:
@@ -110,9 +110,9 @@ def words(kind: str) -> str:
     return kind.lower().replace("_", " ")
 
 
-def _blank(found: re.Match[str]) -> str:
-    is_one = found["kind"] is None or _is_kind(found["kind"])
-    return "\0" * len(found[0]) if is_one else found[0]
+def _blank(match: re.Match[str]) -> str:
+    is_one = match["kind"] is None or _is_kind(match["kind"])
+    return "\0" * len(match[0]) if is_one else match[0]
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -98,14 +98,14 @@ class Privacy:
     def text(self, text: str, also: Finder | None = None) -> str:
         """A text without what is private and what ``also`` finds; nothing is left of one that cannot be searched."""
         try:
-            told = self.redactor.text(text, also) if self.redactor else text
+            hidden = self.redactor.text(text, also) if self.redactor else text
         except UnsearchedError:
-            told = ""
-        told = without_addresses(told, self.anonymizer) if self.anonymizer else told
-        if told != text and self._key is None:
+            hidden = ""
+        hidden = without_addresses(hidden, self.anonymizer) if self.anonymizer else hidden
+        if hidden != text and self._key is None:
             hint = "name the key of the run with --anonymize-key-file"
             raise UsageError(f"a path or an option holds what is to be replaced, which needs a key; {hint}")
-        return told
+        return hidden
 
     def value(self, value: Json) -> Json:
         """A value with nothing private in its texts."""
@@ -117,11 +117,11 @@ class Privacy:
 
     def options(self, described: dict[str, object]) -> dict[str, Any]:
         """Options as ``run.json`` and the card hold them; of private values only that they were given."""
-        told = {name: self.value(each) for name, each in described.items()}
+        values = {name: self.value(each) for name, each in described.items()}
         lists = {name: _GIVEN for name in _PRIVATE_OPTIONS if described.get(name) is not None}
         patterns: Any = described.get("redact_pattern", ())
         names = [f"{each.partition('=')[0]}={_GIVEN}" for each in patterns]
-        return {**told, **lists, **({"redact_pattern": names} if names else {})}
+        return {**values, **lists, **({"redact_pattern": names} if names else {})}
 
     def digest(self, path: str) -> str:
         """As ``path_digest``, with the key of the run."""
@@ -143,12 +143,12 @@ class Privacy:
         yield self._encoded(rest, self._hits(rest, also, known))
 
     def _hits(self, text: str, also: Finder | None, known: list[Hit]) -> list[Hit]:
-        return apart([*known, *self.redactor.found(text, also)]) if self.redactor else []
+        return apart([*known, *self.redactor.find(text, also)]) if self.redactor else []
 
     def _encoded(self, text: str, hits: list[Hit]) -> bytes:
-        told = self.redactor.put(text, hits) if self.redactor else text
-        told = self.anonymizer.counted(told)[0] if self.anonymizer else told
-        return told.encode("utf-8", "surrogateescape")
+        hidden = self.redactor.put(text, hits) if self.redactor else text
+        hidden = self.anonymizer.counted(hidden)[0] if self.anonymizer else hidden
+        return hidden.encode("utf-8", "surrogateescape")
 
 
 def _cut(text: str, hits: list[Hit]) -> int:

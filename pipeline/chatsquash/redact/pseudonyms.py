@@ -65,25 +65,25 @@ class Anonymizer:
             return text
         pieces: list[str] = []
         done = 0
-        for found in self._found(text):
-            pieces.append(text[done : found.start])
-            if isinstance(found, Address):
-                name, label = self._pseudonym(found.name, found.host)
-                pieces += (name, text[found.sign : found.domain], label, ".example")
+        for hit in self._found(text):
+            pieces.append(text[done : hit.start])
+            if isinstance(hit, Address):
+                name, label = self._pseudonym(hit.name, hit.host)
+                pieces += (name, text[hit.sign : hit.domain], label, ".example")
                 self.count += 1
             else:
-                pieces.append(self._placeholders.of(found))
-                self.passwords.append(found)
-            done = found.end
+                pieces.append(self._placeholders.of(hit))
+                self.passwords.append(hit)
+            done = hit.end
         return "".join((*pieces, text[done:])) if pieces else text
 
     def counted(self, value: Json) -> tuple[Json, int]:
         """What ``value`` gives, and how many addresses it replaced; neither these nor passwords are counted here."""
         before, passwords = self.count, len(self.passwords)
         replaced = self.value(value)
-        found, self.count = self.count - before, before
+        count, self.count = self.count - before, before
         del self.passwords[passwords:]
-        return replaced, found
+        return replaced, count
 
     def taken(self) -> list[Redaction]:
         """The passwords and tokens that were replaced since this was called last, each value once."""
@@ -193,9 +193,9 @@ def load_key(path: str | None = None) -> bytes:
 
     Raises ``UsageError`` for a file that cannot be read or holds fewer than 16 bytes.
     """
-    given = path or os.environ.get(VARIABLE)
-    if given:
-        return _read(Path(given))
+    place = path or os.environ.get(VARIABLE)
+    if place:
+        return _read(Path(place))
     own = Path(click.get_app_dir("chatsquash")) / "anonymize.key"
     try:
         return _read(own) if own.exists() else _make(own)

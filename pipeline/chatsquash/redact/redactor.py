@@ -54,15 +54,15 @@ class Redactor:
     def hits(self, text: str, finders: Sequence[Finder] | None = None) -> list[Hit]:
         """What is found in a text, also one within another.  Raises ``UnsearchedError``."""
         wanted = finders or self._finders
-        found = [hit for finder in wanted for hit in _searched(finder, text)]
-        if found and (blank := blanked(text)) != text:
-            found = [hit for finder in wanted for hit in _searched(finder, blank)]
-        found = [hit for hit in found if not self._allows(hit.value)]
-        return [*_not_within(found, self._whole(text))] if found else found
+        hits = [hit for finder in wanted for hit in _searched(finder, text)]
+        if hits and (blank := blanked(text)) != text:
+            hits = [hit for finder in wanted for hit in _searched(finder, blank)]
+        hits = [hit for hit in hits if not self._allows(hit.value)]
+        return [*_not_within(hits, self._whole(text))] if hits else hits
 
-    def remembered(self, found: Iterable[Hit | Value]) -> Finder | None:
+    def remembered(self, findings: Iterable[Hit | Value]) -> Finder | None:
         """Finds values that were found wherever else they stand, as far as they tell enough."""
-        values = {each.value: (each.kind, each.rule) for each in found if _tells(each)}
+        values = {each.value: (each.kind, each.rule) for each in findings if _tells(each)}
         return self._known(values) if self._known and values else None
 
     def look(self, values: Sequence[Json], *, every: bool = False) -> Counter[tuple[int, Value]]:
@@ -94,18 +94,18 @@ class Redactor:
 
     def text(self, text: str, also: Finder | None = None) -> str:
         """A text with its values replaced, those as well that ``also`` finds.  Raises ``UnsearchedError``."""
-        found = self.found(text, also)
-        return self.put(text, found) if found else text
+        hits = self.find(text, also)
+        return self.put(text, hits) if hits else text
 
-    def found(self, text: str, also: Finder | None = None) -> list[Hit]:
+    def find(self, text: str, also: Finder | None = None) -> list[Hit]:
         """What is found in a text, wherever it stands there, and what ``also`` finds; in order, none within another."""
         return apart(self._everywhere(text) + (self.hits(text, [also]) if also else []))
 
     def _everywhere(self, text: str) -> list[Hit]:
         """What is found in a text, and wherever else it stands there."""
-        found = self.hits(text)
-        known = self.remembered(found)
-        return found + self.hits(text, [known]) if known else found
+        hits = self.hits(text)
+        known = self.remembered(hits)
+        return hits + self.hits(text, [known]) if known else hits
 
     def _spelled(self, text: str, hits: list[Hit], what: str) -> str:
         assert self._placeholders
@@ -187,10 +187,10 @@ def _searched(finder: Finder, text: str) -> list[Hit]:
 def _in_pieces(finder: Finder, text: str) -> Iterator[Hit]:
     for start in range(0, len(text), _PIECE):
         try:
-            found = finder(text[start : start + _PIECE + _OVERLAP])
+            hits = finder(text[start : start + _PIECE + _OVERLAP])
         except Exception as problem:  # noqa: BLE001
             raise UnsearchedError(type(problem).__name__) from None
-        yield from (hit._replace(start=hit.start + start, end=hit.end + start) for hit in found)
+        yield from (hit._replace(start=hit.start + start, end=hit.end + start) for hit in hits)
 
 
 def _tells(hit: Hit | Value) -> bool:
@@ -203,7 +203,7 @@ def _json_spans(text: str) -> list[tuple[int, int]]:
     """Where JSON stands in a text: all of it, or its inlined calls."""
     if text.lstrip()[:1] in ("{", "["):
         return [(0, len(text))]
-    return [found.span() for found in _CALL.finditer(text)] if "<tool_call>" in text else []
+    return [match.span() for match in _CALL.finditer(text)] if "<tool_call>" in text else []
 
 
 def _moved(hits: Iterable[Hit], by: int) -> list[Hit]:

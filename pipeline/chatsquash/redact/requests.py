@@ -87,12 +87,12 @@ def redactor(options: Options, key: bytes | None = None) -> Redactor | None:
         return None
     from chatsquash.redact import lists
 
-    told = lists.Lists(allow=options.allow, deny=options.deny, known=options.redact_known)
+    listed = lists.Lists(allow=options.allow, deny=options.deny, known=options.redact_known)
     placeholders = None if key is None else Placeholders(key)
-    finders = [*_finders(options), told.found]
+    finders = [*_finders(options), listed.find]
     if not options.anonymize:
-        return Redactor(finders, placeholders, told.allows, lists.values)
-    return Redactor(finders, placeholders, told.allows, lists.values, _addresses)
+        return Redactor(finders, placeholders, listed.allows, lists.values)
+    return Redactor(finders, placeholders, listed.allows, lists.values, _addresses)
 
 
 def _addresses(text: str) -> list[tuple[int, int]]:
@@ -104,10 +104,10 @@ def looker(options: Options) -> Redactor:
     """Finds secrets, to say that they are there."""
     secrets = _secrets(options)
     if options.allow is None:
-        return Redactor([secrets.found], known=_values)
+        return Redactor([secrets.find], known=_values)
     from chatsquash.redact import lists
 
-    return Redactor([secrets.found], None, lists.Lists(allow=options.allow).allows, lists.values)
+    return Redactor([secrets.find], None, lists.Lists(allow=options.allow).allows, lists.values)
 
 
 def _values(values: Mapping[str, tuple[str, str]]) -> Finder:
@@ -119,7 +119,7 @@ def _values(values: Mapping[str, tuple[str, str]]) -> Finder:
 def _finders(options: Options) -> Iterator[Finder]:
     for kind in options.redacts:
         if kind == "secrets":
-            yield _secrets(options).found
+            yield _secrets(options).find
             yield userinfo.passwords
         elif kind == "kingfisher":
             from chatsquash.redact.scanner import scanner
@@ -141,10 +141,10 @@ def _finders(options: Options) -> Iterator[Finder]:
             from chatsquash.redact.names import names
 
             yield names(options.redact_names or b"")
-    for given in options.redact_pattern:
+    for option in options.redact_pattern:
         from chatsquash.redact.patterns import pattern
 
-        name, _, regex = given.partition("=")
+        name, _, regex = option.partition("=")
         yield pattern(name, regex)
 
 

@@ -123,57 +123,57 @@ def parsed(data: bytes, place: str) -> tuple[Rule, ...]:
 
 def _rules(data: bytes, place: str, group: str) -> Iterator[Rule]:
     try:
-        told = tomllib.loads(data.decode())
+        pack = tomllib.loads(data.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
         raise UsageError(f"{place}: is no TOML ({problem})") from None
-    if set(told) != {"rule"} or not isinstance(told["rule"], list):
+    if set(pack) != {"rule"} or not isinstance(pack["rule"], list):
         raise UsageError(f"{place}: holds tables [[rule]] and nothing else")
-    for at, each in enumerate(told["rule"], 1):
+    for at, each in enumerate(pack["rule"], 1):
         yield _rule(each, f"{place}: rule {at}", group)
 
 
-def _rule(told: Any, place: str, group: str) -> Rule:
-    if not isinstance(told, dict):
+def _rule(members: Any, place: str, group: str) -> Rule:
+    if not isinstance(members, dict):
         raise UsageError(f"{place}: is no table")
     known = _MEMBERS | _OURS if group else _MEMBERS
-    if unknown := sorted(set(told) - known):
+    if unknown := sorted(set(members) - known):
         raise UsageError(f"{place}: {quoted(unknown[0])} is not known; known are {', '.join(sorted(known))}")
-    name = told.get("name")
+    name = members.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(f"{place}: name is missing, or not of small letters, digits and hyphens")
-    _refuse(told, f"{place} ({name})")
-    value = told.get("value", "shape")
+    _refuse(members, f"{place} ({name})")
+    value = members.get("value", "shape")
     return Rule(
         name=name,
-        kind=told.get("kind", name.upper().replace("-", "_") if value == "shape" else "SECRET"),
-        literals=tuple(told["literals"]),
-        shape=told["shape"],
-        entropy=float(told.get("entropy", 0)),
+        kind=members.get("kind", name.upper().replace("-", "_") if value == "shape" else "SECRET"),
+        literals=tuple(members["literals"]),
+        shape=members["shape"],
+        entropy=float(members.get("entropy", 0)),
         value=value,
-        reach=told.get("reach", _REACH),
-        before=told.get("before", 0),
-        begins=tuple(told.get("begins", ())),
-        anywhere=told.get("anywhere", False),
-        named=told.get("named", False),
-        run=told.get("run", False),
-        verbose=told.get("verbose", False),
-        source=str(told.get("source", "")),
+        reach=members.get("reach", _REACH),
+        before=members.get("before", 0),
+        begins=tuple(members.get("begins", ())),
+        anywhere=members.get("anywhere", False),
+        named=members.get("named", False),
+        run=members.get("run", False),
+        verbose=members.get("verbose", False),
+        source=str(members.get("source", "")),
         group=group,
         is_own=not group,
     )
 
 
-def _refuse(told: dict[str, Any], place: str) -> None:
+def _refuse(members: dict[str, Any], place: str) -> None:
     """Raise ``UsageError`` for a rule whose members are not what they have to be."""
-    literals, shape, reach, least = (told.get(each) for each in ("literals", "shape", "reach", "entropy"))
-    kind = told.get("kind", "SECRET")
+    literals, shape, reach, least = (members.get(each) for each in ("literals", "shape", "reach", "entropy"))
+    kind = members.get("kind", "SECRET")
     if not isinstance(kind, str) or not _KIND.fullmatch(kind):
         raise UsageError(f"{place}: kind is not of capital letters, digits and underscores")
     if not isinstance(literals, list) or not literals or not all(isinstance(each, str) and each for each in literals):
         raise UsageError(f"{place}: literals is no list of texts of which one has to be near")
     if not isinstance(shape, str) or not shape:
         raise UsageError(f"{place}: shape is missing")
-    if told.get("value", "shape") not in get_args(Check):
+    if members.get("value", "shape") not in get_args(Check):
         raise UsageError(f"{place}: value is none of {', '.join(get_args(Check))}")
     if reach is not None and not (type(reach) is int and 1 <= reach <= _FARTHEST):
         raise UsageError(f"{place}: reach is no number of characters up to {_FARTHEST:,}")

@@ -60,9 +60,9 @@ class Secrets:
         )
         self._own = Own([rule for rule in rules if rule.is_own])
 
-    def found(self, text: str) -> list[Hit]:
+    def find(self, text: str) -> list[Hit]:
         """What is found in a text, in order, none within another."""
-        return apart([*self._search(text, _DEEPEST), *self._own.found(text)])
+        return apart([*self._search(text, _DEEPEST), *self._own.find(text)])
 
     def _search(self, text: str, deep: int) -> list[Hit]:
         data = Bytes(text)
@@ -81,9 +81,9 @@ class Secrets:
             kind = forms.kind_of_run(text, start, end)
             if kind == "checksum":
                 continue
-            found = [] if kind == "digest" else self._shapes.around(text, start, end)
-            hits += found or self._before(text, data, start, end)
-            if deep and kind == "any" and not found:
+            shapes = [] if kind == "digest" else self._shapes.around(text, start, end)
+            hits += shapes or self._before(text, data, start, end)
+            if deep and kind == "any" and not shapes:
                 hits += self._decoded(text, data, start, end, deep)
             if deep and kind == "any" and start >= joined:
                 whole.update((hit.start, hit.kind) for hit in hits[counted:])
@@ -97,17 +97,17 @@ class Secrets:
     def _before(self, text: str, data: Bytes, start: int, end: int) -> list[Hit]:
         """What a word before a run makes a secret."""
         low = max(0, start - _BEFORE_RUN)
-        words = {found[0].decode() for found in self._telling.finditer(data.lower, low, start + 1)}
+        words = {match[0].decode() for match in self._telling.finditer(data.lower, low, start + 1)}
         rules = (rule for word in words for rule in self._before_runs[word])
         return [hit for rule in rules for hit in contexts.before_run(rule, text, start, end)]
 
     def _decoded(self, text: str, data: Bytes, start: int, end: int, deep: int) -> list[Hit]:
         """What is encoded in a run."""
-        found: list[Hit] = []
-        for first, told in forms.decoded_ascii(data.plain, start, end):
-            hits = self._search(told, deep - 1) or contexts.login(told)
-            found += (hit._replace(start=first, end=_with_padding(text, end)) for hit in apart(hits)[:1])
-        return found
+        encoded: list[Hit] = []
+        for first, plain in forms.decoded_ascii(data.plain, start, end):
+            hits = self._search(plain, deep - 1) or contexts.login(plain)
+            encoded += (hit._replace(start=first, end=_with_padding(text, end)) for hit in apart(hits)[:1])
+        return encoded
 
     def _joined(self, text: str, start: int, end: int, whole: dict[int, str], deep: int) -> tuple[list[Hit], int]:
         """What is found in the token of a run once its lines are joined, and where these end."""
@@ -139,7 +139,7 @@ class Own:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
 
-    def found(self, text: str) -> Iterator[Hit]:
+    def find(self, text: str) -> Iterator[Hit]:
         """What fits in a text, near a literal."""
         from chatsquash.redact.lookalikes import CHECKS
         from chatsquash.redact.patterns import spans
@@ -160,16 +160,16 @@ def apart(hits: Iterable[Hit]) -> list[Hit]:
 
     Where a value that its shape tells begins with another one, and nearly all of that is its own, it is the value.
     """
-    found: list[Hit] = []
+    separate: list[Hit] = []
     for hit in sorted(hits, key=lambda each: (each.start, -each.end)):
-        last = found[-1] if found else None
+        last = separate[-1] if separate else None
         if not last or hit.start >= last.end:
-            found.append(hit)
+            separate.append(hit)
         elif hit.start == last.start and last.kind == "SECRET" != hit.kind and last.end - hit.end < _REST:
-            found[-1] = hit
+            separate[-1] = hit
         elif hit.end > last.end:
-            found[-1] = last._replace(end=hit.end)
-    return found
+            separate[-1] = last._replace(end=hit.end)
+    return separate
 
 
 def _is_userinfo(data: Bytes, at: int) -> bool:

@@ -47,10 +47,10 @@ class Shapes:
         hits: list[Hit] = []
         for at in _beginnings(text, start, end):
             for rule in self._beginning(text, at):
-                if found := rule.pattern.match(text, at):
-                    hits += hit_of(rule, found)
-        for found in self._within.finditer(text, max(0, start - _NEAR), end + _END):
-            for rule in self._anywhere[found[0]]:
+                if near := rule.pattern.match(text, at):
+                    hits += hit_of(rule, near)
+        for near in self._within.finditer(text, max(0, start - _NEAR), end + _END):
+            for rule in self._anywhere[near[0]]:
                 for match in rule.pattern.finditer(text, max(0, start - _AROUND), end + _AROUND):
                     hits += hit_of(rule, match)
         return hits
@@ -63,8 +63,8 @@ class Shapes:
     def kind(self, value: str) -> str | None:
         """The kind of a value that fits a rule whole."""
         for rule in (*self._beginning(value, 0), *self._wherever):
-            found = rule.pattern.fullmatch(value)
-            if found and value_of(found)[2] == value:
+            match = rule.pattern.fullmatch(value)
+            if match and value_of(match)[2] == value:
                 return rule.kind
         return None
 
@@ -72,8 +72,8 @@ class Shapes:
         """The rules with a literal that stands at a place."""
         rules: list[Rule] = []
         for length in self._lengths:
-            if told := self._by_start.get(text[at : at + length]):
-                rules += [rule for literal, rule in told if text.startswith(literal, at)]
+            if candidates := self._by_start.get(text[at : at + length]):
+                rules += [rule for literal, rule in candidates if text.startswith(literal, at)]
         return rules
 
 
@@ -89,19 +89,19 @@ def kind_of(value: str) -> str:
     return builtin_shapes().kind(value) or "SECRET"
 
 
-def hit_of(rule: Rule, found: re.Match[str]) -> Iterator[Hit]:
+def hit_of(rule: Rule, match: re.Match[str]) -> Iterator[Hit]:
     """The hit of a match, where its value is no look-alike."""
-    start, end, value = value_of(found)
+    start, end, value = value_of(match)
     if lookalikes.CHECKS[rule.value](value, rule.entropy):
         yield Hit(start, end, kind_of(value), rule.name, value)
 
 
-def value_of(found: re.Match[str]) -> tuple[int, int, str]:
+def value_of(match: re.Match[str]) -> tuple[int, int, str]:
     """Where the value of a match stands, and the value."""
-    for name, value in found.groupdict().items():
+    for name, value in match.groupdict().items():
         if value is not None and _SECRET.match(name):
-            return (*found.span(name), value)
-    return (*found.span(), found[0])
+            return (*match.span(name), value)
+    return (*match.span(), match[0])
 
 
 def _beginnings(text: str, start: int, end: int) -> Iterable[int]:
@@ -115,7 +115,7 @@ def _beginnings(text: str, start: int, end: int) -> Iterable[int]:
             begins.append(start - len(window) + colon + 1)
     escapes = (_ESCAPE.match(text, at, end) for at in tuple(begins))
     begins += [escape.end() for escape in escapes if escape]
-    begins += [found.end() for found in _INNER.finditer(text, start, end)]
+    begins += [match.end() for match in _INNER.finditer(text, start, end)]
     return begins
 
 
@@ -174,16 +174,18 @@ class Words:
     """Finds words, in any case: those with a rare letter by one search for that letter, each other one by its own."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        told = sorted({word.lower() for word in words}, key=lambda word: (-len(word), word))
-        held = {word: next((each for each in reversed(told) if each in word), word) for word in told}
+        ordered = sorted({word.lower() for word in words}, key=lambda word: (-len(word), word))
+        shortest = {word: next((each for each in reversed(ordered) if each in word), word) for word in ordered}
         self._holding = {
-            shorter: [(word.index(shorter), word, word.encode()) for word in told if held[word] == shorter != word]
-            for shorter in set(held.values())
+            shorter: [
+                (word.index(shorter), word, word.encode()) for word in ordered if shortest[word] == shorter != word
+            ]
+            for shorter in set(shortest.values())
         }
-        told = [word for word in told if held[word] == word]
-        self._at_once = _around("", told)
+        ordered = [word for word in ordered if shortest[word] == word]
+        self._at_once = _around("", ordered)
         by_pivot: dict[str, list[str]] = {}
-        for word in told:
+        for word in ordered:
             by_pivot.setdefault(next((letter for letter in _PIVOTS if letter in word), ""), []).append(word)
         self._others = [(word, word.encode()) for word in by_pivot.pop("", [])]
         self._pivots = [_around(pivot, words) for pivot, words in by_pivot.items()]
@@ -195,32 +197,32 @@ class Words:
     def places(self, text: Bytes) -> list[tuple[int, str]]:
         """Where which of the words begins."""
         lower = text.lower
-        found: list[tuple[int, str]] = []
+        places: list[tuple[int, str]] = []
         if len(lower) <= _SHORT:
-            _add_around(found, lower, self._at_once)
+            _add_around(places, lower, self._at_once)
         else:
             for pivot in self._pivots:
-                _add_around(found, lower, pivot)
+                _add_around(places, lower, pivot)
             for word, data in self._others:
                 at = lower.find(data)
                 while at >= 0:
-                    found.append((at, word))
+                    places.append((at, word))
                     at = lower.find(data, at + 1)
-        found += [
+        places += [
             (at - offset, longer)
-            for at, word in found
+            for at, word in places
             if self._holding[word]
             for offset, longer, data in self._holding[word]
             if at >= offset and lower.startswith(data, at - offset)
         ]
-        return found
+        return places
 
 
-def _add_around(found: list[tuple[int, str]], lower: bytes, around: _Around) -> None:
+def _add_around(places: list[tuple[int, str]], lower: bytes, around: _Around) -> None:
     pattern, words = around
     for each in pattern.finditer(lower):
         offset, word = words[(each.lastindex or 1) - 1]
-        found.append((each.start() - offset, word))
+        places.append((each.start() - offset, word))
 
 
 def _around(pivot: str, words: list[str]) -> _Around:

@@ -192,14 +192,14 @@ class Texts:
 
     def by_place(self, hits: Iterable[Hit]) -> Iterator[tuple[int, Place, list[Hit]]]:
         """Hits that are clipped, as hits in the texts that they stand in, with the index of the value of each text."""
-        found: dict[int, list[Hit]] = {}
+        hits_at: dict[int, list[Hit]] = {}
         for hit in hits:
             starts, _ = self._spans
             at = bisect_right(starts, hit.start) - 1
             start = starts[at]
-            found.setdefault(at, []).append(hit._replace(start=hit.start - start, end=hit.end - start))
-        for at in sorted(found):
-            yield bisect_right(self._values, at) - 1, Place(*self._places[at]), found[at]
+            hits_at.setdefault(at, []).append(hit._replace(start=hit.start - start, end=hit.end - start))
+        for at in sorted(hits_at):
+            yield bisect_right(self._values, at) - 1, Place(*self._places[at]), hits_at[at]
 
 
 def text_at(place: Place) -> str:
@@ -242,11 +242,11 @@ def _name(container: Any, key: str) -> str:
 
 def _unused(name: str, members: dict[str, Any], before: dict[str, Any]) -> str:
     """A name for a member that no other has: two forms of one value have the same placeholder."""
-    number, found = 1, name
-    while found in members or (found != name and found in before):
+    number, unused = 1, name
+    while unused in members or (unused != name and unused in before):
         number += 1
-        found = f"{name}_{number}"
-    return found
+        unused = f"{name}_{number}"
+    return unused
 
 
 def _is_given(container: Any, key: Any) -> bool:

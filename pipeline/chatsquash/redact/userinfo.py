@@ -85,10 +85,10 @@ def may_have_userinfo(text: str) -> bool:
 
 def userinfos(text: str) -> Iterator[Userinfo]:
     """All in a text that is surely none of an address: a user with a password, or a token in the place of both."""
-    for found in _compiled(_USERINFO).finditer(text):
-        parts = _plain_parts(found) if found["info"] else _inner_parts(found)
-        if told := _told(text, *parts):
-            yield told
+    for match in _compiled(_USERINFO).finditer(text):
+        parts = _plain_parts(match) if match["info"] else _inner_parts(match)
+        if user := _told(text, *parts):
+            yield user
 
 
 def _may_follow(text: AnyStr, sign: AnyStr, slashes: tuple[AnyStr, ...]) -> bool:
@@ -122,23 +122,23 @@ class _Part(NamedTuple):
     value: str
 
 
-def _plain_parts(found: re.Match[str]) -> tuple[_Part, _Part | None, int]:
+def _plain_parts(match: re.Match[str]) -> tuple[_Part, _Part | None, int]:
     """The user, the password if there is one, and the end of the sign."""
-    start, sign = found.start("info"), found.start("sign")
-    text = found.string
+    start, sign = match.start("info"), match.start("sign")
+    text = match.string
     colon = text.find(":", start, sign)
     user = _Part(start, sign if colon < 0 else colon, _value(text[start : sign if colon < 0 else colon]))
-    return user, None if colon < 0 else _Part(colon + 1, sign, _value(text[colon + 1 : sign])), found.end()
+    return user, None if colon < 0 else _Part(colon + 1, sign, _value(text[colon + 1 : sign])), match.end()
 
 
-def _inner_parts(found: re.Match[str]) -> tuple[_Part, _Part | None, int]:
+def _inner_parts(match: re.Match[str]) -> tuple[_Part, _Part | None, int]:
     """Those of a URL within another one."""
-    start, sign, again = found.start("inner"), found.start("mark"), found["again"]
-    text, times = found.string, 2 + len(again) // 2
+    start, sign, again = match.start("inner"), match.start("mark"), match["again"]
+    text, times = match.string, 2 + len(again) // 2
     colon = _compiled(f":|%{again}3[aA]").search(text, start, sign)
     end = colon.start() if colon else sign
     user = _Part(start, end, _value(text[start:end], times))
-    return user, _Part(colon.end(), sign, _value(text[colon.end() : sign], times)) if colon else None, found.end()
+    return user, _Part(colon.end(), sign, _value(text[colon.end() : sign], times)) if colon else None, match.end()
 
 
 def _told(text: str, user: _Part, password: _Part | None, end: int) -> Userinfo | None:
@@ -159,7 +159,7 @@ def _told(text: str, user: _Part, password: _Part | None, end: int) -> Userinfo 
 def _value(written: str, times: int = 1) -> str:
     """What is meant where it is escaped for JSON, and for a URL, that many times."""
     if "\\" in written:
-        written = _JSON_ESCAPE.sub(lambda found: chr(int(found[1], 16)), written)
+        written = _JSON_ESCAPE.sub(lambda match: chr(int(match[1], 16)), written)
     for _ in range(times if "%" in written else 0):
         written = unquote(written, errors="surrogateescape")
     return written
@@ -176,7 +176,7 @@ def _is_token(value: str) -> bool:
         return False
     if _kind(value) != "SECRET" or _UUID.fullmatch(value):
         return True
-    return bool(_TOKEN.fullmatch(value)) and any(_is_mixed(found[0]) for found in _PART.finditer(value))
+    return bool(_TOKEN.fullmatch(value)) and any(_is_mixed(match[0]) for match in _PART.finditer(value))
 
 
 def _is_mixed(part: str) -> bool:

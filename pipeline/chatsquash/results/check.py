@@ -88,7 +88,7 @@ class _Masked:
         self.redactor = redactor
         self._values: list[Value] = []
 
-    def found(self, value: Json) -> Iterator[Violation]:
+    def find(self, value: Json) -> Iterator[Violation]:
         """What is private in a row; raises ``UnsearchedError``."""
         if self.redactor:
             counts = look(value, self.redactor)
@@ -100,7 +100,7 @@ class _Masked:
         if not (self.redactor and text):
             return text
         try:
-            hits = self.redactor.found(text, self.redactor.remembered(self._values))
+            hits = self.redactor.find(text, self.redactor.remembered(self._values))
         except UnsearchedError:
             return ""
         pieces, done = [], 0
@@ -118,7 +118,7 @@ def _private(data: bytes, whole: Json, masked: _Masked) -> Iterator[Violation]:
         value = parsed(data) if whole is None else whole
         if whole is None and hides(data, value):  # so that its bytes tell more than it
             value = [value, data.decode("utf-8", "surrogatepass")]
-        yield from masked.found(value)
+        yield from masked.find(value)
     except NotARecordError:
         return  # which is reported as no record
     except UnsearchedError as problem:

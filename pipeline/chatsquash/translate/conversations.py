@@ -90,19 +90,19 @@ def load_all(
         return [logged.conversation]
     name = format or recognise(objects)
     form = module(name)
-    found: list[Conversation]
+    conversations: list[Conversation]
     try:
         if not is_document(name):
-            found = [_of_body(form, each, name) for each in objects]
+            conversations = [_of_body(form, each, name) for each in objects]
         elif every and hasattr(form, "every"):
-            found = form.every(objects)
+            conversations = form.every(objects)
         else:
-            found = documents.load(name, objects, lines, meta)
+            conversations = documents.load(name, objects, lines, meta)
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
-    if not found:
+    if not conversations:
         raise UsageError(f"{name}: there is no conversation in it")
-    return found
+    return conversations
 
 
 def _of_body(form: Any, value: Json, name: str) -> Conversation:
@@ -220,21 +220,21 @@ def lost_of_dump(branches: list[Conversation], document: Json, format: str) -> l
 @lru_cache(64)
 def _lost_of_tools(tools: bytes, format: str) -> comparison.Losses:  # noqa: A002
     """What a format loses of definitions, which many conversations share."""
-    asked = Conversation([], jsonio.loads(tools), turns=(Turn("user", (Text("a"),)),))
-    return lost(asked, dump(asked, format), format)
+    conversation = Conversation([], jsonio.loads(tools), turns=(Turn("user", (Text("a"),)),))
+    return lost(conversation, dump(conversation, format), format)
 
 
 def lost_of_all(branches: list[Conversation], document: Json, format: str) -> list[comparison.Losses]:  # noqa: A002
     """The same for a document that holds several conversations."""
     read = load_all([document], format, every=True)
-    kept = [comparison.differences(*pair) for pair in zip(branches, read, strict=True)]
+    differences = [comparison.differences(*pair) for pair in zip(branches, read, strict=True)]
     if not any(map(_may_be_marked, branches)):
-        return list(map(comparison.Losses, kept))
+        return list(map(comparison.Losses, differences))
     seen = load_all([without_marks(document)], format, every=True)
     missed = [comparison.differences(*three) for three in zip(branches, seen, read, strict=True)]
     return [
         comparison.Losses(ours, [path for path in paths if path not in ours])
-        for ours, paths in zip(kept, missed, strict=True)
+        for ours, paths in zip(differences, missed, strict=True)
     ]
 
 

@@ -55,11 +55,11 @@ class Translation:
 
     def replaced(self) -> Options | None:
         """What is replaced, with the key; ``None`` where that is nothing."""
-        asked = self.private or Options(anonymize=False)
-        asked = replace(asked, anonymize=asked.anonymize or self.anonymize)
-        if asked.has_key and asked.anonymize_key is None:
-            asked = replace(asked, anonymize_key=load_key(self.anonymize_key_file))
-        return asked if asked.has_key else None
+        options = self.private or Options(anonymize=False)
+        options = replace(options, anonymize=options.anonymize or self.anonymize)
+        if options.has_key and options.anonymize_key is None:
+            options = replace(options, anonymize_key=load_key(self.anonymize_key_file))
+        return options if options.has_key else None
 
 
 class Translated(Tally, kw_only=True):
@@ -118,12 +118,12 @@ def write_all(
     sources = Sources(wanted.from_format, out)
     size = _size(inputs)
     workers = min(wanted.workers, size // _WORTH_A_PROCESS + 1) if STREAM not in inputs else wanted.workers
-    asked = wanted.replaced()
-    whole = Translated(to=wanted.to, passed_over=sources.passed_over, anonymized=bool(asked and asked.anonymize))
+    private = wanted.replaced()
+    whole = Translated(to=wanted.to, passed_over=sources.passed_over, anonymized=bool(private and private.anonymize))
     with output(wanted.output, stdout, jsonl=wanted.is_jsonl, force=wanted.force) as writer:
         named = _Named(writer)
         failures = _Failures()
-        for done in translated(sources.pieces(inputs, stdin), _work(wanted, asked), workers):
+        for done in translated(sources.pieces(inputs, stdin), _work(wanted, private), workers):
             if done.refused:
                 raise LossError(f"{done.refused}; without --lossless the rest is written")
             failures.take(done)
@@ -148,7 +148,7 @@ def _refuse_wrong(wanted: Translation) -> None:
         raise UsageError(f"{wanted.to} is sent to no service: leave --sendable out")
 
 
-def _work(wanted: Translation, asked: Options | None) -> Wanted:
+def _work(wanted: Translation, private: Options | None) -> Wanted:
     return Wanted(
         wanted.to,
         wanted.from_format,
@@ -157,18 +157,18 @@ def _work(wanted: Translation, asked: Options | None) -> Wanted:
         wanted.sendable,
         wanted.foreign_reasoning or "drop",
         indented=not wanted.is_jsonl and wanted.output == STREAM,
-        private=asked,
+        private=private,
     )
 
 
 def _size(inputs: list[str]) -> int:
     """Bytes of all files that are named or lie in folders, for progress; compressed ones as they lie there."""
-    found = 0
-    for given in inputs:
-        path = Path(given)
+    size = 0
+    for place in inputs:
+        path = Path(place)
         files = path.rglob("*") if path.is_dir() else [path]
-        found += sum(each.stat().st_size for each in files if each.is_file())
-    return found
+        size += sum(each.stat().st_size for each in files if each.is_file())
+    return size
 
 
 class _Named:

@@ -39,12 +39,12 @@ class Fitting:
 
     def tools(self, tools: list[Tool]) -> list[Tool]:
         """The definitions with names of their own; of several with one name the first."""
-        found = dict[str, Tool]()
+        by_name = dict[str, Tool]()
         for tool in tools:
             if isinstance(tool, dict) and (name := string(defined(tool), "name")):
-                self._fitted["definitions of one name left out"] += name in found
-                found.setdefault(name, self._tool(tool, name))
-        return list(found.values())
+                self._fitted["definitions of one name left out"] += name in by_name
+                by_name.setdefault(name, self._tool(tool, name))
+        return list(by_name.values())
 
     def _tool(self, tool: Tool, name: str) -> Tool:
         holder = next((of for of in ("function", "custom") if of in tool), None)
@@ -74,14 +74,14 @@ class Fitting:
     def _id(self, logged: str) -> str:
         """An id that no call before has."""
         wanted = self._ids.fitted(logged) if self._ids else logged
-        found = wanted
+        own = wanted
         if wanted in self._used or (wanted != logged and wanted in self._taken):
             longest = self._ids.longest if self._ids else len(wanted) + 20
-            found = self._taken.free(wanted, longest)
-        self._used.add(found)
-        self._taken.add(found)
-        self._fitted["ids of calls"] += found != logged
-        return found
+            own = self._taken.free(wanted, longest)
+        self._used.add(own)
+        self._taken.add(own)
+        self._fitted["ids of calls"] += own != logged
+        return own
 
 
 def _given(names: Iterable[str], allowed: Letters | None) -> dict[str, str]:
@@ -89,13 +89,13 @@ def _given(names: Iterable[str], allowed: Letters | None) -> dict[str, str]:
     known = dict.fromkeys(names)
     if allowed is None:
         return {}
-    given = {name: name for name in known if name and allowed.fitted(name) == name}
-    taken = _Taken(given)
+    fitting = {name: name for name in known if name and allowed.fitted(name) == name}
+    taken = _Taken(fitting)
     for name in known:
-        if name not in given:
-            given[name] = taken.free(allowed.fitted(name or _UNKNOWN), allowed.longest)
-            taken.add(given[name])
-    return given
+        if name not in fitting:
+            fitting[name] = taken.free(allowed.fitted(name or _UNKNOWN), allowed.longest)
+            taken.add(fitting[name])
+    return fitting
 
 
 class _Taken(set[str]):
@@ -108,8 +108,8 @@ class _Taken(set[str]):
 
     def free(self, wanted: str, longest: int) -> str:
         """The first name like this that is not taken, and is not too long."""
-        if (found := wanted[:longest]) not in self:
-            return found
+        if (name := wanted[:longest]) not in self:
+            return name
         for digits in count(1):
             stem, end = f"{wanted[: longest - digits - 1]}_", 10**digits
             number = self._next.get((stem, digits), max(end // 10, 2))

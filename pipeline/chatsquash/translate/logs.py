@@ -62,28 +62,28 @@ def session(log: Log, data: bytes, options: Options) -> Logged:
     Raises ``UsageError`` for a log without one, and ``MixedSessionsError``.
     """
     read = Reader(options).read(io.BytesIO(data), log)
-    found = select(read.items, trace_roles=False)
-    snapshot = found.snapshot
+    selection = select(read.items, trace_roles=False)
+    snapshot = selection.snapshot
     if snapshot is None or not (snapshot.entry.messages or snapshot.entry.reply.message):
-        if found.rejected:
-            first = found.rejected[0]
+        if selection.rejected:
+            first = selection.rejected[0]
             raise NoLineLeftError(f"the log has no usable entry: line {first.line}: {first.reason}")
         raise UsageError("the log has no usable entry")
     entry = snapshot.entry
     form = formats.named((read.seen and read.seen.format) or formats.PLAIN)
     aside = bodies.aside(form, _request(data, entry.line))
-    is_missing = any(each.code == "missing-history" for each in found.repeated)  # else the log has all turns
+    is_missing = any(each.code == "missing-history" for each in selection.repeated)  # else the log has all turns
     left_out = unread(aside, elsewhere=is_missing)
     left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
-    conversation = _snapped(snapshot, loaded=found.loaded)
-    return Logged(conversation, entry.session_id, +left_out, tuple(aside.options), found.rejected)
+    conversation = _snapped(snapshot, loaded=selection.loaded)
+    return Logged(conversation, entry.session_id, +left_out, tuple(aside.options), selection.rejected)
 
 
 def unread(aside: bodies.Aside, *, elsewhere: bool = True) -> Counter[str]:
     """What of a request belongs to its conversation and is not read, in words; counts may be 0."""
-    found = Counter({"tools that the service runs": aside.hosted})
-    found.update(f"{_ELSEWHERE} ({member})" for member in aside.elsewhere if elsewhere)
-    return found
+    counts = Counter({"tools that the service runs": aside.hosted})
+    counts.update(f"{_ELSEWHERE} ({member})" for member in aside.elsewhere if elsewhere)
+    return counts
 
 
 def _snapped(snapshot: Snapshot, *, loaded: bool) -> Conversation:
@@ -119,7 +119,7 @@ def _request(data: bytes, number: int) -> Json:
 def unlinked(turns: Iterable[Turn]) -> Counter[str]:
     """How many there are of both, in words; services refuse a request with such."""
     waiting: Counter[str] = Counter()
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for turn in turns:
         for block in turn.blocks:
             if type(block) is Call:
@@ -127,6 +127,6 @@ def unlinked(turns: Iterable[Turn]) -> Counter[str]:
             elif type(block) is Result and waiting[block.id] > 0:
                 waiting[block.id] -= 1
             elif type(block) is Result:
-                found["results without a call"] += 1
-    found["calls without a result"] = waiting.total()
-    return +found
+                counts["results without a call"] += 1
+    counts["calls without a result"] = waiting.total()
+    return +counts

@@ -49,11 +49,11 @@ def differences(before: Conversation, after: Conversation, like: Conversation | 
     tell which became which.
     """
     place = [] if before.branch == after.branch else ["branch"]
-    told, read = turns_of(before), turns_of(after)
-    if len(told) == len(read) and all(map(_are_same, told, read)):
+    turns_before, read = turns_of(before), turns_of(after)
+    if len(turns_before) == len(read) and all(map(_are_same, turns_before, read)):
         turns: Iterable[str] = ()
     else:
-        turns = _of_turns(named(told)[0], named(read)[0], turns_of(like) if like else read)
+        turns = _of_turns(named(turns_before)[0], named(read)[0], turns_of(like) if like else read)
     return [*place, *_of_native("native", before.native, after.native), *turns, *_of_tools(before.tools, after.tools)]
 
 
@@ -71,12 +71,12 @@ def _are_same(one: Turn | Block, other: Turn | Block) -> bool:
     return one == other and (not _holds_values(one) or _spelled(one) == _spelled(other))
 
 
-def _holds_values(held: Turn | Block) -> bool:
+def _holds_values(part: Turn | Block) -> bool:
     """Whether something may hold other JSON than texts."""
-    of = type(held)
-    if of is Text or held.native:
-        return bool(held.native)
-    inner = held.blocks if of is Turn else held.content if of is Result else ()  # type: ignore[union-attr]
+    of = type(part)
+    if of is Text or part.native:
+        return bool(part.native)
+    inner = part.blocks if of is Turn else part.content if of is Result else ()  # type: ignore[union-attr]
     return of is Other or of is HostedResult or any(map(_holds_values, inner))
 
 
@@ -148,19 +148,19 @@ def _leading(before: Sequence[Turn], like: Sequence[Turn]) -> tuple[Sequence[int
     shown = prompts(like)
     read = [block for turn in shown for block in turn.blocks]
     led = list(range(len(prompts(before))))
-    held = sum(len(before[at].blocks) for at in led)
+    count = sum(len(before[at].blocks) for at in led)
     behind = len(before) - len(like) + len(shown)
-    for at in range(len(led), behind if 0 < held < len(read) else 0):
+    for at in range(len(led), behind if 0 < count < len(read) else 0):
         if before[at].role in PROMPTS:
             blocks = before[at].blocks
-            if not blocks or _texts(blocks) != _texts(read[held : held + len(blocks)]):
+            if not blocks or _texts(blocks) != _texts(read[count : count + len(blocks)]):
                 break
             led.append(at)
-            held += len(blocks)
+            count += len(blocks)
     for at, turn in enumerate(shown):
-        if held <= 0:
+        if count <= 0:
             return led, at
-        held -= len(turn.blocks)
+        count -= len(turn.blocks)
     return led, len(shown)
 
 
@@ -219,12 +219,12 @@ def _of_blocks(
 
 def _gone(before: Sequence[Block], after: Sequence[Block]) -> list[int] | None:
     """The places of blocks without which there are those after; ``None`` where others are different, too."""
-    found = list[int]()
+    places = list[int]()
     for place, block in enumerate(before):
-        at = place - len(found)
+        at = place - len(places)
         if at == len(after) or not _are_same(block, after[at]):
-            found.append(place)
-    return found if len(before) - len(found) == len(after) else None
+            places.append(place)
+    return places if len(before) - len(places) == len(after) else None
 
 
 def _of_block(path: str, before: Block, after: Block, called: _Called) -> Iterator[str]:

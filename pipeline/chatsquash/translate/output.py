@@ -38,8 +38,8 @@ def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> 
     if place == STREAM:
         if stdout is None:
             raise UsageError("standard output is closed; name a folder or a file with --output")
-        with SpooledTemporaryFile(_IN_MEMORY) as held:
-            yield _Stream(held, stdout, several=jsonl)
+        with SpooledTemporaryFile(_IN_MEMORY) as buffer:
+            yield _Stream(buffer, stdout, several=jsonl)
         return
     path = Path(place)
     if not place or (path.name == ".." and not path.is_dir()):
@@ -62,8 +62,8 @@ def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> 
 class _Stream:
     """Standard output."""
 
-    def __init__(self, held: IO[bytes], stdout: BinaryIO, *, several: bool) -> None:
-        self._held, self._stdout, self._several = held, stdout, several
+    def __init__(self, buffer: IO[bytes], stdout: BinaryIO, *, several: bool) -> None:
+        self._held, self._stdout, self._several = buffer, stdout, several
         self._count = 0
 
     def write(self, name: str, data: bytes) -> None:  # noqa: ARG002 - the protocol's

@@ -35,8 +35,8 @@ def of_blocks(before: Sequence[Block], after: Sequence[Block]) -> Iterator[Pair]
 def _said(value: Turn | Block) -> Hashable:
     """All that a turn or a block says, but for what only a provider knows."""
     said = msgspec.to_builtins(value)
-    for held in (said, *said.get("blocks", ())):
-        held.pop("native", None)
+    for part in (said, *said.get("blocks", ())):
+        part.pop("native", None)
     return jsonio.dumps(said)
 
 
@@ -74,7 +74,7 @@ def _paired(
     met: list[_Met] = [(-1, -1), (len(before), len(after))]
     for key in keys:
         left, right = list(map(key, before)), list(map(key, after))
-        met = [found for ends in pairwise(met) for found in (ends[0], *_met(left, right, *ends))] + met[-1:]
+        met = [place for ends in pairwise(met) for place in (ends[0], *_met(left, right, *ends))] + met[-1:]
     gaps = [(range(a + 1, c), range(b + 1, d)) for (a, b), (c, d) in pairwise(met)]
     lone = defaultdict[Hashable, deque[int]](deque)
     for b in chain.from_iterable(rights for _, rights in gaps):
@@ -96,9 +96,9 @@ def _met(left: list[Hashable], right: list[Hashable], start: _Met, end: _Met) ->
     places: dict[Hashable, list[int]] = {}
     for at in range(j, end[1]):
         places.setdefault(right[at], []).append(at)
-    while places and (found := _nearest(left, places, range(i, end[0]), j)) is not None:
-        yield found
-        i, j = found[0] + 1, found[1] + 1
+    while places and (place := _nearest(left, places, range(i, end[0]), j)) is not None:
+        yield place
+        i, j = place[0] + 1, place[1] + 1
 
 
 def _nearest(left: list[Hashable], places: dict[Hashable, list[int]], here: range, j: int) -> _Met | None:
@@ -107,17 +107,17 @@ def _nearest(left: list[Hashable], places: dict[Hashable, list[int]], here: rang
     Of two that pass over as much it is the one that does so on both sides, else on the left: things go more than they
     come.
     """
-    found: _Met | None = None
+    nearest: _Met | None = None
     least = (0, 0)
     for at in here:
         passed = at - here.start
-        if found and passed > least[0]:
+        if nearest and passed > least[0]:
             break
         same = places.get(left[at], [])
         next_one = bisect_left(same, j)
         if next_one < len(same):
             other = same[next_one] - j
             cost = passed + other, abs(passed - other)
-            if not found or cost <= least:
-                found, least = (at, same[next_one]), cost
-    return found
+            if not nearest or cost <= least:
+                nearest, least = (at, same[next_one]), cost
+    return nearest

@@ -34,7 +34,7 @@ def lost(conversation: Conversation, form: Any) -> list[str] | None:
     """
     if conversation.native or conversation.branch or not _is_held(form):
         return None
-    found, before, calls, known = list[str](), "", list[str](), set[str]()
+    paths, before, calls, known = list[str](), "", list[str](), set[str]()
     for at, turn in enumerate(turns_of(conversation)):
         if turn.native.keys() - {FORM} or turn.instructions or turn.role not in _BEHIND[before]:
             return None
@@ -51,8 +51,8 @@ def lost(conversation: Conversation, form: Any) -> list[str] | None:
                 return None
             known.update(calls)
             if type(turn.blocks[0]) is Reasoning and _drops_reasoning(form):
-                found.append(f"turns[{at}].blocks[0]")
-    return found
+                paths.append(f"turns[{at}].blocks[0]")
+    return paths
 
 
 @cache
@@ -95,14 +95,14 @@ def _is_unsigned(block: Any) -> bool:
 
 def _is_call(block: Any) -> bool:
     """Whether a call has an id, a name, and arguments that are no other text once they are written as an object."""
-    given = block.arguments
+    arguments = block.arguments
     return bool(
         block.id
         and block.name
         and not (block.custom or block.made_up or block.native)
-        and given.startswith("{")
-        and UNPARSED not in given
-        and "\\u00" not in given
+        and arguments.startswith("{")
+        and UNPARSED not in arguments
+        and "\\u00" not in arguments
     )
 
 

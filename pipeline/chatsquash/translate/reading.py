@@ -75,29 +75,29 @@ class Reader:
     def _in_file(self, piece: Piece) -> Iterator[Source]:
         with opened(piece.shown) as file:
             if self._from_format is None or self._from_format in documents.names():
-                found = split_files.divided(file, self._from_format, Options())
-                if found:
-                    yield from self._in_units(piece, file, found)
+                division = split_files.divided(file, self._from_format, Options())
+                if division:
+                    yield from self._in_units(piece, file, division)
                     return
         yield from self._in_whole(piece, self._data(piece))
 
-    def _in_units(self, piece: Piece, file: BinaryIO, found: split_files.Divided) -> Iterator[Source]:
+    def _in_units(self, piece: Piece, file: BinaryIO, division: split_files.Divided) -> Iterator[Source]:
         """The conversations of a file that is read unit by unit; one that cannot be read is told."""
-        meta = _lying_beside(found.format, piece.shown)
+        meta = _lying_beside(division.format, piece.shown)
         group = 0
-        for number, unit in enumerate(found.units(), 1):
+        for number, unit in enumerate(division.units(), 1):
             try:
-                held = self._loaded(split_files.objects(file, unit, Options()), found.format, None, meta)
+                loaded = self._loaded(split_files.objects(file, unit, Options()), division.format, None, meta)
             except (UsageError, TurnError) as problem:
                 self.bad_lines.append(f"{piece.shown}: unit {number:,}: {problem} [bad-entry]")
                 self.passed_over["units that cannot be read"] += 1
                 continue
-            for conversation in held:
+            for conversation in loaded:
                 if turns_of(conversation):
                     group += 1
-                    yield self._source(conversation, found.format, None, group)
+                    yield self._source(conversation, division.format, None, group)
         if not group:
-            raise UsageError(f"{found.format}: there is no conversation in it")
+            raise UsageError(f"{division.format}: there is no conversation in it")
 
     def _data(self, piece: Piece) -> bytes:
         """What a file holds; why the rest of a compressed one cannot be read is counted."""
@@ -118,16 +118,16 @@ class Reader:
             try:
                 value = _value(line)
                 logged = None if conversations.is_document(form) else logs.exchange(value, form)
-                found = [] if logged else [each for each in self._loaded([value], form) if turns_of(each)]
+                loaded = [] if logged else [each for each in self._loaded([value], form) if turns_of(each)]
             except (UsageError, ValueError, RecursionError) as problem:
                 self._pass(piece, line, problem)
                 continue
             if logged:
                 group += 1
                 yield Source(None, logged.conversation, group + line.number, logged.left_out, logged.options)
-            elif not found:
+            elif not loaded:
                 self.passed_over[f"conversations of {piece.name} that are empty"] += 1
-            for conversation in found:
+            for conversation in loaded:
                 group += not conversation.branch
                 yield self._source(conversation, form, value, group + line.number)
 
@@ -155,13 +155,13 @@ class Reader:
         objects, broken, lines = _objects(data, self._from_format)
         form = self._from_format or conversations.recognise(objects)
         meta = _lying_beside(form, piece.shown) if piece.data is None and form in documents.names() else None
-        found = self._loaded(objects, form, lines, meta)
-        requests = objects if form in formats.names() else [None] * len(found)
-        pairs = [pair for pair in zip(found, requests, strict=True) if turns_of(pair[0])]
+        loaded = self._loaded(objects, form, lines, meta)
+        requests = objects if form in formats.names() else [None] * len(loaded)
+        pairs = [pair for pair in zip(loaded, requests, strict=True) if turns_of(pair[0])]
         if not pairs:
             raise UsageError(f"{form}: there is no conversation in it")
-        if len(found) > len(pairs):
-            self.passed_over[f"conversations of {piece.name} that are empty"] += len(found) - len(pairs)
+        if len(loaded) > len(pairs):
+            self.passed_over[f"conversations of {piece.name} that are empty"] += len(loaded) - len(pairs)
         for number, (conversation, request) in enumerate(pairs, 1):
             source = self._source(conversation, form, request, 0 if conversation.branch else number)
             yield _with_bad_lines(source, broken, piece.shown) if broken and number == 1 else source
@@ -178,10 +178,10 @@ class Reader:
         """The conversation of a session log, or those of a log that is known to hold several sessions."""
         options = Options(from_format=self._from_format)
         try:
-            found = [logs.session(log, data, options)]
+            sessions = [logs.session(log, data, options)]
         except MixedSessionsError:
-            found = [logs.session(part, data, options) for part in by_ids(log, io.BytesIO(data))]
-        for number, each in enumerate(found, 1):
+            sessions = [logs.session(part, data, options) for part in by_ids(log, io.BytesIO(data))]
+        for number, each in enumerate(sessions, 1):
             source = Source(each.session or log.name, each.conversation, number, each.left_out, each.options)
             yield _with_bad_lines(source, each.rejected, log.shown)
 
@@ -212,14 +212,14 @@ def _objects(data: bytes, forced: str | None) -> contents.Parsed:
     Raises ``UsageError`` for such a line where the others are nothing that is known: it is a value on several lines.
     """
     try:
-        found = contents.parsed(data)
-        objects, broken, _ = found
+        content = contents.parsed(data)
+        objects, broken, _ = content
         is_known = not broken or _is_document(objects, forced) or _holds_any(objects, forced)
     except TurnError as problem:
         raise UsageError(str(problem)) from None
     if not is_known:
         raise logs.NoLineLeftError(f"line {broken[0].line} is {broken[0].reason}")
-    return found
+    return content
 
 
 def _holds_any(objects: list[Json], forced: str | None) -> bool:
@@ -236,7 +236,7 @@ def _is_document(objects: list[Json], forced: str | None) -> bool:
 def _lying_beside(form: str, path: str) -> Json:
     """What other files tell of a document."""
     try:
-        found = sidecars.read(form, path, Options())
+        sidecar = sidecars.read(form, path, Options())
     except OSError as problem:
         raise UsageError(f"what lies beside cannot be read ({problem.strerror})") from None
-    return found.held if found else None
+    return sidecar.held if sidecar else None

@@ -52,14 +52,14 @@ class Request(NamedTuple):
     body: Json
     fitted: Counter[str]
     """How often, in words."""
-    held: Conversation
+    original: Conversation
     """The conversation with what of its reasoning is said as text."""
 
     service: Service
 
     def without_fitted(self) -> Conversation:
         """What was held, without the reasoning that was left out and counted for that."""
-        return replace(self.held, turns=tuple(_without_foreign(turns_of(self.held), self.service)))
+        return replace(self.original, turns=tuple(_without_foreign(turns_of(self.original), self.service)))
 
 
 def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignReasoning) -> Request:
@@ -71,9 +71,9 @@ def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignRea
     if service is None:
         raise TurnError("is sent to no service: leave --sendable out")
     fitted: Counter[str] = Counter()
-    held, turns = conversation, list(turns_of(conversation))
+    original, turns = conversation, list(turns_of(conversation))
     if foreign_reasoning == "text":
-        held = replace(conversation, turns=tuple(_aloud(turn, service, apart=False) for turn in turns))
+        original = replace(conversation, turns=tuple(_aloud(turn, service, apart=False) for turn in turns))
         turns = [_aloud(turn, service) for turn in turns]
         fitted["reasoning said as text"] += _thoughts(turns_of(conversation)) - _thoughts(turns)
     turns = _saying(_taken(turns, service, fitted), form, service, fitted)
@@ -84,12 +84,14 @@ def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignRea
     turns = _followed(turns, service, fitted) if service.reasoning_leads else turns
     turns = _prompted(_saying(turns, form, service, fitted), service, fitted)
     named = Fitting(service, turns, conversation.tools, fitted)
-    told = replace(conversation, turns=tuple(map(named.turn, turns)), tools=named.tools(conversation.tools))
-    body = _body(told, form, service)
+    fitted_conversation = replace(
+        conversation, turns=tuple(map(named.turn, turns)), tools=named.tools(conversation.tools)
+    )
+    body = _body(fitted_conversation, form, service)
     said = next(body[member] for member in ("messages", "contents", "input") if member in body)
     if all(each.get("role") in PROMPTS for each in said):
         raise NothingToSendError("nothing is left to send: nobody speaks in it but the system")
-    return Request(body, +fitted, held, service)
+    return Request(body, +fitted, original, service)
 
 
 def _body(conversation: Conversation, form: Any, service: Service) -> Json:
@@ -100,10 +102,10 @@ def _body(conversation: Conversation, form: Any, service: Service) -> Json:
 def service_of(form: Any) -> Service | None:
     """What the service of a format wants; ``None`` for one that is sent to none."""
     try:
-        found: Service = import_module(f"{form.__name__}.service").SERVICE
+        service: Service = import_module(f"{form.__name__}.service").SERVICE
     except ModuleNotFoundError:
         return None
-    return found
+    return service
 
 
 # What is said
@@ -150,14 +152,14 @@ def _saying(turns: list[Turn], form: Any, service: Service, fitted: Counter[str]
             return True
         return bool(turn.blocks) and any(_body(Conversation([], [], turns=(turn,)), form, service).values())
 
-    found = list(filter(says, turns))
-    fitted["empty turns left out"] += len(turns) - len(found)
-    return found
+    speaking = list(filter(says, turns))
+    fitted["empty turns left out"] += len(turns) - len(speaking)
+    return speaking
 
 
 def _fit(blocks: Blocks, service: Service, fitted: Counter[str], *, calls: bool = False) -> tuple[Any, ...]:
     """Blocks, and what is in results, as far as the service takes them; ``calls``: whether he who speaks may call."""
-    found = list[Block]()
+    result = list[Block]()
     for block in blocks:
         match block:
             case Text() | Refusal() if service.needs_words and not block.text.strip():
@@ -168,13 +170,13 @@ def _fit(blocks: Blocks, service: Service, fitted: Counter[str], *, calls: bool 
                 fitted["reasoning left out"] += 1
             case Media():
                 shown = service.shown(block)
-                found += [shown] if shown else []
+                result += [shown] if shown else []
                 fitted["media that the service cannot open left out"] += shown is None
             case Result():
-                found.append(replace(block, content=_fit(block.content, replace(service, needs_words=False), fitted)))
+                result.append(replace(block, content=_fit(block.content, replace(service, needs_words=False), fitted)))
             case _:
-                found.append(block)
-    return tuple(found)
+                result.append(block)
+    return tuple(result)
 
 
 def _prompted(turns: list[Turn], service: Service, fitted: Counter[str]) -> list[Turn]:
@@ -204,15 +206,15 @@ def _tagged(block: Block) -> Block:
 
 def _joined(turns: list[Turn]) -> list[Turn]:
     """Turns, neighbours of the assistant as one, without calls that the later one makes again."""
-    found = list[Turn]()
+    result = list[Turn]()
     for turn in turns:
-        if found and found[-1].role == turn.role == "assistant":
+        if result and result[-1].role == turn.role == "assistant":
             again = _ids(turn, Call)
-            kept = [block for block in found[-1].blocks if type(block) is not Call or block.id not in again]
-            found[-1] = replace(found[-1], blocks=(*kept, *turn.blocks))
+            others = [block for block in result[-1].blocks if type(block) is not Call or block.id not in again]
+            result[-1] = replace(result[-1], blocks=(*others, *turn.blocks))
         else:
-            found.append(turn)
-    return found
+            result.append(turn)
+    return result
 
 
 def _answered(turns: list[Turn]) -> list[Turn]:
@@ -236,18 +238,18 @@ def _paired(turns: list[Turn], service: Service, fitted: Counter[str]) -> list[T
     made = list[Turn]()
     waiting: Counter[str] = Counter()
     for turn, behind in zip_longest(turns, turns[1:]):
-        kept: Blocks = turn.blocks
+        blocks: Blocks = turn.blocks
         if turn.role == "assistant":
             answers = _ids(behind, Result) if behind else _ids(turn, Call)
             if service.alternates and all(each.role in PROMPTS for each in made):
                 answers.clear()
-            kept = tuple(block for block in kept if type(block) is not Call or _takes(block.id, answers))
+            blocks = tuple(block for block in blocks if type(block) is not Call or _takes(block.id, answers))
         elif turn.role == "tool":
-            kept = tuple(block for block in kept if type(block) is not Result or _takes(block.id, waiting))
+            blocks = tuple(block for block in blocks if type(block) is not Result or _takes(block.id, waiting))
         whose = "results without a call" if turn.role == "tool" else "calls without a result"
-        fitted[f"{whose} left out"] += len(turn.blocks) - len(kept)
-        made += [replace(turn, blocks=kept)] if kept else []
-        waiting = _ids(made[-1], Call) if kept else Counter()
+        fitted[f"{whose} left out"] += len(turn.blocks) - len(blocks)
+        made += [replace(turn, blocks=blocks)] if blocks else []
+        waiting = _ids(made[-1], Call) if blocks else Counter()
     return made
 
 
@@ -294,6 +296,6 @@ def _followed(turns: list[Turn], service: Service, fitted: Counter[str]) -> list
 
 def _kept(turns: list[Turn], blocks: Callable[[Turn], Blocks], fitted: Counter[str], what: str) -> list[Turn]:
     """Turns with those of their blocks that stay, without those of which none do."""
-    found = [replace(turn, blocks=blocks(turn)) for turn in turns]
-    fitted[what] += sum(len(turn.blocks) for turn in turns) - sum(len(turn.blocks) for turn in found)
-    return [turn for turn in found if turn.blocks]
+    result = [replace(turn, blocks=blocks(turn)) for turn in turns]
+    fitted[what] += sum(len(turn.blocks) for turn in turns) - sum(len(turn.blocks) for turn in result)
+    return [turn for turn in result if turn.blocks]

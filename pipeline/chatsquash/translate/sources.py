@@ -85,32 +85,32 @@ class Sources(Struct):
 
         Of the output of a conversion only the records are taken.  What is not read in a folder is counted.
         """
-        for number, given in enumerate(inputs):
-            refuse_remote(given)
-            path = Path(given)
-            if given == STREAM:
+        for number, place in enumerate(inputs):
+            refuse_remote(place)
+            path = Path(place)
+            if place == STREAM:
                 if stdin is None:
                     raise UsageError("standard input is closed; name files or folders")
                 yield from self._of_stream(stdin, number)
             elif (path / OURS).is_dir():
                 for record_file in sorted(path.glob("*.jsonl")):
                     yield from self._of_file(record_file, number, is_found=False)
-            elif path.is_dir() or (glob.has_magic(given) and not os.path.lexists(given)):
-                for found in self._found(given):
-                    yield from self._of_file(found, number, is_found=True)
+            elif path.is_dir() or (glob.has_magic(place) and not os.path.lexists(place)):
+                for file in self._found(place):
+                    yield from self._of_file(file, number, is_found=True)
             else:
                 yield from self._of_file(path, number, is_found=False)
 
-    def _found(self, given: str) -> list[Path]:
+    def _found(self, place: str) -> list[Path]:
         """The files in a folder, or those of a glob."""
         read_documents.forget()
-        found = discover([given], Options(), read_documents.is_document, self.out)
-        others = {what: count for what, count in found.others.items() if what != read_documents.PART}
-        self.passed_over.update({f"{what} in {given}": count for what, count in others.items()})
+        discovery = discover([place], Options(), read_documents.is_document, self.out)
+        others = {what: count for what, count in discovery.others.items() if what != read_documents.PART}
+        self.passed_over.update({f"{what} in {place}": count for what, count in others.items()})
         out = os.path.realpath(self.out) if self.out else None
-        paths = [Path(log.path) for log in found.logs if os.path.realpath(log.path) != out]
+        paths = [Path(log.path) for log in discovery.logs if os.path.realpath(log.path) != out]
         if not paths:
-            raise UsageError(nothing_to_read([given], found))
+            raise UsageError(nothing_to_read([place], discovery))
         return paths
 
     def _of_file(self, path: Path, argument: int, *, is_found: bool) -> Iterator[Piece]:
@@ -163,12 +163,12 @@ _NONE = object()
 
 def _is_each_alone(form: str, values: list[Json]) -> bool:
     """Whether two values hold apart what they hold together."""
-    held = [value for value in values if documents.named(form).fits([value])][:2]
-    if len(held) < 2:
+    fitting = [value for value in values if documents.named(form).fits([value])][:2]
+    if len(fitting) < 2:
         return False
     try:
-        apart = [documents.load(form, [value]) for value in held]
-        return sum(map(len, apart)) == len(documents.load(form, held)) and all(apart)
+        apart = [documents.load(form, [value]) for value in fitting]
+        return sum(map(len, apart)) == len(documents.load(form, fitting)) and all(apart)
     except TurnError:
         return False
 

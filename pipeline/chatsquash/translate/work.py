@@ -151,23 +151,23 @@ class Translator:
                 yield from ([source] for source in group)
 
     def _write(self, sources: list[Source], done: Done) -> None:
-        to, told = self._wanted.to, [source.conversation for source in sources]
-        if self._together and told[0].branch:
-            document = _held(conversations.dump_all(told, to))
+        to, branches = self._wanted.to, [source.conversation for source in sources]
+        if self._together and branches[0].branch:
+            document = _held(conversations.dump_all(branches, to))
         elif self._wanted.sendable:
             try:
-                made = conversations.request(told[0], to, self._wanted.foreign_reasoning)
+                made = conversations.request(branches[0], to, self._wanted.foreign_reasoning)
             except NothingToSendError as problem:
                 done.empty = done.empty or f"{sources[0].name or done.piece.name}: {problem}"
                 done.fitted["conversations that say nothing left out"] += 1
                 return
             # What is left out counts as lost where nothing may be, else once, among what is fitted.
-            document, told = made.body, [made.held if self._wanted.lossless else made.without_fitted()]
+            document, branches = made.body, [made.original if self._wanted.lossless else made.without_fitted()]
             done.fitted.update(made.fitted)
         else:
-            document = _held(conversations.dump(told[0], to))
+            document = _held(conversations.dump(branches[0], to))
         measure = conversations.lost_of_all if self._wanted.sendable else conversations.lost_of_dump
-        for source, lost in zip(sources, measure(told, document, to), strict=True):
+        for source, lost in zip(sources, measure(branches, document, to), strict=True):
             self._refuse(source, lost, done)
             _count(source, lost, done)
         name = sources[0].name

@@ -47,16 +47,16 @@ def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
     """The files that are named, lie in folders or fit globs; raises ``UsageError`` for what cannot be."""
     refuse_remote(output)
     others: Counter[str] = Counter()
-    found = [each for given in inputs for each in _found(given, others)]
+    sources = [each for given in inputs for each in _found(given, others)]
     out = Path(output)
     is_file = is_dataset(out) and not out.is_dir()
-    if is_file and len(found) > 1:
-        raise UsageError(f"{output}: is one file, and the inputs are {len(found)}; name a folder with --output")
+    if is_file and len(sources) > 1:
+        raise UsageError(f"{output}: is one file, and the inputs are {len(sources)}; name a folder with --output")
     if is_file:
-        _refuse_another_kind(found[0].source, out)
-        files = [found[0]._replace(name=out.name)]
+        _refuse_another_kind(sources[0].source, out)
+        files = [sources[0]._replace(name=out.name)]
     else:
-        files = [each._replace(name=_hidden(each.name, hide)) for each in found]
+        files = [each._replace(name=_hidden(each.name, hide)) for each in sources]
     folder = out.parent if is_file else out
     _refuse_meeting(files)
     _refuse_inputs(inputs, files, folder, is_file=is_file)
@@ -77,23 +77,23 @@ def refuse_taken(folder: Path, names: Iterable[str]) -> None:
             raise UsageError(f"{folder / name}: is there already; --force replaces it")
 
 
-def _found(given: str, others: Counter[str]) -> Iterator[Placed]:
-    refuse_remote(given)
-    path = Path(given)
+def _found(place: str, others: Counter[str]) -> Iterator[Placed]:
+    refuse_remote(place)
+    path = Path(place)
     if path.is_dir():
         files = list(_below(path, others))
         if not files:
-            raise UsageError(f"{given}: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder")
+            raise UsageError(f"{place}: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder")
         yield from (Placed(path / name, name) for name in files)
-    elif glob.has_magic(given) and not os.path.lexists(given):
-        paths = [Path(each) for each in sorted(glob.glob(given, recursive=True))]
+    elif glob.has_magic(place) and not os.path.lexists(place):
+        paths = [Path(each) for each in sorted(glob.glob(place, recursive=True))]
         fitting = [each for each in paths if each.is_file() and is_dataset(each)]
         if not fitting:
-            raise UsageError(f"{given}: no dataset has such a name")
-        fixed = _fixed(given)
+            raise UsageError(f"{place}: no dataset has such a name")
+        fixed = _fixed(place)
         yield from (Placed(each, each.relative_to(fixed).as_posix()) for each in fitting)
     elif not path.is_file():
-        raise UsageError(f"{given}: is no file, no folder and no glob")
+        raise UsageError(f"{place}: is no file, no folder and no glob")
     else:
         yield Placed(path, path.name)
 
@@ -146,8 +146,8 @@ def _refuse_meeting(files: list[Placed]) -> None:
 def _refuse_inputs(inputs: Iterable[str], files: list[Placed], folder: Path, *, is_file: bool) -> None:
     """Raise where what is written would be read, or would take the place of what is read."""
     out = folder.resolve()
-    for given in inputs:
-        read = Path(given).resolve()
+    for place in inputs:
+        read = Path(place).resolve()
         if not is_file and read.is_dir() and (out == read or read in out.parents):
             raise UsageError(f"{folder}: lies in what is read; choose another place with --output")
     read_files = {each.source.resolve() for each in files}

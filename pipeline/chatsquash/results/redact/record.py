@@ -50,12 +50,12 @@ def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) 
     The record that is given is changed in its place.
     """
     pieces = _pieces(value)
-    found = privacy.replace(pieces.values)
+    hits = privacy.replace(pieces.values)
     if known:
-        found += known.replace(pieces.values)
-    whole, addresses, passwords = privacy.anonymized(_whole(value, pieces) if found else value)
+        hits += known.replace(pieces.values)
+    whole, addresses, passwords = privacy.anonymized(_whole(value, pieces) if hits else value)
     counts = Counter(map(value_of, passwords))
-    for (_, each), count in found.items():
+    for (_, each), count in hits.items():
         counts[each] += count
     masked = _pieces(whole)
     unflagged = _unflag(masked, masked.masked_pieces()) if counts else []
@@ -123,12 +123,12 @@ def _unflag(pieces: Pieces, masked: list[int]) -> list[int]:
 def _flags(pieces: Pieces) -> list[str]:
     """The flags that messages of a record have."""
     turns = [turn for turn in pieces.values[:-1] if isinstance(turn, dict)]
-    found = []
+    flags = []
     for flag in marks.FLAGS:
         said = [turn[flag] for turn in turns if flag in turn]
         if said and all(isinstance(each, (int, type(None))) and each in _UNSET for each in said):
-            found.append(flag)
-    return found
+            flags.append(flag)
+    return flags
 
 
 @dataclass(slots=True)
@@ -171,9 +171,9 @@ class Redacted:
         self.values.update(done.counts)
         for value, count in done.counts.items():
             self.kinds[value.kind] += count
-            found = redaction(value, count, placeholders, hashes=True)
-            self._table.add(found, place)
-            self.hashes.update([found.digest] if found.digest else [])
+            entry = redaction(value, count, placeholders, hashes=True)
+            self._table.add(entry, place)
+            self.hashes.update([entry.digest] if entry.digest else [])
 
     def report(self, hide: Hide) -> bytes:
         """The table of ``reports/redactions.csv``, a row for each value, which is told by its placeholder's digits."""
@@ -186,8 +186,8 @@ class Redacted:
         if self.left_out:
             yield f"left out: {counted(self.left_out, 'record')} that could not be searched"
         if self.looks_for_secrets or self.secrets:
-            found = f"{self.secrets:,} found in {counted(self.with_secrets, 'record')}"
-            yield f"secrets: {found}, all {self.secrets:,} replaced" if self.secrets else "secrets: none found"
+            summary = f"{self.secrets:,} found in {counted(self.with_secrets, 'record')}"
+            yield f"secrets: {summary}, all {self.secrets:,} replaced" if self.secrets else "secrets: none found"
         if self.addresses:
             yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
         for kind, count in sorted(self.kinds.items()):

@@ -193,8 +193,8 @@ class _Run:
         self.done.left_out += 1
         self._tell(source, number, why)
 
-    def _tell(self, source: Path, number: int, found: Violation) -> None:
-        self._watch.say(finding(found, *self._shown(source), number))
+    def _tell(self, source: Path, number: int, fact: Violation) -> None:
+        self._watch.say(finding(fact, *self._shown(source), number))
 
 
 SESSION = "session_id"

@@ -102,18 +102,18 @@ class Table:
             part.unlink()
 
     def _changed(self, first: int, frame: Any, change: Callable[[Row], Cells | None]) -> Any:
-        kept, places, is_changed = list[Cells](), list[int](), self._is_renamed
+        rows, places, is_changed = list[Cells](), list[int](), self._is_renamed
         for at, cells in enumerate(frame.iter_rows(named=True)):
             made = change(_row(first + at, cells))
             if made is not None:
                 is_changed = is_changed or made is not cells
-                kept.append(made)
+                rows.append(made)
                 places.append(at)
         left = frame if len(places) == frame.height else frame[places]
         columns = []
         for name, dtype in self._schema.items():
             is_new = _is_odd(dtype) or (is_changed and (self._is_renamed or _may_change(dtype)))
-            columns.append(self._column(name, kept) if is_new else left[name])
+            columns.append(self._column(name, rows) if is_new else left[name])
         return _polars().DataFrame(columns)
 
     def _column(self, name: str, rows: list[Cells]) -> Any:
@@ -122,9 +122,9 @@ class Table:
 
     def _footer(self) -> dict[str, str]:
         """What the file says of itself, without anything private."""
-        told = _polars().read_parquet_metadata(self._path)
-        schema = told.pop(arrow.KEY, None)
-        footer = {self._hide(key): self._hide(text) for key, text in told.items()}
+        metadata = _polars().read_parquet_metadata(self._path)
+        schema = metadata.pop(arrow.KEY, None)
+        footer = {self._hide(key): self._hide(text) for key, text in metadata.items()}
         lists_values = any(_has(dtype, _polars().Enum) for dtype in self._schema.values())
         if schema is None or self._is_renamed or lists_values or self._hide(schema) != schema:
             return footer
