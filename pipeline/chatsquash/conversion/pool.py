@@ -18,7 +18,8 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.reading.sessions import MixedSessionsError
-from chatsquash.session.converter import Converter, unreadable
+from chatsquash.session.converter import Converter
+from chatsquash.session.log_findings import unreadable
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -8,41 +8,33 @@ from errno import ESTALE
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from msgspec import structs
-
 from chatsquash.checks import reading
-from chatsquash.core import chat
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Found, Mark, Seen, Skipped, Tokens
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Chosen, Facts, Outcome, PreferencePair, Record, Refused
-from chatsquash.core.text import printable
-from chatsquash.core.times import day, stamp
+from chatsquash.core.outcome import Outcome, PreferencePair, Record, Refused
+from chatsquash.core.times import day
 from chatsquash.formats import PLAIN
 from chatsquash.reading.origins import line_of
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.session_log import Reading
 from chatsquash.reading.sessions import MixedSessionsError
-from chatsquash.redact.pseudonyms import anonymizer, with_passwords
-from chatsquash.session import prompt_prefix
-from chatsquash.session.coverage import Covered, accounts, lost_of
+from chatsquash.redact.pseudonyms import anonymizer
+from chatsquash.session.coverage import Covered, accounts, grown_session
 from chatsquash.session.digests import digest_of, hash_of, is_whole, meeting
-from chatsquash.session.log_findings import cleaned, cut_rejection, in_files, logger_cuts, taken_apart, unfit
+from chatsquash.session.log_findings import cleaned, cut_rejection, in_files, logger_cuts, taken_apart, trace, unfit
 from chatsquash.session.plan import Plan, asks_for_kinds, plan
 from chatsquash.session.privacy import Privacy
+from chatsquash.session.record_maker import RecordMaker
 from chatsquash.session.session import Noted, Session, Snapshot, finding
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
 from chatsquash.sources.identity import Hashed
 from chatsquash.sources.joined_files import opened_log
-from chatsquash.trees.coverage import of_grown
 
 if TYPE_CHECKING:
-    from chatsquash.session.lengths import Lengths
     from chatsquash.session.samples import Make, Reread
-    from chatsquash.templates.confined import Template
-    from chatsquash.templates.inference import Inference
 
 EntryStream = Iterator[Entry | Skipped]
 _Result = tuple[list[Record], Found | None, list[Noted], Covered]
@@ -75,14 +67,12 @@ class Converter:
         # Where more is replaced than addresses, these come last, since they may be parts of it.
         self._first = None if options.replaces else self._anonymizer
         self._plan = plan(options, self._first)
-        self._tells_facts = options.folder or bool(options.only_model)
         self._divides = options.sessions_by is None
         self._puts_in_order = options.divides
         self._is_asked_more = asks_for_kinds(options)
         self._reader = Reader(options)
-        self._template: Template | None = None
-        self._lengths = _lengths(options)
-        self._privacy = Privacy(options, self._lengths)
+        self._maker = RecordMaker(options, self._plan, self._anonymizer)
+        self._privacy = Privacy(options, self._maker.lengths)
         self.hashed = Hashed()
         """What was read last."""
 
@@ -146,13 +136,10 @@ class Converter:
         if log.join and log.join.gateway:
             return self._joined(read, session, log)
         if log.agents:
-            from chatsquash.session.join.views import joined  # which few runs need
-
-            session = joined(session, log, self._options, partial(self._again, file, log, session))
+            session = self._with_agents(session, file, log)
         snapshot = session.snapshot
         records, left_out, later, covered = self._records(read, session, file, log)
-        findings = covered.explained(session).findings([*later, *covered.notes], name, log.shown)
-        findings = in_files(findings, log)
+        findings = in_files(covered.explained(session).findings([*later, *covered.notes], name, log.shown), log)
         account, sizes = accounts(session, records)
         return Outcome(
             session=name,
@@ -170,8 +157,8 @@ class Converter:
             digest=hash_of(file, log) if log.reordered and not log.pieces else digest_of(read, self.hashed),
             size=session.sizes.all,
             sizes=sizes,
-            chosen=(records[-1].chosen if records else None) or (self._chosen(snapshot) if snapshot else None),
-            coverage=covered.of_records(_conversations(records)),
+            chosen=(records[-1].chosen if records else None) or (self._maker.selection(snapshot) if snapshot else None),
+            coverage=covered.of_records(records),
             meeting=meeting(session),
             replies=covered.rows,
             family=covered.family,
@@ -181,6 +168,12 @@ class Converter:
             sampled=_sampled(read, log),
             pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
         )
+
+    def _with_agents(self, session: Session, file: BinaryIO, log: Log) -> Session:
+        """A gateway's session joined with the agents' files that belong to it."""
+        from chatsquash.session.join.views import joined  # which few runs need
+
+        return joined(session, log, self._options, partial(self._again, file, log, session))
 
     def _joined(self, read: Reading, session: Session, log: Log) -> Outcome:
         """The outcome of an agent's conversation that stands in the session of a gateway."""
@@ -228,7 +221,7 @@ class Converter:
     def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Result:
         noted, why = self._noted(read, session, log)
 
-        make = partial(self._finished, read.seen, session, log)
+        make = partial(self._maker.make, read.seen, session, log)
 
         def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Refused:
             if why:
@@ -250,7 +243,7 @@ class Converter:
             records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
             return records, refused, noted, covered
         if not self._is_asked_more and not session.asides and not session.elsewhere and session.followed.only_grew():
-            return _grown(session, make_last(session.snapshot), noted)
+            return grown_session(session, make_last(session.snapshot), noted)
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
         if self._options.conversations == "last" or why or session.followed.last is None:
@@ -272,7 +265,7 @@ class Converter:
         """The records of a session that is divided into samples; ``None`` where nothing can be made of it."""
         from chatsquash.session.samples import Asked  # which few runs need
 
-        asked = Asked(self._options, *by, self._inference())
+        asked = Asked(self._options, *by, self._maker.inference())
         if read.document and read.document.conversations:
             from chatsquash.session.agents import Part
             from chatsquash.session.sampled import of_document
@@ -308,25 +301,7 @@ class Converter:
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
             return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
 
-        return pairs.made(candidates, make, partial(self._place, log))
-
-    def _place(self, log: Log, line: int | None) -> str:
-        """Where something was logged, without addresses where these are replaced."""
-        file, at = log.at(line) if log.pieces or log.agents else (log.name, line)
-        named, dot, suffix = file.rpartition(".")
-        name = self._anonymizer.counted([named or suffix])[0][0] if self._anonymizer else named or suffix
-        whole = printable(f"{name}{dot}{suffix}" if named else name)
-        return whole if at is None else f"{whole}:{at}"
-
-    def _inference(self) -> Inference | None:
-        """What the samples of a session are rendered with."""
-        if self._options.samples != "auto":
-            return None
-        from chatsquash.templates.inference import Inference, opened
-
-        assert self._options.template
-        self._template = self._template or opened(self._options.template)
-        return Inference(self._template, self._lengths.tokenizer if self._lengths else None)
+        return pairs.made(candidates, make, partial(self._maker.location, log))
 
     def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
@@ -337,37 +312,6 @@ class Converter:
             noted.append((None, why))
         return noted, why or session.invalid or cut_rejection(session, noted, self._options)
 
-    def _finished(
-        self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
-    ) -> tuple[Record | Refused, list[Found]]:
-        source, version = (seen.format, seen.version) if seen else (None, None)
-        before = self._anonymizer.count if self._anonymizer else 0
-        if self._anonymizer:
-            self._anonymizer.passwords.clear()  # those of what became no record
-        loaded = session.loaded
-        snapshot = session.elsewhere.marked(snapshot) if session.elsewhere else snapshot
-        made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
-        if isinstance(made, Refused):
-            return made, findings
-        addresses = self._anonymizer.count - before if self._anonymizer else 0
-        facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
-        made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
-        made = with_passwords(made, self._anonymizer)
-        if self._options.keep != "none" and self._options.samples == "session":
-            from chatsquash.session.logprobs import with_logprobs  # which few runs ask for
-
-            made = with_logprobs(session, snapshot, made)
-        if self._lengths:
-            fitted, more = self._lengths.measured(made)
-            findings = [*findings, *more]
-            if isinstance(fitted, Found):
-                return Refused(fitted), findings
-            made = fitted
-        made = session.elsewhere.finished(made, snapshot) if session.elsewhere else made
-        if session.entries:
-            made = structs.replace(made, chosen=self._chosen(snapshot), size=snapshot.entry.size)
-        return made, findings
-
     def _again(self, file: BinaryIO, log: Log, session: Session, lines: set[int]) -> Iterator[Entry]:
         """The entries of some lines, read once more."""
         file.seek(0)
@@ -376,46 +320,6 @@ class Converter:
                 yield item
         if session.elsewhere:
             yield from session.elsewhere.entries(lines)
-
-    def _chosen(self, snapshot: Snapshot) -> Chosen:
-        """What the log says about the entry that becomes the record."""
-        entry = snapshot.entry
-        model = entry.reply.model
-        if model is None:
-            from chatsquash.reading import usage  # which few logs need
-
-            model = usage.of_entry(entry).model
-        ended = entry.origin.ended if entry.origin else snapshot.ended
-        return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
-
-    def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
-        """What the log says beside the conversation, without addresses where these are replaced."""
-        from chatsquash.reading import usage  # which the specified record does not need
-
-        entry = snapshot.entry
-        used = usage.of_entry(entry)
-        named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
-        names = (session.id or stem(log), named or suffix, used.model)
-        name, source, model = self._anonymizer.counted(list(names))[0] if self._anonymizer else names
-        return Facts(
-            prefix=prompt_prefix.of_line(line) if self._options.split else "",
-            session=printable(name),
-            source=printable(f"{source}{dot}{suffix}" if named else source),
-            model=printable(model) if model else None,
-            started_at=_stamped(snapshot.started),
-            entries=snapshot.superseded + 1,
-            prompt_tokens=used.prompt_tokens,
-            completion_tokens=used.completion_tokens,
-        )
-
-
-def _lengths(options: Options) -> Lengths | None:
-    """What counts the tokens of records, where somebody asks."""
-    if options.tokenizer is None:
-        return None
-    from chatsquash.session.lengths import Lengths
-
-    return Lengths(options)
 
 
 def _format(read: Reading, left_out: Found | None) -> str | None:
@@ -440,41 +344,3 @@ def _tokens(read: Reading, session: Session, log: Log) -> Tokens:
 
         return tokens(read.document, log)
     return session.followed.tokens
-
-
-def _conversations(records: list[Record]) -> int:
-    """How many conversations records are of."""
-    if records and records[0].samples:
-        return len({record.conversation for record in records})
-    return len(records)
-
-
-def nothing(log: Log, why: Found) -> Outcome:
-    """The outcome of a log of which nothing is known but why."""
-    return Outcome(stem(log), [], why.code, [finding(why, stem(log), log.shown)])
-
-
-def unreadable(log: Log, problem: OSError) -> Outcome:
-    """The outcome of a log that cannot be opened or read."""
-    return nothing(log, reading.unreadable_log(problem.strerror or type(problem).__name__))
-
-
-def _grown(
-    session: Session, made: Record | Refused, noted: list[Noted]
-) -> tuple[list[Record], Found | None, list[Noted], Covered]:
-    """What comes of a session whose every request goes on from the reply before it."""
-    covered = of_grown(session.followed)
-    if isinstance(made, Refused):
-        return [], made.why, noted, Covered(covered.gone("refused"), [], [])
-    line = session.snapshot.entry.line if session.snapshot else None
-    return [made], None, noted, Covered(covered, [], lost_of(covered, line))
-
-
-def _stamped(at: int | None) -> str | None:
-    return None if at is None else stamp(at)
-
-
-def trace(snapshot: Snapshot) -> str:
-    """The role trace of a snapshot and its reply."""
-    reply = snapshot.entry.reply.message
-    return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])

@@ -10,10 +10,12 @@ from chatsquash.core import chat
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Found, Message, Seen
 from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import printable
 from chatsquash.records import presets
 from chatsquash.session import cleaning
-from chatsquash.session.session import Noted, Session
+from chatsquash.session.session import Noted, Session, Snapshot, finding
+from chatsquash.sources.compression import stem
 
 _MARKS = ("[truncated]", "[TRUNCATED]", "(truncated)", "<truncated>")
 """What texts end with that were cut; results of tools may, since tools cut them for the model."""
@@ -97,3 +99,19 @@ def _in_file(finding: Finding, log: Log) -> Finding:
 
     text = _LINE.sub(named, finding.text) if finding.code in _TOLD_LINES else finding.text
     return finding._replace(file=file, line=line, text=text)
+
+
+def nothing(log: Log, why: Found) -> Outcome:
+    """The outcome of a log of which nothing is known but why."""
+    return Outcome(stem(log), [], why.code, [finding(why, stem(log), log.shown)])
+
+
+def unreadable(log: Log, problem: OSError) -> Outcome:
+    """The outcome of a log that cannot be opened or read."""
+    return nothing(log, reading.unreadable_log(problem.strerror or type(problem).__name__))
+
+
+def trace(snapshot: Snapshot) -> str:
+    """The role trace of a snapshot and its reply."""
+    reply = snapshot.entry.reply.message
+    return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])

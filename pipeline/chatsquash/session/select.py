@@ -55,12 +55,15 @@ def select(
     if best is None or last is None:
         return tally.session(None)
     if last is not best:
-        short = reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
-        tally.notes.append((best.line, short))
+        tally.notes.append(_short_tail(best, last))
     if tally.lists_entries:  # since those behind the snapshot may become records, too
         tally.notes += waiting
     redefined = answered.redefined(best, tools.redefined()) if trace_calls else None
     return tally.session(_snapshot(best, tools.settled(), settled, span, redefined))
+
+
+def _short_tail(best: Entry, last: Entry) -> Noted:
+    return best.line, reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
 
 
 def _snapshot(best: Entry, tools: list[Tool], settled: _Span, all_: _Span, redefined: Redefined | None) -> Snapshot:
