@@ -20,9 +20,17 @@ from chatsquash.reading.reader import Reader
 from chatsquash.reading.session_log import Reading
 from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.redact.pseudonyms import anonymizer
-from chatsquash.session.coverage import Covered, accounts, grown_session
+from chatsquash.session.coverage import SessionCoverage, accounts, grown_session
 from chatsquash.session.digests import digest_of, hash_of, is_whole, meeting
-from chatsquash.session.log_findings import cleaned, cut_rejection, in_files, logger_cuts, taken_apart, trace, unfit
+from chatsquash.session.log_findings import (
+    cleaning_notes,
+    cut_rejection,
+    in_files,
+    logger_cuts,
+    taken_apart,
+    trace,
+    unfit,
+)
 from chatsquash.session.plan import Plan, asks_for_kinds, plan
 from chatsquash.session.privacy import Privacy
 from chatsquash.session.record_maker import RecordMaker
@@ -37,7 +45,7 @@ if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
 
 EntryStream = Iterator[Entry | Skipped]
-_Result = tuple[list[Record], Found | None, list[Noted], Covered]
+_Result = tuple[list[Record], Found | None, list[Noted], SessionCoverage]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
 
 
@@ -87,14 +95,14 @@ class Converter:
         ``also`` looks at the open log once it was read.
         """
         try:
-            outcome = self._converted(log, observer, also)
+            outcome = self._convert(log, observer, also)
         except OSError as problem:
             if problem.errno != ESTALE or observer:
                 raise
-            outcome = self._converted(log, None, also)  # as it is now
-        return self._compared(outcome)
+            outcome = self._convert(log, None, also)  # as it is now
+        return self._with_fingerprints(outcome)
 
-    def _compared(self, outcome: Outcome) -> Outcome:
+    def _with_fingerprints(self, outcome: Outcome) -> Outcome:
         """An outcome whose records have what they are compared by, where somebody asks."""
         if not self._options.compares:
             return outcome
@@ -102,15 +110,15 @@ class Converter:
 
         return fingerprints.of_outcome(outcome, self._options)
 
-    def _converted(self, log: Log, observer: EntryObserver | None, also: Also | None) -> Outcome:
+    def _convert(self, log: Log, observer: EntryObserver | None, also: Also | None) -> Outcome:
         with opened_log(log, self._options) as file:
             outcome = self.read(file, log, observer)
             if also:
                 also(log, file, self.hashed)
             how = change(log, file)
-            return self._changed(file, log, outcome, how) if how else outcome
+            return self._before_change(file, log, outcome, how) if how else outcome
 
-    def _changed(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome:
+    def _before_change(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome:
         """The outcome of a log that changed since it was found, which is as it was then as far as that can be."""
         if (before := as_found(file, log)) is not file:
             outcome = self.read(before, log)
@@ -134,7 +142,7 @@ class Converter:
         assert is_whole(session, file, log) or change(log, file), log
         name = session.id or stem(log)
         if log.join and log.join.gateway:
-            return self._joined(read, session, log)
+            return self._joined_outcome(read, session, log)
         if log.agents:
             session = self._with_agents(session, file, log)
         snapshot = session.snapshot
@@ -165,17 +173,17 @@ class Converter:
             relatives=[*covered.relatives, *(session.elsewhere.relatives if session.elsewhere else ())],
             format=_format(read, left_out),
             tokens=_tokens(read, session, log),
-            sampled=_sampled(read, log),
+            sampled=_response_ids(read, log),
             pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
         )
 
     def _with_agents(self, session: Session, file: BinaryIO, log: Log) -> Session:
         """A gateway's session joined with the agents' files that belong to it."""
-        from chatsquash.session.join.views import joined  # which few runs need
+        from chatsquash.session.join.views import join_agents  # which few runs need
 
-        return joined(session, log, self._options, partial(self._again, file, log, session))
+        return join_agents(session, log, self._options, partial(self._again, file, log, session))
 
-    def _joined(self, read: Reading, session: Session, log: Log) -> Outcome:
+    def _joined_outcome(self, read: Reading, session: Session, log: Log) -> Outcome:
         """The outcome of an agent's conversation that stands in the session of a gateway."""
         name = session.id or stem(log)
         lines, sizes = session.accounts(written=False)
@@ -219,7 +227,7 @@ class Converter:
         return session
 
     def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Result:
-        noted, why = self._noted(read, session, log)
+        noted, why = self._log_notes(read, session, log)
 
         make = partial(self._maker.make, read.seen, session, log)
 
@@ -234,7 +242,7 @@ class Converter:
         def again(lines: set[int]) -> Iterator[Entry]:
             return self._again(file, log, session, lines)
 
-        if self._options.samples != "session" and (sampled := self._sampled(read, session, log, (make, again), why)):
+        if self._options.samples != "session" and (sampled := self._samples(read, session, log, (make, again), why)):
             records, refused, later, covered = sampled
             return records, refused, [*noted, *later], covered
         if read.document and read.document.conversations:
@@ -259,13 +267,13 @@ class Converter:
         records, later, covered, refused = conversations.of_each(session, name, self._options, make, again)
         return records, refused, [*noted, *later], covered
 
-    def _sampled(
+    def _samples(
         self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Found | None
     ) -> _Result | None:
         """The records of a session that is divided into samples; ``None`` where nothing can be made of it."""
-        from chatsquash.session.samples import Asked  # which few runs need
+        from chatsquash.session.samples import SampleRequest  # which few runs need
 
-        asked = Asked(self._options, *by, self._maker.inference())
+        asked = SampleRequest(self._options, *by, self._maker.inference())
         if read.document and read.document.conversations:
             from chatsquash.session.agents import Part
             from chatsquash.session.sampled import of_document
@@ -303,9 +311,9 @@ class Converter:
 
         return pairs.made(candidates, make, partial(self._maker.location, log))
 
-    def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
+    def _log_notes(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
-        noted = [*cleaned(session, self._options.cleanups), *taken_apart(log)]
+        noted = [*cleaning_notes(session, self._options.cleanups), *taken_apart(log)]
         noted += logger_cuts(session)
         why = unfit(read.seen, session)
         if why:
@@ -328,7 +336,7 @@ def _format(read: Reading, left_out: Found | None) -> str | None:
     return (read.seen.format if read.seen else None) if is_known else PLAIN
 
 
-def _sampled(read: Reading, log: Log) -> list[tuple[int, int | None, int | None]]:
+def _response_ids(read: Reading, log: Log) -> list[tuple[int, int | None, int | None]]:
     """The responses that an agent's file tells of."""
     if not (read.document and read.document.conversations):
         return []

@@ -23,7 +23,7 @@ _SEQUENCE, _TAIL = "role-sequence", "short-tail"
 """Codes of what is found by comparing the requests of a session, whatever their conversations."""
 
 
-class Covered(NamedTuple):
+class SessionCoverage(NamedTuple):
     """What the records of a session hold of it."""
 
     coverage: Coverage
@@ -115,10 +115,10 @@ def ways(covered: Coverage, asides: int, options: Options) -> dict[str, int]:
 
 def grown_session(
     session: Session, made: Record | Refused, noted: list[Noted]
-) -> tuple[list[Record], Found | None, list[Noted], Covered]:
+) -> tuple[list[Record], Found | None, list[Noted], SessionCoverage]:
     """What comes of a session whose every request goes on from the reply before it."""
     covered = of_grown(session.followed)
     if isinstance(made, Refused):
-        return [], made.why, noted, Covered(covered.gone("refused"), [], [])
+        return [], made.why, noted, SessionCoverage(covered.gone("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
-    return [made], None, noted, Covered(covered, [], lost_of(covered, line))
+    return [made], None, noted, SessionCoverage(covered, [], lost_of(covered, line))

@@ -56,13 +56,13 @@ def cut_rejection(session: Session, noted: list[Noted], options: Options) -> Fou
 
 def unfit(seen: Seen | None, session: Session) -> Found | None:
     """Why nothing can be made of a log."""
-    cleaned = session.lines.cleaned
-    if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned)):
+    cleaned_lines = session.lines.cleaned
+    if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned_lines)):
         return reading.unknown_format(seen.why)
-    return None if session.snapshot else reading.empty_session(cleaned, len(session.rejected))
+    return None if session.snapshot else reading.empty_session(cleaned_lines, len(session.rejected))
 
 
-def cleaned(session: Session, sets: tuple[str, ...]) -> list[Noted]:
+def cleaning_notes(session: Session, sets: tuple[str, ...]) -> list[Noted]:
     """What cleaning did."""
     snapshot = session.snapshot
     changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}

@@ -42,7 +42,7 @@ REDACTED = "redacted"
 _Counts = Counter[tuple[int, Value]]
 
 
-class _Replaced(NamedTuple):
+class _Replacement(NamedTuple):
     """What stands in the place of records and pairs."""
 
     records: list[Record]
@@ -73,9 +73,9 @@ class Privacy:
         """
         try:
             replaced = (
-                self._replaced(outcome, log, file)
+                self._with_placeholders(outcome, log, file)
                 if self._redactor
-                else self.without_private_texts(self._masked(outcome, log), log)
+                else self.without_private_texts(self._mask(outcome, log), log)
             )
             return (
                 self._looked(replaced, hidden.renamed(log, replaced.named), self._looker) if self._looker else replaced
@@ -92,9 +92,9 @@ class Privacy:
                 self._redactor.replace([texts])
         except UnsearchedError:
             texts = ["" for _ in texts]
-        return self._hidden(outcome, log, dict(zip(before, texts, strict=True)))
+        return self._hide(outcome, log, dict(zip(before, texts, strict=True)))
 
-    def _hidden(self, outcome: Outcome, log: Log, names: dict[str, str]) -> Outcome:
+    def _hide(self, outcome: Outcome, log: Log, names: dict[str, str]) -> Outcome:
         if self._anonymizer:
             names = {before: without_addresses(after, self._anonymizer) for before, after in names.items()}
         if all(before == after for before, after in names.items()):
@@ -110,13 +110,13 @@ class Privacy:
             counts = looker.look(pieces.values)
             passed_over += 0 if self._redactor else looker.passed_over
             if counts:
-                records[at] = self._counted(record, counts, are_replaced=False)
+                records[at] = self._with_counts(record, counts, are_replaced=False)
                 line = _line(outcome, record)
                 facts = [each._replace(conversation=record.conversation) for each in _findings_of(counts, pieces)]
                 findings += [finding(each, outcome.session, log.shown, line) for each in facts]
         return replace(outcome, records=records, findings=[*outcome.findings, *findings], passed_over=passed_over)
 
-    def _counted(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
+    def _with_counts(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
         """A record that says what was found in it."""
         values: Counter[Value] = Counter()
         for (_, value), count in counts.items():
@@ -130,7 +130,7 @@ class Privacy:
 
     # Replacing
 
-    def _replaced(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
+    def _with_placeholders(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
         assert self._redactor
         names = hidden.texts(outcome, log)
         made = self._spelled(outcome, names, self._redactor)
@@ -146,9 +146,9 @@ class Privacy:
             passed_over=self._redactor.passed_over,
         )
         sources = {before: without_beginnings(after, made.values) for before, after in made.hidden.items()}
-        return self._hidden(self._masked(outcome, log), log, sources)
+        return self._hide(self._mask(outcome, log), log, sources)
 
-    def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replaced:
+    def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replacement:
         """All that is told of a session, searched in one go, so that what is found once is replaced everywhere."""
         records = [Pieces(jsonio.loads(record.line)) for record in outcome.records]
         pairs = [Pieces(jsonio.loads(pair.line)) for pair in outcome.pairs]
@@ -159,7 +159,7 @@ class Privacy:
         lines = [jsonio.dumps(self._without_addresses(pieces.whole())) for pieces in pairs]
         written = [pair._replace(line=line) for pair, line in zip(outcome.pairs, lines, strict=True)]
         values = sorted({value for _, value in counts})
-        return _Replaced(made, written, dict(zip(names, after, strict=True)), values)
+        return _Replacement(made, written, dict(zip(names, after, strict=True)), values)
 
     def _record(self, record: Record, pieces: Pieces, counts: _Counts) -> Record:
         """A record with placeholders and pseudonyms."""
@@ -170,7 +170,7 @@ class Privacy:
         before = self._anonymizer.count if self._anonymizer else 0
         value = self._without_addresses(pieces.whole())
         addresses = self._anonymizer.count - before if self._anonymizer else 0
-        made = self._counted(record, counts, are_replaced=True) if counts else record
+        made = self._with_counts(record, counts, are_replaced=True) if counts else record
         made = with_passwords(made, self._anonymizer)
         return self._written(replace(made, addresses=record.addresses + addresses), value)
 
@@ -195,7 +195,7 @@ class Privacy:
 
     # What is trained on
 
-    def _masked(self, outcome: Outcome, log: Log) -> Outcome:
+    def _mask(self, outcome: Outcome, log: Log) -> Outcome:
         """An outcome whose replies with placeholders for secrets are not trained on, or of which a finding says so."""
         records, findings, places = [*outcome.records], [*outcome.findings], set[tuple[int, int]]()
         for number, record in enumerate(outcome.records):

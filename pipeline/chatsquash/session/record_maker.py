@@ -43,7 +43,7 @@ class RecordMaker:
         if self._anonymizer:
             self._anonymizer.passwords.clear()  # those of what became no record
         loaded = session.loaded
-        snapshot = session.elsewhere.marked(snapshot) if session.elsewhere else snapshot
+        snapshot = session.elsewhere.with_failures(snapshot) if session.elsewhere else snapshot
         made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
         if isinstance(made, Refused):
             return made, findings
@@ -56,12 +56,12 @@ class RecordMaker:
 
             made = with_logprobs(session, snapshot, made)
         if self.lengths:
-            fitted, more = self.lengths.measured(made)
+            fitted, more = self.lengths.measure(made)
             findings = [*findings, *more]
             if isinstance(fitted, Found):
                 return Refused(fitted), findings
             made = fitted
-        made = session.elsewhere.finished(made, snapshot) if session.elsewhere else made
+        made = session.elsewhere.with_exit_code(made, snapshot) if session.elsewhere else made
         if session.entries:
             made = structs.replace(made, chosen=self.selection(snapshot), size=snapshot.entry.size)
         return made, findings

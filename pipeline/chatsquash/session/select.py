@@ -10,7 +10,7 @@ from chatsquash.checks import definitions_in_force, reading
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Last, Same
 from chatsquash.core.model import Added, Entry, Kept, Skipped, Tool
-from chatsquash.session.definitions import Answered, Definitions, Redefined
+from chatsquash.session.definitions import CallTracker, Definitions, Redefined
 from chatsquash.session.session import Noted, Session, Snapshot, Tally
 
 
@@ -24,15 +24,14 @@ def select(
 ) -> Session:
     """Cut to the last entry with the most messages and take it; count every line.
 
-    What is found by comparing entries behind it does not count, so that waits until an entry is known to stay.
-    ``last_tools``: of definitions with one name the last is taken.  ``trace_calls``: the snapshot tells which one held
-    when a call was made.  ``begin`` gives what is counted with.
+    Findings from comparing entries count once an entry is known to stay.  ``last_tools``: of definitions with one name
+    the last is taken.  ``trace_calls``: the snapshot records which one applied to a call.  ``begin`` makes the tally.
     """
     tally = begin()
     best: Entry | None = None
     last: Entry | None = None
     span = settled = _Span()
-    tools, trace, answered = ToolUnion(last_tools), Trace(), Answered()
+    tools, trace, answered = ToolUnion(last_tools), Trace(), CallTracker()
     waiting: list[Noted] = []
     for entry in items:
         if isinstance(entry, Skipped):
