@@ -29,7 +29,7 @@ _PARTS = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|\n(?=\s*\|)")
 _ENDS = re.compile(r"(?<=[.!?])\s+|(?<=:)\s+(?=[A-Z*(\"])")
 
 
-class Found(NamedTuple):
+class Violation(NamedTuple):
     line: int
     says: str
 
@@ -71,16 +71,18 @@ def replaced_words() -> dict[str, str]:
     return {word: instead for row, instead in rows for word in row.split(", ")}
 
 
-def findings(page: str) -> Iterator[Found]:
+def findings(page: str) -> Iterator[Violation]:
     """What has to be mended in a page."""
     listed = list(sentences(page))
-    yield from (Found(s.line, f"{s.words()} words: {s.text}") for s in listed if s.words() > LONGEST)
+    yield from (Violation(s.line, f"{s.words()} words: {s.text}") for s in listed if s.words() > LONGEST)
     passive = [sentence for sentence in listed if sentence.passive()]
     if len(passive) > max(1, PASSIVE_SHARE * len(listed)):
-        yield from (Found(s.line, f"passive: {s.text}") for s in passive)
+        yield from (Violation(s.line, f"passive: {s.text}") for s in passive)
     for word, instead in replaced_words().items():
         looked_for = re.compile(rf"(?<!\w){word}(?!\w)", re.IGNORECASE)
-        yield from (Found(s.line, f"{word!r}, write {instead}: {s.text}") for s in listed if looked_for.search(s.text))
+        yield from (
+            Violation(s.line, f"{word!r}, write {instead}: {s.text}") for s in listed if looked_for.search(s.text)
+        )
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.core.edits import difference
-from chatsquash.core.model import Conversation, Entry, Found, Response, Skipped, Staged
+from chatsquash.core.model import Conversation, Entry, Response, Skipped, StageResult, Violation
 from chatsquash.reading.deltas import Effort
 from chatsquash.reading.entries import EntryReader
 from chatsquash.reading.lines import lines
@@ -52,7 +52,7 @@ def taken(items: Iterable[Entry | Skipped]) -> tuple[list[Entry], Session]:
     return [each for each in held if isinstance(each, Entry)], select(iter(held), trace_roles=False)
 
 
-def staged(made: Staged) -> tuple[Conversation, list[Found]]:
+def staged(made: StageResult) -> tuple[Conversation, list[Violation]]:
     """What a stage makes of a conversation, and what it found, as a list."""
     conversation, found = made
     return conversation, list(found)
@@ -63,12 +63,12 @@ def noted(session: Session) -> list[tuple[int | None, str, str]]:
     return [(line, found.code, found.severity) for line, found in session.notes]
 
 
-def facts(found: Iterable[Found]) -> list[tuple[str, str]]:
+def facts(found: Iterable[Violation]) -> list[tuple[str, str]]:
     """What a stage found: code and severity, in order."""
     return [(each.code, each.severity) for each in found]
 
 
-def texts(found: Session | Iterable[Found], code: str) -> list[str]:
+def texts(found: Session | Iterable[Violation], code: str) -> list[str]:
     """What the findings of a code say."""
     listed = [each for _, each in found.notes] if isinstance(found, Session) else found
     return [each.text for each in listed if each.code == code]

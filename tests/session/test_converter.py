@@ -14,7 +14,7 @@ from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.outcome import Account
 from chatsquash.records import presets
 from chatsquash.records.presets import Shaped
@@ -482,7 +482,7 @@ def test_every_line_is_accounted_for(sentence, lines, options, account):
     assert (outcome.record is None) == (outcome.left_out is not None) == (account.selected == 0)
 
 
-WHY, LATER = Found("error", "why", code="shape-not-held"), Found("error", "later", code="lone-surrogate")
+WHY, LATER = Violation("error", "why", code="shape-not-held"), Violation("error", "later", code="lone-surrogate")
 LEFT_OUT = [
     ("nothing is left out", [line(A)], None),
     ("what is invalid", [line(A, second=1), line(A)], "timestamp-order"),

@@ -5,15 +5,15 @@ import json
 import pytest
 
 from chatsquash import Options
-from chatsquash.core.model import Conversation, Found
-from chatsquash.core.outcome import Record, Refused, Usage
+from chatsquash.core.model import Conversation, Violation
+from chatsquash.core.outcome import Record, Rejection, Usage
 from chatsquash.records.line import RecordLine
 from chatsquash.session.plan import plan, through
 from chatsquash.session.select import select
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.session.streams import entry, stream, taken
 
-WHY, LATER = Found("error", "why", code="shape-not-held"), Found("error", "later", code="lone-surrogate")
+WHY, LATER = Violation("error", "why", code="shape-not-held"), Violation("error", "later", code="lone-surrogate")
 
 
 def planned(**options):
@@ -36,13 +36,13 @@ def test_a_snapshot_becomes_a_record_with_its_usage():
 def test_a_refusal_is_its_reason_whatever_is_noted_behind_it():
     steps = planned(preset="hf")._replace(record=lambda _: RecordLine(None, [WHY, LATER], WHY))
     made, found = finished(steps, user(), reply=assistant(), tools=[tool()])
-    assert made == Refused(WHY)
+    assert made == Rejection(WHY)
     assert found == [WHY, LATER]
 
 
 def test_the_specified_record_of_a_folder_is_refused_for_what_loaders_cannot_read():
     made, found = finished(planned(format="jsonl"), user(), reply=assistant(n=2**70), tools=[tool()])
-    assert isinstance(made, Refused)
+    assert isinstance(made, Rejection)
     assert (made.why.code, made.why in found) == ("integer-too-large", True)
 
 
@@ -82,7 +82,7 @@ def test_checks_are_made_where_they_are_asked_for(checked):
 def test_stages_run_one_after_the_other_and_what_they_found_is_in_their_order():
     def adding(word):
         def stage(conversation):
-            return Conversation([*conversation.messages, user(word)], []), [Found("info", word)]
+            return Conversation([*conversation.messages, user(word)], []), [Violation("info", word)]
 
         return stage
 

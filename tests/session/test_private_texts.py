@@ -5,8 +5,8 @@ from typing import get_args, get_type_hints
 import msgspec
 
 from chatsquash.core.log import Log, Piece
-from chatsquash.core.model import Finding, Rejected
-from chatsquash.core.outcome import Chosen, Ending, Facts, Family, Named, Outcome, Record, Relative, ToolUse, Usage
+from chatsquash.core.model import Finding, RejectedLine
+from chatsquash.core.outcome import Chosen, Ending, Facts, Family, LogNames, Outcome, Record, Relative, ToolUse, Usage
 from chatsquash.session import private_texts
 
 HIDDEN = {
@@ -65,7 +65,7 @@ def test_what_may_come_from_a_log_is_hidden():
         [record],
         None,
         [Finding("code", "error", "x-found", "x-file", 1, None, "see x-shown: x-text")],
-        rejected=[Rejected(1, 0, 1, "code", "x-reason")],
+        rejected=[RejectedLine(1, 0, 1, "code", "x-reason")],
         trace="x-trace",
         chosen=chosen,
         family=Family("x-family", "p", "x-stem", None),
@@ -73,7 +73,7 @@ def test_what_may_come_from_a_log_is_hidden():
     )
     told = private_texts.hidden(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
     assert b"x-" not in msgspec.msgpack.encode(told)
-    assert told.named == Named("y-shown", "y-name", ["y-piece"], "digest")
+    assert told.named == LogNames("y-shown", "y-name", ["y-piece"], "digest")
     renamed = private_texts.renamed(log, told.named)
     assert (renamed.path, renamed.at(1)) == ("p", ("y-piece", 1))
     assert private_texts.hidden(outcome, log, str) == outcome

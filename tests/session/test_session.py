@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.checks import reading
-from chatsquash.core.model import Found, Rejected, Repeated, Skipped
+from chatsquash.core.model import RejectedLine, Repeated, Skipped, Violation
 from chatsquash.session.cleaning import clean
 from chatsquash.session.select import select
 from tests.checks.rows import assistant, user
@@ -48,7 +48,9 @@ def test_a_line_without_an_entry_and_without_a_fault_is_left_out():
 NAIVE, LATE = Repeated("naive-timestamp"), reading.timestamp_order(1, keep=False)
 WRONG = Repeated("wrong-type", ("response", "a string"))
 OTHER = Repeated("wrong-type", ("response", "a number"))
-BAD = Skipped(2, "unreadable", found=(reading.bad_line("no JSON"),), rejected=Rejected(2, 5, 3, "bad-line", "no JSON"))
+BAD = Skipped(
+    2, "unreadable", found=(reading.bad_line("no JSON"),), rejected=RejectedLine(2, 5, 3, "bad-line", "no JSON")
+)
 CUT = Skipped(lines=0, found=(reading.cut_short("it ended"),))
 
 
@@ -126,7 +128,7 @@ INVALID = [
     ("two ids", [MIXED], MIXED),
     ("the first of both", [MIXED, LATE], MIXED),
     ("no warnings, which the user asked for", [reading.timestamp_order(1, keep=True)], None),
-    ("no other errors", [reading.bad_line("no JSON"), Found("error", "text", code="role-sequence")], None),
+    ("no other errors", [reading.bad_line("no JSON"), Violation("error", "text", code="role-sequence")], None),
     ("one that stands behind others", [reading.bad_line("no JSON"), LATE, reading.cut_short("it ended")], LATE),
 ]  # fmt: skip
 

@@ -13,7 +13,7 @@ from functools import cache
 from chatsquash.checks._features import FEATURES
 from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
 from chatsquash.core.errors import UsageError
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.nearest import meant
 from chatsquash.core.registry import Room
 
@@ -34,7 +34,7 @@ def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
         raise UsageError(f"{named}: no finding has this code; {meant(code, known, listed)}")
 
 
-def examine(view: View, *kinds: Kind) -> Iterator[Found]:
+def examine(view: View, *kinds: Kind) -> Iterator[Violation]:
     """What is wrong with a record, by the rules of the kinds named."""
     tests = [test for kind in kinds if kind in FEATURES for test in FEATURES[kind].items()]
     has = [feature for feature, is_there in tests if is_there(view)]

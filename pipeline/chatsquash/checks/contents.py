@@ -8,7 +8,7 @@ from typing import Any
 from chatsquash.checks._features import CONTENTS
 from chatsquash.checks.registry import RULES, Fact, View, check
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.text import json_type
 
 _BESIDE = ("refusal", "audio", "images", *reasoning.MEMBERS)
@@ -45,12 +45,12 @@ def empty_reply(view: View) -> Iterator[Fact]:
 _RULES = [known for known in RULES if known.module == __name__]
 
 
-def unfit(view: View) -> Found | None:
+def unfit(view: View) -> Violation | None:
     """The first reason for which presets but ``chat`` leave a record out."""
     return next((known.found(fact) for known in _RULES for fact in known.function(view)), None)
 
 
-def emptied() -> Found:
+def emptied() -> Violation:
     """The finding for a last reply of which the record of a preset has nothing, as of a refusal or an image."""
     text = "the preset has no place for what the last reply says: --preset chat keeps it, or leave the record out"
     return next(known for known in _RULES if known.code == "empty-reply").found(Fact(text))

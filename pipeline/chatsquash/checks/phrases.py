@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import Found, Json
+from chatsquash.core.model import Json, Violation
 from chatsquash.core.text import counted, quoted
 
 _PLAIN = re.compile(r"[ !#-;=-\[\]-~]*")
@@ -48,13 +48,13 @@ class Phrases:
     def __init__(self, phrases: Iterable[str]) -> None:
         self._phrases = [_phrase(given) for given in dict.fromkeys(phrases) if given.strip()]
 
-    def written(self, record: bytes) -> Iterator[Found]:
+    def written(self, record: bytes) -> Iterator[Violation]:
         """What is found in a record, or in messages, as we write them; bytes tell for nearly all that it is nothing."""
         lower = record.lower() if self._phrases else b""
         if any(phrase.core in lower for phrase in self._phrases):
             yield from self.found(jsonio.loads(record))
 
-    def found(self, record: Json) -> Iterator[Found]:
+    def found(self, record: Json) -> Iterator[Violation]:
         """What is found in a record of any preset, or in messages."""
         for phrase in self._phrases:
             if places := [at for at, turn in turns(record) if phrase.is_in(turn)]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 from chatsquash.checks._columns import columns
 from chatsquash.core import chat
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Found, Message, Severity, Tool
+from chatsquash.core.model import Conversation, Message, Severity, Tool, Violation
 
 Kind = Literal["tools", "record", "native", "inlined", "arguments", "log", "replies", "template"]
 _OfRecord = Literal["no messages", "no tools", "unknown roles", "odd content", "odd end"]
@@ -47,10 +47,10 @@ class Rule(NamedTuple):
     looks: tuple[Feature, ...] = ()
     """It is called for records that have one of these; empty: for all."""
 
-    def found(self, fact: Fact) -> Found:
+    def found(self, fact: Fact) -> Violation:
         """What the rule says, with its code and its severity."""
         severity = self.kept if self.kept and fact.kept else self.severity
-        return Found(severity, fact.text, fact.at, self.code)
+        return Violation(severity, fact.text, fact.at, self.code)
 
     @property
     def severities(self) -> tuple[Severity, ...]:
@@ -144,17 +144,17 @@ def check(
 
 def rule(
     severity: Severity, kept: Severity | None = None, kind: Kind = "log"
-) -> Callable[[Callable[P, Fact]], Callable[P, Found]]:
+) -> Callable[[Callable[P, Fact]], Callable[P, Violation]]:
     """Declare a function that says what the reader or a stage met on its way; calling it makes the finding.
 
     ``kept``: its severity where `--on-invalid keep` converts the session all the same.
     """
 
-    def declare(function: Callable[P, Fact]) -> Callable[P, Found]:
+    def declare(function: Callable[P, Fact]) -> Callable[P, Violation]:
         known = register(function, kind, severity, kept)
 
         @wraps(function)
-        def made(*args: P.args, **kwargs: P.kwargs) -> Found:
+        def made(*args: P.args, **kwargs: P.kwargs) -> Violation:
             return known.found(function(*args, **kwargs))
 
         return made

@@ -21,7 +21,7 @@ from chatsquash.conversion.inputs import Converting, Given
 from chatsquash.conversion.progress import Observer
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import Finding, Found
+from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, counted_once
 from chatsquash.core.text import printable
@@ -343,7 +343,7 @@ class Conversion:
             places.append(Place(name, self._rows[name], offset))
         return outcome, places
 
-    def _note(self, fact: Found) -> None:
+    def _note(self, fact: Violation) -> None:
         """A fact about no session."""
         self._add(finding(fact, "", ""))
 

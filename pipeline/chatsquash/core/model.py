@@ -101,7 +101,7 @@ class Response(Struct, frozen=True, gc=False):
     """Those of the exchange."""
 
 
-class Found(NamedTuple):
+class Violation(NamedTuple):
     """What a rule found: a fact with the code and the severity of the rule, and the message it stands at."""
 
     severity: Severity
@@ -143,7 +143,7 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """How many of its messages each cleaning rule changed or took out."""
     size: int = 0
     """Bytes of its line, with the line feed."""
-    found: tuple[Found | Repeated, ...] = ()
+    found: tuple[Violation | Repeated, ...] = ()
     """What was found at its line, in order."""
     loaded: bool = False
     """Whether its format had to be loaded, so that messages may carry something privately."""
@@ -160,7 +160,7 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
         return 0
 
 
-class Rejected(NamedTuple):
+class RejectedLine(NamedTuple):
     """A line that could not be read."""
 
     line: int
@@ -182,13 +182,13 @@ class Skipped(Struct, frozen=True, gc=False):
     size: int = 0
     """Bytes of the line, with the line feed."""
     lines: int = 1
-    rejected: Rejected | None = None
+    rejected: RejectedLine | None = None
     """Where and why, for a line that cannot be read."""
     rule: str = ""
     """The cleaning rule that dropped its entry."""
     replied: bool = False
     """Whether that had a reply."""
-    found: tuple[Found | Repeated, ...] = ()
+    found: tuple[Violation | Repeated, ...] = ()
 
 
 class Branch(NamedTuple):
@@ -243,7 +243,7 @@ class Origin(Struct, frozen=True):
     replies: tuple[OriginReply, ...] = ()
     """Those of its messages that a model gave here, in order, and on the way to where it branched off; of what was
     copied from a conversation that begins otherwise there is none."""
-    found: tuple[tuple[int | None, Found | Repeated], ...] = ()
+    found: tuple[tuple[int | None, Violation | Repeated], ...] = ()
     """What was found in reading it, with the line of the file; ``None``: it is about the whole."""
     lines: tuple[int | None, ...] = ()
     """Of each message the 1-based line in the file at which it begins; empty where that is not known of any."""
@@ -290,7 +290,7 @@ class Conversation(Struct, frozen=True):
     """What only the provider of its document knows of it as a whole."""
 
 
-Staged = tuple[Conversation, Iterable[Found]]
+StageResult = tuple[Conversation, Iterable[Violation]]
 """What a stage makes of a conversation, and what it found."""
 
 

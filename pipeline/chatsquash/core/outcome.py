@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core.logged import Coverage, ReplyOutcome
-from chatsquash.core.model import ConversationKind, Finding, Found, Mark, Rejected, Tokens
+from chatsquash.core.model import ConversationKind, Finding, Mark, RejectedLine, Tokens, Violation
 
 
 class ToolUse(NamedTuple):
@@ -263,10 +263,10 @@ class PreferencePair(NamedTuple):
     """Its JSON, without a line feed."""
 
 
-class Refused(Struct, frozen=True):
+class Rejection(Struct, frozen=True):
     """Why there is no record of a session."""
 
-    why: Found
+    why: Violation
 
 
 class Meeting(NamedTuple):
@@ -304,7 +304,7 @@ class Family(NamedTuple):
     """As in ``Outcome``."""
 
 
-class Named(Struct, frozen=True, array_like=True):
+class LogNames(Struct, frozen=True, array_like=True):
     """How a log is called where something private stands in its paths."""
 
     shown: str
@@ -324,7 +324,7 @@ class Outcome(Struct, frozen=True, array_like=True):
     left_out: str | None
     """The code of the finding for which it was left out."""
     findings: list[Finding]
-    rejected: list[Rejected] = []
+    rejected: list[RejectedLine] = []
     lines: int = 0
     """Lines seen, blank ones too."""
     account: Account = Account()
@@ -367,7 +367,7 @@ class Outcome(Struct, frozen=True, array_like=True):
     """Texts of its records that nobody searches: media, signatures and ids of the protocol."""
     kept: list[bytes] = []
     """Its lines that could not be read, as they may be kept; where they are, and placeholders stand in them."""
-    named: Named | None = None
+    named: LogNames | None = None
     """How its log is called; ``None``: as it is."""
     joined: bool = False
     """Whether its conversation stands in the session of a gateway that it was joined with."""

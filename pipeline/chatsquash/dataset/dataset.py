@@ -7,7 +7,7 @@ from typing import Any
 
 from chatsquash.checks import dataset as checks
 from chatsquash.core.log import Log
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record, Usage
 from chatsquash.dataset.card import CARD, CardFacts, Statistics, card
@@ -47,7 +47,7 @@ class Dataset:
         """That of the record which was written last."""
         self._statistics = Statistics()
         self._images: set[str] = set()
-        self.findings: list[Found] = []
+        self.findings: list[Violation] = []
         """What is wrong with the dataset as a whole; complete when it is finished."""
         out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any")  # at once, not after the work is done
 

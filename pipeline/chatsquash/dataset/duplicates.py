@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from chatsquash.checks import dataset
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
 from chatsquash.records.line import digest
@@ -16,7 +16,7 @@ from chatsquash.records.line import digest
 class Duplicates(Protocol):
     """Looks at the records that no filter leaves out, in order."""
 
-    def look(self, record: Record, log: str) -> Found | None:
+    def look(self, record: Record, log: str) -> Violation | None:
         """That another record stands for this one of a log; ``None`` where it is written."""
 
 
@@ -34,7 +34,7 @@ class Equal:
         self._rule, self._alike = rule, alike
         self._seen: dict[bytes, str] = {}
 
-    def look(self, record: Record, log: str) -> Found | None:
+    def look(self, record: Record, log: str) -> Violation | None:
         """As ``Duplicates`` has it."""
         key = self._alike(record)
         if key in self._seen:

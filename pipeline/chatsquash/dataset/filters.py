@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from chatsquash.checks import dataset
 from chatsquash.core.log import Log, is_elsewhere
 from chatsquash.core.logged import ReplyOutcome
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.options import ERRORS, Options
 from chatsquash.core.outcome import Outcome, Record
 from chatsquash.dataset.duplicates import Duplicates, streamed
@@ -72,7 +72,7 @@ class Filters:
             outcome = _left(outcome, kept, gone, last.code)
         return Filtered(outcome, tuple(filtered), duplicates)
 
-    def _filtered(self, log: Log, outcome: Outcome, record: Record) -> tuple[Found, str] | None:
+    def _filtered(self, log: Log, outcome: Outcome, record: Record) -> tuple[Violation, str] | None:
         """Why a record is filtered, and the option that says so."""
         if (log.part is not None or log.unit or record.conversation) and (
             untimely := self._untimely(_day(log, outcome, record))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.checks import dataset
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
 from chatsquash.dataset.duplicates import Names
@@ -99,7 +99,7 @@ class Near:
         self._written = Nearness()
         self._logs = Names()
 
-    def look(self, record: Record, log: str) -> Found | None:
+    def look(self, record: Record, log: str) -> Violation | None:
         """As ``Duplicates`` has it; the first of those that are near stands for it."""
         sketch = of_record(record, self._options).sketch
         first = min(self._written.near(sketch), default=None)

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from msgspec.structs import replace
 
 from chatsquash.core.log import Log
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Outcome, Record
 from chatsquash.dataset.clusters import Clusters
@@ -48,7 +48,7 @@ class Foresight:
         if self._clusters:
             self._clusters.settle()
 
-    def look(self, record: Record, log: str) -> Found | None:
+    def look(self, record: Record, log: str) -> Violation | None:
         """As ``Duplicates`` has it."""
         self._at += 1
         return self._prefixes.look(self._at) if self._prefixes else self._otherwise.look(record, log)

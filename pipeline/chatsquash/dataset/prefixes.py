@@ -7,7 +7,7 @@ from struct import Struct
 from typing import BinaryIO, NamedTuple
 
 from chatsquash.checks import dataset
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.outcome import Likeness
 from chatsquash.dataset.duplicates import Names
 from chatsquash.session.fingerprints import SIZE
@@ -69,7 +69,7 @@ class Prefixes:
             number, messages = _HEAD.unpack(head)
             yield number, messages, self._scratch.read((messages + 1) * SIZE)
 
-    def look(self, number: int) -> Found | None:
+    def look(self, number: int) -> Violation | None:
         """That another record stands for one; ``None`` where it is written."""
         first = self._equal.get(number, number)
         if first in self._longer:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from chatsquash.checks import dataset
 from chatsquash.core.log import Log
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.outcome import Outcome
 from chatsquash.trees.index import Index
 
@@ -23,7 +23,7 @@ class Meetings:
         self._shown = ""
         self._ids, self._begins, self._ends = Index(), Index(), Index()
 
-    def take(self, log: Log, outcome: Outcome) -> Found | None:
+    def take(self, log: Log, outcome: Outcome) -> Violation | None:
         """What a session has in common with one of another file."""
         if log.shown != self._shown:
             self._file, self._shown = self._file + 1, log.shown

@@ -15,7 +15,7 @@ from msgspec import Struct
 from chatsquash.checks import dataset
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Outcome, Record
 from chatsquash.dataset.groups import UNDATED, scenario
@@ -91,7 +91,7 @@ class Splits:
         """What records begin with, where that may be in several groups."""
         self._may_leak = options.split_by not in ("prompt", "cluster")
 
-    def of(self, log: Log, outcome: Outcome, record: Record) -> tuple[str, Found | None]:
+    def of(self, log: Log, outcome: Outcome, record: Record) -> tuple[str, Violation | None]:
         """A record's split, and what is wrong with it."""
         if len(self.splits) == 1:
             return self.splits[0].name, None
@@ -107,7 +107,7 @@ class Splits:
         leaks = other.split != group.split
         return group.split, dataset.split_leak(group.split, other.split, other.first) if leaks else None
 
-    def missed(self) -> Iterator[Found]:
+    def missed(self) -> Iterator[Violation]:
         """The shares that are missed by much, though there are groups enough to come near them."""
         total = sum(group.records for group in self._groups.values())
         for split in self.splits if self._groups else ():

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 from msgspec import MsgspecError
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Json, Rejected
+from chatsquash.core.model import Json, RejectedLine
 from chatsquash.formats.base import TurnError
 from chatsquash.sources.beginnings import read
 from chatsquash.sources.compression import Expanded
@@ -51,7 +51,7 @@ class Parsed(NamedTuple):
     """The JSON value that a file holds, or those of its lines."""
 
     objects: list[Json]
-    broken: list[Rejected]
+    broken: list[RejectedLine]
     """Its lines that are no JSON."""
     lines: list[int]
     """Of each object the line that it begins at, from 1."""
@@ -81,7 +81,7 @@ def _has_lines(data: bytes) -> bool:
 
 def _of_lines(data: bytes) -> Parsed:
     """The values of the lines that are not blank."""
-    found, broken, lines = list[Json](), list[Rejected](), list[int]()
+    found, broken, lines = list[Json](), list[RejectedLine](), list[int]()
     offset = 0
     for number, whole in enumerate(BytesIO(data), 1):
         try:
@@ -95,7 +95,7 @@ def _of_lines(data: bytes) -> Parsed:
                     found.append(jsonio.loads(value))
                     lines.append(number)
             except (ValueError, RecursionError) as problem:
-                broken.append(Rejected(number, offset, len(line), "bad-line", _why(problem)))
+                broken.append(RejectedLine(number, offset, len(line), "bad-line", _why(problem)))
                 if len(broken) > _BROKEN:
                     raise NoDocumentError(f"more than {_BROKEN:,} of its lines are no JSON") from None
         offset += len(whole)

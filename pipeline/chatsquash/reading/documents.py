@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chatsquash import formats
 from chatsquash.core import footprint
 from chatsquash.core.log import Log
-from chatsquash.core.model import Conversation, Json, Rejected
+from chatsquash.core.model import Conversation, Json, RejectedLine
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Relative
 from chatsquash.formats import bodies, documents
@@ -40,7 +40,7 @@ class Held(NamedTuple):
     format: str
     why: str
     objects: list[Json]
-    broken: list[Rejected] = []  # noqa: RUF012 - never changed
+    broken: list[RejectedLine] = []  # noqa: RUF012 - never changed
     """Its lines that are no JSON."""
     lines: list[int] | None = None
     """Of each object the line that it begins at, from 1."""
@@ -192,7 +192,7 @@ class LogDocument(Struct):
     why: str
     line: bytes
     """All of it as one line, where it is an exchange that stands on several."""
-    broken: list[Rejected]
+    broken: list[RejectedLine]
     aside: bodies.Aside
     conversations: list[Conversation]
     problem: str | None

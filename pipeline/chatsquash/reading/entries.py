@@ -12,7 +12,7 @@ from chatsquash.checks import reading
 from chatsquash.core import jsonio
 from chatsquash.core.edits import settle
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Entry, Message, Rejected, Repeated, Skipped, Tool, WrongType
+from chatsquash.core.model import Entry, Message, RejectedLine, Repeated, Skipped, Tool, WrongType
 from chatsquash.core.times import Moment, moment
 from chatsquash.formats import PLAIN, bodies, named
 from chatsquash.formats.base import Format, Tools
@@ -82,7 +82,9 @@ class EntryReader:
                 if what := self._aside(line, problem):
                     yield Skipped(line.number, "blank", line.size, found=(Repeated("no-exchange", (what,)),))
                     continue
-                yield unreadable(Rejected(line.number, line.offset, line.length, problem.code, str(problem)), line.size)
+                yield unreadable(
+                    RejectedLine(line.number, line.offset, line.length, problem.code, str(problem)), line.size
+                )
                 rejected += 1
                 if rejected > bounds.rejected:  # each takes a thousand times the memory of its bytes
                     return bounds.too_many()
@@ -262,7 +264,7 @@ class _Offered(NamedTuple):
 _NOTHING_OFFERED = _Offered(NO_TOOLS)
 
 
-def unreadable(rejected: Rejected, size: int) -> Skipped:
+def unreadable(rejected: RejectedLine, size: int) -> Skipped:
     """A line that cannot be read, and its bytes with the line feed."""
     make = reading.bad_line if rejected.code == "bad-line" else reading.bad_entry
     return Skipped(rejected.line, "unreadable", size, rejected=rejected, found=(make(rejected.reason),))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsquash.core.model import Entry, Found, Origin
+from chatsquash.core.model import Entry, Origin, Violation
 
 
 def first_line(origin: Origin) -> int | None:
@@ -11,7 +11,7 @@ def first_line(origin: Origin) -> int | None:
     return next((line for line in known if line is not None), None)
 
 
-def line_of(entry: Entry, found: Found) -> int:
+def line_of(entry: Entry, found: Violation) -> int:
     """The line of the message that something is found of; in a document its own."""
     message = found.at if found.logged is None else found.logged
     if message is None or entry.origin is None:

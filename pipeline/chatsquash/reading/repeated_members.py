@@ -53,7 +53,7 @@ class _Member(NamedTuple):
         return []
 
 
-Found = tuple[_Member, list[Cut]]
+Violation = tuple[_Member, list[Cut]]
 """A member, and where a line has it."""
 
 
@@ -67,10 +67,10 @@ class Known(Struct):
     _tools: _Member | None = None
     _system: _Member | None = None
 
-    def find(self, line: Line, behind: int, before: int) -> list[Found]:
+    def find(self, line: Line, behind: int, before: int) -> list[Violation]:
         """The members that a line has, too, behind its messages or before them."""
         ahead, later = (line.start, before), (behind, line.stop)
-        raw, found = self.tools.raw, list[Found]()
+        raw, found = self.tools.raw, list[Violation]()
         if self._tools is None or self._tools.raw is not raw:
             self._tools = _Member(self.form.TOOLS, "tools", raw, TOOLS) if raw and isinstance(raw, bytes) else None
         if self._tools and (cuts := self._tools.cuts(line, later, ahead, is_echoed=self.is_echoed)):
@@ -87,7 +87,7 @@ class Known(Struct):
             name = next((name for name in names if name in exchange.request), "")
             self._system = _Member(names, name, raw, SYSTEM) if len(raw) > _SHORT else None
 
-    def proven(self, exchange: Exchange, found: list[Found]) -> Exchange | None:
+    def proven(self, exchange: Exchange, found: list[Violation]) -> Exchange | None:
         """The exchange in a line without these members; ``None`` where they stood elsewhere."""
         for member, _ in found:
             if exchange.first(member.names) != member.marker:

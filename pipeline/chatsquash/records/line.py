@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import NamedTuple
 
-from chatsquash.core.model import Found, Mark
+from chatsquash.core.model import Mark, Violation
 
 
 class RecordLine(NamedTuple):
@@ -13,8 +13,8 @@ class RecordLine(NamedTuple):
 
     data: bytes | None
     """``None`` where the preset cannot hold the conversation."""
-    findings: list[Found]
-    refused: Found | None = None
+    findings: list[Violation]
+    refused: Violation | None = None
     """Why it cannot hold the conversation; it is among the findings."""
     images: dict[str, bytes] = {}  # noqa: RUF012 - never changed
     """The images that the record names."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from chatsquash.checks import reading, shapes
 from chatsquash.core.jsonio import Rounded
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.records import rounding
 
 
 class CannotHoldError(Exception):
     """A preset has no place for something that cannot be left out; the finding says what."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Violation) -> None:
         super().__init__(found.text)
         self.found = found
 
@@ -35,7 +35,7 @@ class Notes:
         self.changed.update(other.changed)
         self.floats += other.floats
 
-    def findings(self, *, as_text: bool = False) -> list[Found]:
+    def findings(self, *, as_text: bool = False) -> list[Violation]:
         """At most one finding for each sort; ``as_text`` says that no float is a number of the record's JSON."""
         found = [shapes.shape_dropped(self.dropped)] if self.dropped else []
         found += [shapes.shape_changed(self.changed)] if self.changed else []

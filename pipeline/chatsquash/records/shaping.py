@@ -13,7 +13,7 @@ from chatsquash.checks.contents import unfit
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio, marks
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Found, Json, Tool
+from chatsquash.core.model import Conversation, Json, Tool, Violation
 from chatsquash.core.text import json_type, quoted
 from chatsquash.records import rounding, rows, turns
 from chatsquash.records.arguments import Arguments, floats
@@ -131,7 +131,7 @@ def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED,
     return RecordLine(data, findings, images=images, marks=held, unflagged=unflagged)
 
 
-def specified(conversation: Conversation, record: bytes) -> list[Found]:
+def specified(conversation: Conversation, record: bytes) -> list[Violation]:
     """What loaders do not give back of the specified record; an error where it is not for a dataset folder."""
     said = [value for message in conversation.messages for value in message.values() if not isinstance(value, str)]
     odd, odd_tools = _odd(said), _odd_tools(conversation.tools)
@@ -165,7 +165,7 @@ def _odd(values: list[Json]) -> _Odd:
 _odd_tools = Last(_odd)
 
 
-def _lost_in(record: Json) -> Found | None:
+def _lost_in(record: Json) -> Violation | None:
     """The first integer or text in a record that loaders do not give back."""
     for leaf in jsonio.leaves(record, keys=True):
         if isinstance(leaf, int) and not _LEAST <= leaf <= _MOST:
@@ -175,5 +175,5 @@ def _lost_in(record: Json) -> Found | None:
     return None
 
 
-def _too_deep() -> Found:
+def _too_deep() -> Violation:
     return shapes.shape_not_held("values are nested too deeply", None)

@@ -13,7 +13,7 @@ from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
 from chatsquash.checks.tags import is_inlined, outlined
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import Conversation, Finding, Found, Json
+from chatsquash.core.model import Conversation, Finding, Json, Violation
 from chatsquash.core.options import FLAGGED
 from chatsquash.core.text import json_type
 from chatsquash.records.datasets import PARQUET, Row, files, rows, session
@@ -37,9 +37,9 @@ class Looks(NamedTuple):
     phrases: Phrases = Phrases(FLAGGED)
     addresses: bool = False
     """Whether e-mail addresses are left."""
-    also: Callable[[StoredRecord], Iterator[Found]] | None = None
+    also: Callable[[StoredRecord], Iterator[Violation]] | None = None
     """Anything else, which may go on elsewhere until it is asked for."""
-    overlap: Callable[[StoredRecord], Iterator[Found]] | None = None
+    overlap: Callable[[StoredRecord], Iterator[Violation]] | None = None
     """What a record has of an evaluation set."""
     arguments: bool = False
     """Whether the arguments of calls are held to the definitions."""
@@ -88,7 +88,7 @@ class _Masked:
         self.redactor = redactor
         self._values: list[Value] = []
 
-    def found(self, value: Json) -> Iterator[Found]:
+    def found(self, value: Json) -> Iterator[Violation]:
         """What is private in a row; raises ``UnsearchedError``."""
         if self.redactor:
             counts = look(value, self.redactor)
@@ -110,7 +110,7 @@ class _Masked:
         return without_beginnings("".join([*pieces, text[done:]]), self._values)
 
 
-def _private(data: bytes, whole: Json, masked: _Masked) -> Iterator[Found]:
+def _private(data: bytes, whole: Json, masked: _Masked) -> Iterator[Violation]:
     """What is private in a row, also in one that is no record."""
     if masked.redactor is None:
         return
@@ -135,7 +135,7 @@ def _session(data: bytes) -> str | None:
     return named if isinstance(named, str) else None
 
 
-def _row(data: bytes, looks: Looks) -> Iterator[Found]:
+def _row(data: bytes, looks: Looks) -> Iterator[Violation]:
     try:
         value = parsed(data)
         held = record(value)
@@ -160,7 +160,7 @@ def _row(data: bytes, looks: Looks) -> Iterator[Found]:
         yield reading.number_changed(rounded, len(rounded))
 
 
-def _behind_results(said: StoredRecord) -> Iterator[Found]:
+def _behind_results(said: StoredRecord) -> Iterator[Violation]:
     """Where the user speaks right behind a result, unless one message holds both."""
     roles = pairwise(message["role"] for message in said.messages)
     places = [at for at, pair in enumerate(roles, 1) if pair == ("tool", "user")]
@@ -169,7 +169,7 @@ def _behind_results(said: StoredRecord) -> Iterator[Found]:
         yield shapes.user_behind_result(len(apart), apart[0])
 
 
-def _addresses_left(value: dict[str, Json]) -> Iterator[Found]:
+def _addresses_left(value: dict[str, Json]) -> Iterator[Violation]:
     """The addresses that an anonymizer would replace, which takes no key to tell."""
     rest = {name: member for name, member in value.items() if name not in ("messages", "conversations", "system")}
     for at, member in [*turns(value), (None, rest)]:
@@ -178,7 +178,7 @@ def _addresses_left(value: dict[str, Json]) -> Iterator[Found]:
             yield stored.address_left(count, at)
 
 
-def _record(held: StoredRecord, *, holds_arguments: bool) -> Iterator[Found]:
+def _record(held: StoredRecord, *, holds_arguments: bool) -> Iterator[Violation]:
     messages, tools = held.messages, defined(held.tools)
     if held.tools is not None and not isinstance(held.tools, list):
         yield reading.wrong_type("tools", json_type(held.tools), 1)

@@ -11,7 +11,7 @@ import polars as pl
 from chatsquash.checks import stored
 from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import leaves
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.text import printable
 from chatsquash.records.datasets import files, rows_whole
 from chatsquash.records.reading import NotARecordError, StoredRecord, parsed
@@ -76,7 +76,7 @@ class Evaluation:
         self.short += len({at for at, _ in texts}) - grams["at"].n_unique()
         return grams
 
-    def look(self, held: StoredRecord) -> Iterator[Found]:
+    def look(self, held: StoredRecord) -> Iterator[Violation]:
         """The first message of a record that holds words of a row, and that row; nothing where none does."""
         texts = [
             (at, text) for at, message in enumerate(held.messages) for text in said(message) if self._may_hold(text)

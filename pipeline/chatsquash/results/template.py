@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from chatsquash.checks import rules
 from chatsquash.checks.template import Trial
 from chatsquash.core.errors import UsageError
-from chatsquash.core.model import Conversation, Finding, Found
+from chatsquash.core.model import Conversation, Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import counted, escaped
 from chatsquash.records.datasets import rows
@@ -50,7 +50,7 @@ class Trials:
         self._deadline = 0.0
         """When the search for remedies of a record ends."""
 
-    def look(self, held: StoredRecord) -> Iterator[Found]:
+    def look(self, held: StoredRecord) -> Iterator[Violation]:
         """What a record loses, and the remedies; looking begins now, whenever it is asked for."""
         if self._template.given_up:
             self.passed_over += 1
@@ -62,7 +62,7 @@ class Trials:
     def _prepared(self, held: StoredRecord) -> StoredRecord:
         return self._chosen.prepared(held) if self._chosen else held
 
-    def _found(self, held: StoredRecord, shown: StoredRecord) -> Iterator[Found]:
+    def _found(self, held: StoredRecord, shown: StoredRecord) -> Iterator[Violation]:
         tried = self._template.trial(shown.messages)
         found = list(judged(tried))
         self.records += 1
@@ -166,7 +166,7 @@ def template(
     return Template(path, bounds, chosen.source if chosen else None)
 
 
-def judged(tried: Trial) -> Iterator[Found]:
+def judged(tried: Trial) -> Iterator[Violation]:
     """What the rules say of a trial."""
     for rule in rules().values():
         if rule.kind == "template":

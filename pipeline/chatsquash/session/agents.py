@@ -13,9 +13,9 @@ from xxhash import xxh3_64_intdigest
 
 from chatsquash.core.log import Log
 from chatsquash.core.logged import Coverage, ReplyOutcome
-from chatsquash.core.model import Entry, Found, Mark, Message, OriginReply, Tokens
+from chatsquash.core.model import Entry, Mark, Message, OriginReply, Tokens, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Family, Record, Refused
+from chatsquash.core.outcome import Family, Record, Rejection
 from chatsquash.reading.documents import LogDocument
 from chatsquash.reading.tokens import total
 from chatsquash.session import parent_sessions
@@ -93,7 +93,7 @@ class Part(Struct, frozen=True, dict=True):
 
 def records(
     document: LogDocument, log: Log, options: Options, session: Session, make: MakeLast
-) -> tuple[list[Record], Found | None, SessionCoverage]:
+) -> tuple[list[Record], Violation | None, SessionCoverage]:
     """The record of a conversation, if it is asked for, why there is none, and what it holds of the replies."""
     part = Part(document, log, options)
     snapshot = session.snapshot
@@ -103,7 +103,7 @@ def records(
     covered = covered_by(part, rows, made)
     kept = rows if options.trace_replies else []
     met = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
-    if isinstance(made, Refused):
+    if isinstance(made, Rejection):
         return [], made.why, SessionCoverage(covered, kept, [], relatives=met)
     lost = lost_of(covered, snapshot.entry.line if snapshot else None, ways=ways(covered, 0, options))
     result = SessionCoverage(covered, kept, lost, family=part.family(), relatives=met)
@@ -139,7 +139,7 @@ def _own(document: LogDocument, log: Log) -> Iterator[OriginReply]:
     return (place.origin.replies[number] for place in paths for number in place.own)
 
 
-def covered_by(part: Part, rows: list[ReplyOutcome], made: Record | Refused | None) -> Coverage:
+def covered_by(part: Part, rows: list[ReplyOutcome], made: Record | Rejection | None) -> Coverage:
     """The sums over replies and conversations."""
     aside = Counter(each.kind for each in part.paths if each is not part.place or made is None)
     return replace(coverage(rows), conversations=len(part.paths), not_chosen=dict(sorted(aside.items())))
@@ -189,7 +189,7 @@ def assistant_indices(snapshot: Snapshot) -> list[int]:
 def rows_of(
     part: Part,
     snapshot: Snapshot | None,
-    made: Record | Refused | None,
+    made: Record | Rejection | None,
     placed: Placed | None,
     whys: dict[int, str] | None = None,
 ) -> Iterator[ReplyOutcome]:
@@ -212,7 +212,7 @@ class _Standing:
         self,
         part: Part,
         snapshot: Snapshot | None,
-        made: Record | Refused | None,
+        made: Record | Rejection | None,
         placed: Placed | None,
         whys: dict[int, str],
     ) -> None:
@@ -248,7 +248,7 @@ class _Standing:
             return "side-request"
         if isinstance(self._made, Record):
             return "cut"
-        return "refused" if isinstance(self._made, Refused) else "filtered"
+        return "refused" if isinstance(self._made, Rejection) else "filtered"
 
     def _unchosen(self, place: FilePath) -> str:
         is_compacted = place.kind == "compacted" or place.number in self._summed_up

@@ -12,9 +12,9 @@ from chatsquash.checks import coverage as checks
 from chatsquash.checks.reading import short_tail
 from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.marks import by_ordinal
-from chatsquash.core.model import Entry, Found, Mark, Message
+from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Refused
+from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.origins import line_of
 from chatsquash.session import prompt_prefix
 from chatsquash.session.coverage import SessionCoverage, lost_of, ways, with_asides
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
     from chatsquash.trees.loss import Judge
 
-Made = tuple[Record | Refused, list[Found]]
+Made = tuple[Record | Rejection, list[Violation]]
 """The record of a snapshot, or why there is none, and what was found."""
-MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Refused]
+MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Rejection]
 """Makes the specified record, whose assistant messages may have marks."""
 
 
-def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Found]]:
+def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Violation]]:
     """The snapshot of the specified record with what the client took out, and what is said of that."""
     trees = session.followed.branch()
     end = end_of(trees, snapshot, session.followed.unanswered)
@@ -56,7 +56,7 @@ _GIVES_CONTEXT = ("results", "all")
 """What of ``--restore`` shows replies a context that the model had not."""
 
 
-def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> tuple[Entry, list[Found]]:
+def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> tuple[Entry, list[Violation]]:
     """An entry with what its path has and it lacks."""
     history = numbered(entry.messages, trees.requests.canon)
     made = restored(history, path, wanted, trees.copied_reasoning)
@@ -69,7 +69,7 @@ def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> 
 
 def of_last(
     session: Session, snapshot: Snapshot | None, name: str, options: Options, make: MakeLast
-) -> tuple[Record | Refused, SessionCoverage]:
+) -> tuple[Record | Rejection, SessionCoverage]:
     """The specified record, and what it holds, or would hold, of a session of this name."""
     trees = session.followed.branch()
     paths = conversations(trees)
@@ -119,10 +119,10 @@ def _judge(options: Options) -> Judge:
 
 
 def _with_record(
-    placement: Placement, made: Record | Refused, index: int, unwanted: dict[str, RecordFilter]
+    placement: Placement, made: Record | Rejection, index: int, unwanted: dict[str, RecordFilter]
 ) -> Placement:
     """A conversation with its record, or why it has none, as far as it tells by itself."""
-    if isinstance(made, Refused):
+    if isinstance(made, Rejection):
         return replace(placement, why="refused")
     if any(why(made) for why in unwanted.values()):
         return replace(placement, why="filtered")
@@ -137,7 +137,7 @@ def count_flags(record: Record, options: Options) -> Record:
 
 def of_each(
     session: Session, name: str, options: Options, make: Make, reread: Reread
-) -> tuple[list[Record], list[Noted], SessionCoverage, Found | None]:
+) -> tuple[list[Record], list[Noted], SessionCoverage, Violation | None]:
     """The records of the conversations that are wanted, what was found, and why there is none of the first one."""
     trees = session.followed.branch()
     paths = conversations(trees)
@@ -148,7 +148,7 @@ def of_each(
     records: list[Record] = []
     placements: list[Placement] = []
     noted: list[Noted] = []
-    why: Found | None = None
+    why: Violation | None = None
     begun, unwanted = first_conversation(trees, paths), of_records(options)
     for each, (made, findings) in zip(selected, _make_all(trees, paths, selected, options, make), strict=True):
         path = each.placement.path
@@ -157,7 +157,7 @@ def of_each(
             for fact in (*findings, *each.restoring)
         ]
         placements.append(_with_record(each.placement, made, len(records), unwanted))
-        if isinstance(made, Refused):
+        if isinstance(made, Rejection):
             why = why or made.why
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
@@ -199,7 +199,7 @@ class _RestoredPath(NamedTuple):
 
     placement: Placement
     entry: Entry
-    restoring: list[Found]
+    restoring: list[Violation]
     """What is said of what was restored in it."""
 
 

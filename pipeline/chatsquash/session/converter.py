@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from chatsquash.checks import reading
 from chatsquash.core.log import Log
-from chatsquash.core.model import Entry, Found, Mark, Seen, Skipped, Tokens
+from chatsquash.core.model import Entry, Mark, Seen, Skipped, Tokens, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Outcome, PreferencePair, Record, Refused
+from chatsquash.core.outcome import Outcome, PreferencePair, Record, Rejection
 from chatsquash.core.times import day
 from chatsquash.formats import PLAIN
 from chatsquash.reading.origins import line_of
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
 
 EntryStream = Iterator[Entry | Skipped]
-_Result = tuple[list[Record], Found | None, list[Noted], SessionCoverage]
+_Result = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
 
 
@@ -231,9 +231,9 @@ class Converter:
 
         make = partial(self._maker.make, read.seen, session, log)
 
-        def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Refused:
+        def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Rejection:
             if why:
-                return Refused(why)
+                return Rejection(why)
             assert snapshot
             made, findings = make(snapshot, marks)
             noted.extend([(line_of(snapshot.entry, each), each) for each in findings])
@@ -260,7 +260,7 @@ class Converter:
                 snapshot, findings = conversations.restored_last(session, snapshot, self._options.restore)
                 noted += [(snapshot.entry.line, each) for each in findings]
             made, covered = conversations.of_last(session, snapshot, session.id or log.name, self._options, make_last)
-            if isinstance(made, Refused):
+            if isinstance(made, Rejection):
                 return [], made.why, noted, covered
             return [made], None, noted, covered
         name = session.id or log.name
@@ -268,7 +268,7 @@ class Converter:
         return records, refused, [*noted, *later], covered
 
     def _samples(
-        self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Found | None
+        self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Violation | None
     ) -> _Result | None:
         """The records of a session that is divided into samples; ``None`` where nothing can be made of it."""
         from chatsquash.session.samples import SampleRequest  # which few runs need
@@ -306,12 +306,12 @@ class Converter:
             )
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
-        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Refused, list[Found]]:
+        def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:
             return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
 
         return pairs.made(candidates, make, partial(self._maker.location, log))
 
-    def _log_notes(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Found | None]:
+    def _log_notes(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Violation | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
         noted = [*cleaning_notes(session, self._options.cleanups), *taken_apart(log)]
         noted += logger_cuts(session)
@@ -330,7 +330,7 @@ class Converter:
             yield from session.elsewhere.entries(lines)
 
 
-def _format(read: Reading, left_out: Found | None) -> str | None:
+def _format(read: Reading, left_out: Violation | None) -> str | None:
     """The format of a log, whose lines are read as chat where they tell of none."""
     is_known = read.seen is None or read.seen.format is not None or (left_out and left_out.code == "unknown-format")
     return (read.seen.format if read.seen else None) if is_known else PLAIN

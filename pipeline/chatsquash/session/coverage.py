@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from chatsquash.checks import coverage as checks
 from chatsquash.checks.coverage import NEVER
 from chatsquash.core.logged import Coverage, ReplyOutcome
-from chatsquash.core.model import Found
+from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Account, Family, Record, Refused, Relative
+from chatsquash.core.outcome import Account, Family, Record, Rejection, Relative
 from chatsquash.session.session import Noted, Session
 from chatsquash.trees.coverage import of_grown
 from chatsquash.trees.kinds import LogPath
@@ -114,11 +114,11 @@ def ways(covered: Coverage, asides: int, options: Options) -> dict[str, int]:
 
 
 def grown_session(
-    session: Session, made: Record | Refused, noted: list[Noted]
-) -> tuple[list[Record], Found | None, list[Noted], SessionCoverage]:
+    session: Session, made: Record | Rejection, noted: list[Noted]
+) -> tuple[list[Record], Violation | None, list[Noted], SessionCoverage]:
     """What comes of a session whose every request goes on from the reply before it."""
     covered = of_grown(session.followed)
-    if isinstance(made, Refused):
+    if isinstance(made, Rejection):
         return [], made.why, noted, SessionCoverage(covered.gone("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
     return [made], None, noted, SessionCoverage(covered, [], lost_of(covered, line))

@@ -8,7 +8,7 @@ from chatsquash.checks import examine
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Each, Last
-from chatsquash.core.model import Conversation, Entry, Found, Kept, Message, Tool
+from chatsquash.core.model import Conversation, Entry, Kept, Message, Tool, Violation
 from chatsquash.redact.addresses import may_hold_address
 
 _SMALL = 1 << 14
@@ -28,7 +28,7 @@ class Definition(Struct, frozen=True, gc=False):
 
 
 @Last
-def check(tools: list[Tool]) -> list[Found]:
+def check(tools: list[Tool]) -> list[Violation]:
     """What is wrong with definitions."""
     if all(definition.sound for definition in known(tools)):
         return []  # since rules look at one definition at a time
@@ -43,7 +43,7 @@ def encode(tools: list[Tool]) -> tuple[bytes, list[str]]:
     return written, [spelling for part in parts for spelling in part.rounded]
 
 
-def _examine(tools: list[Tool]) -> list[Found]:
+def _examine(tools: list[Tool]) -> list[Violation]:
     return list(examine(View(Conversation([], tools)), "tools"))
 
 

@@ -10,7 +10,7 @@ from xxhash import xxh3_128_digest
 
 from chatsquash.checks import sampling as checks
 from chatsquash.core import jsonio
-from chatsquash.core.model import Found, Json, Mark
+from chatsquash.core.model import Json, Mark, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
 from chatsquash.records.reading import StoredRecord, native, record
@@ -33,7 +33,7 @@ class Lengths:
         self._most = options.max_tokens
         self._cuts = options.too_long == "cut" and options.samples == "session"
 
-    def measure(self, made: Record) -> tuple[Record | Found, list[Found]]:
+    def measure(self, made: Record) -> tuple[Record | Violation, list[Violation]]:
         """A record with its number of tokens, cut to fit if that is wanted; or why there is none."""
         value = jsonio.loads(made.line)
         try:
@@ -52,7 +52,7 @@ class Lengths:
         except RefusedError:
             return None
 
-    def _cut(self, made: Record, value: dict[str, Any], tokens: int) -> tuple[Record, list[Found]]:
+    def _cut(self, made: Record, value: dict[str, Any], tokens: int) -> tuple[Record, list[Violation]]:
         """A record without the exchanges at its end that do not fit; as it is where the first one does not."""
         ends = _ends(value, made.marks)
         counts: dict[int, int] = {}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from chatsquash.checks import reading
 from chatsquash.core import chat
 from chatsquash.core.log import Log
-from chatsquash.core.model import Finding, Found, Message, Seen
+from chatsquash.core.model import Finding, Message, Seen, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import printable
@@ -44,7 +44,7 @@ def _is_cut(message: Message) -> bool:
     return isinstance(text, str) and text.rstrip().endswith(_MARKS)
 
 
-def cut_rejection(session: Session, noted: list[Noted], options: Options) -> Found | None:
+def cut_rejection(session: Session, noted: list[Noted], options: Options) -> Violation | None:
     """Why no record is made of a session of which something was cut; ``None`` where one may be."""
     if options.preset == presets.DEFAULT or options.keep_cut:
         return None
@@ -54,7 +54,7 @@ def cut_rejection(session: Session, noted: list[Noted], options: Options) -> Fou
     return next((finding for _, finding in noted if finding.code == _CODE), None)
 
 
-def unfit(seen: Seen | None, session: Session) -> Found | None:
+def unfit(seen: Seen | None, session: Session) -> Violation | None:
     """Why nothing can be made of a log."""
     cleaned_lines = session.lines.cleaned
     if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned_lines)):
@@ -69,7 +69,7 @@ def cleaning_notes(session: Session, sets: tuple[str, ...]) -> list[Noted]:
     return [(snapshot.entry.line if snapshot else None, finding) for finding in told_of_cleaning(changed, sets)]
 
 
-def told_of_cleaning(changed: dict[str, int], sets: tuple[str, ...]) -> list[Found]:
+def told_of_cleaning(changed: dict[str, int], sets: tuple[str, ...]) -> list[Violation]:
     """What the rules of some sets did, given how many messages or entries each changed."""
     if not any(changed.values()):
         return []
@@ -101,7 +101,7 @@ def _in_file(finding: Finding, log: Log) -> Finding:
     return finding._replace(file=file, line=line, text=text)
 
 
-def nothing(log: Log, why: Found) -> Outcome:
+def nothing(log: Log, why: Violation) -> Outcome:
     """The outcome of a log of which nothing is known but why."""
     return Outcome(stem(log), [], why.code, [finding(why, stem(log), log.shown)])
 

@@ -15,9 +15,9 @@ from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Entry, Found, Mark, Message, Skipped, Staged, Tool
+from chatsquash.core.model import Conversation, Entry, Mark, Message, Skipped, StageResult, Tool, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Refused, Usage
+from chatsquash.core.outcome import Record, Rejection, Usage
 from chatsquash.records import presets
 from chatsquash.records.line import RecordLine
 from chatsquash.redact.pseudonyms import Anonymizer
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from chatsquash.session.stages.public import Wanted
 
 EntryStage = Callable[[Iterator[Entry | Skipped]], Iterator[Entry | Skipped]]
-ConversationStage = Callable[[Conversation], Staged]
-Check = Callable[[Conversation, View], Iterable[Found]]
+ConversationStage = Callable[[Conversation], StageResult]
+Check = Callable[[Conversation, View], Iterable[Violation]]
 
 
 class Plan(NamedTuple):
@@ -47,14 +47,14 @@ class Plan(NamedTuple):
     """Over the stream of its entries."""
     select: Callable[[Iterator[Entry | Skipped]], Session]
     """To the entry that becomes the record."""
-    compose: Callable[..., Staged]
+    compose: Callable[..., StageResult]
     """To the conversation of that entry."""
     logged: tuple[ConversationStage, ...]
     """Over the conversation, to what was logged as chat messages have it."""
     checks: tuple[Check, ...]
     """Of what was logged."""
     measure: Callable[[View, dict[int, int]], Usage]
-    refuse: Callable[[View], Found | None]
+    refuse: Callable[[View], Violation | None]
     """Why the preset cannot have what was logged."""
     conversation: tuple[ConversationStage, ...]
     """Over the conversation, to what the record is to hold."""
@@ -74,7 +74,7 @@ class Plan(NamedTuple):
         source: str | None,
         version: str | None = None,
         marks: list[Mark] | None = None,
-    ) -> tuple[Record | Refused, list[Found]]:
+    ) -> tuple[Record | Rejection, list[Violation]]:
         """The record of a snapshot, or why there is none, and what was found on the way.
 
         ``marks`` are those of its assistant messages; the record has them as they are in it.
@@ -96,14 +96,14 @@ class Plan(NamedTuple):
         if snapshot.entry.origin:
             findings = as_logged(findings, logged, conversation.messages)
         if why:
-            return Refused(why), findings
+            return Rejection(why), findings
         without = without_tools(conversation) if self.checks else ""
         conversation, more = through(self.conversation, conversation)
         line = self.record(conversation)
         findings += [*more, *line.findings]
         if line.data is None:
             assert line.refused
-            return Refused(line.refused), findings
+            return Rejection(line.refused), findings
         digest = xxh3_128_digest(line.data)
         made = Record(line.data, usage, line.images, without, unflagged=line.unflagged, marks=line.marks, digest=digest)
         return replace(made, ending=ended), findings
@@ -115,7 +115,7 @@ def asks_for_kinds(options: Options) -> bool:
     return asks or options.restore != "none" or options.loss != "none"
 
 
-def as_logged(findings: list[Found], logged: list[Message], messages: list[Message]) -> list[Found]:
+def as_logged(findings: list[Violation], logged: list[Message], messages: list[Message]) -> list[Violation]:
     """Facts on messages, each with where its message was logged, as far as messages were added or left out."""
     if len(logged) == len(messages) and all(map(is_, logged, messages)):
         return findings
@@ -126,9 +126,9 @@ def as_logged(findings: list[Found], logged: list[Message], messages: list[Messa
     ]
 
 
-def through(stages: Iterable[ConversationStage], conversation: Conversation) -> tuple[Conversation, list[Found]]:
+def through(stages: Iterable[ConversationStage], conversation: Conversation) -> tuple[Conversation, list[Violation]]:
     """What stages make of a conversation, one after the other, and what they found."""
-    findings: list[Found] = []
+    findings: list[Violation] = []
     for stage in stages:
         conversation, more = stage(conversation)
         findings += more
@@ -274,7 +274,7 @@ def _rearranged(options: Options) -> Iterator[ConversationStage]:
         yield shorten
 
 
-def _inline(conversation: Conversation, *, check: bool) -> Staged:
+def _inline(conversation: Conversation, *, check: bool) -> StageResult:
     from chatsquash.session.stages.inline import inline
 
     inlined, findings = inline(conversation)
@@ -285,7 +285,7 @@ def _anonymize(
     anonymizer: Anonymizer,
     counted: Callable[[list[Tool]], tuple[list[Tool], int]],
     conversation: Conversation,
-) -> Staged:
+) -> StageResult:
     tools, replaced = counted(conversation.tools)
     anonymizer.count += replaced
     messages, written = anonymizer.messages(conversation.messages)

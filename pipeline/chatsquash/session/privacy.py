@@ -15,7 +15,7 @@ from chatsquash.checks import private as checks
 from chatsquash.core import jsonio, marks
 from chatsquash.core.log import Log
 from chatsquash.core.logged import ReplyOutcome
-from chatsquash.core.model import Found, Json
+from chatsquash.core.model import Json, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
@@ -267,7 +267,7 @@ def _line(outcome: Outcome, record: Record) -> int | None:
     return chosen.line if chosen else None
 
 
-def _findings_of(counts: _Counts, pieces: Pieces) -> Iterable[Found]:
+def _findings_of(counts: _Counts, pieces: Pieces) -> Iterable[Violation]:
     """A fact for each kind of secret in a record."""
     kinds: Counter[str] = Counter()
     places: dict[str, int | None] = {}
@@ -298,7 +298,7 @@ def _reply(reply: ReplyOutcome, masked: set[tuple[int, int]]) -> ReplyOutcome:
     return replace(reply, loss=0 if is_masked else reply.loss, redacted=is_masked, others=others)
 
 
-def _left_out(outcome: Outcome, log: Log, why: Found) -> Outcome:
+def _left_out(outcome: Outcome, log: Log, why: Violation) -> Outcome:
     """The outcome of a session of which nothing may be written."""
     return replace(
         outcome,

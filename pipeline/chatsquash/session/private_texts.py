@@ -9,7 +9,7 @@ from msgspec import structs
 
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
-from chatsquash.core.outcome import Chosen, Ending, Facts, Named, Outcome, Record, Relative, ToolUse
+from chatsquash.core.outcome import Chosen, Ending, Facts, LogNames, Outcome, Record, Relative, ToolUse
 from chatsquash.core.text import printable
 
 Hide = Callable[[str], str]
@@ -53,7 +53,7 @@ def hidden(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcom
     )
 
 
-def renamed(log: Log, named: Named | None) -> Log:
+def renamed(log: Log, named: LogNames | None) -> Log:
     """A log as reports call it."""
     if named is None:
         return log
@@ -64,8 +64,8 @@ def renamed(log: Log, named: Named | None) -> Log:
     return structs.replace(log, shown=named.shown, name=named.name, pieces=pieces, join=join)
 
 
-def _named(log: Log, paths: dict[str, str], hide: Hide, digest: Hide) -> Named | None:
-    named = Named(paths[log.shown], hide(log.name), [paths[each] for each in log.beside])
+def _named(log: Log, paths: dict[str, str], hide: Hide, digest: Hide) -> LogNames | None:
+    named = LogNames(paths[log.shown], hide(log.name), [paths[each] for each in log.beside])
     return None if renamed(log, named) == log else structs.replace(named, digest=digest(printable(log.shown)))
 
 

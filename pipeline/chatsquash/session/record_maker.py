@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from chatsquash.core.log import Log
-from chatsquash.core.model import Found, Mark, Seen
+from chatsquash.core.model import Mark, Seen, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Chosen, Facts, Record, Refused
+from chatsquash.core.outcome import Chosen, Facts, Record, Rejection
 from chatsquash.core.text import printable
 from chatsquash.core.times import stamp
 from chatsquash.redact.pseudonyms import Anonymizer, with_passwords
@@ -36,7 +36,7 @@ class RecordMaker:
 
     def make(
         self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
-    ) -> tuple[Record | Refused, list[Found]]:
+    ) -> tuple[Record | Rejection, list[Violation]]:
         """The record of a snapshot with facts, pseudonyms, lengths and logprobs, or why there is none; and findings."""
         source, version = (seen.format, seen.version) if seen else (None, None)
         before = self._anonymizer.count if self._anonymizer else 0
@@ -45,7 +45,7 @@ class RecordMaker:
         loaded = session.loaded
         snapshot = session.elsewhere.with_failures(snapshot) if session.elsewhere else snapshot
         made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
-        if isinstance(made, Refused):
+        if isinstance(made, Rejection):
             return made, findings
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
@@ -58,8 +58,8 @@ class RecordMaker:
         if self.lengths:
             fitted, more = self.lengths.measure(made)
             findings = [*findings, *more]
-            if isinstance(fitted, Found):
-                return Refused(fitted), findings
+            if isinstance(fitted, Violation):
+                return Rejection(fitted), findings
             made = fitted
         made = session.elsewhere.with_exit_code(made, snapshot) if session.elsewhere else made
         if session.entries:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from chatsquash.core.log import Log
-from chatsquash.core.model import Rejected
+from chatsquash.core.model import RejectedLine
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.redact.credentials import without_credentials
@@ -54,12 +54,12 @@ def _may_be_kept(path: str, options: Options) -> bool:
         return not unfold.may_be_capture(path, head)
 
 
-def kept_line(file: BinaryIO, rejected: Rejected, names: Told, also: Finder | None = None) -> Iterator[bytes]:
+def kept_line(file: BinaryIO, rejected: RejectedLine, names: Told, also: Finder | None = None) -> Iterator[bytes]:
     """A line of an open log in pieces; what ``also`` finds is replaced, too."""
     return names.pieces(without_credentials(_pieces(file, rejected)), also)
 
 
-def _pieces(file: BinaryIO, rejected: Rejected) -> Iterator[bytes]:
+def _pieces(file: BinaryIO, rejected: RejectedLine) -> Iterator[bytes]:
     """The bytes of a line, a moderate number at a time."""
     file.seek(rejected.offset)
     length = rejected.length

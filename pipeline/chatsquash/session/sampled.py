@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from chatsquash.checks import sampling as checks
 from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.marks import by_ordinal
-from chatsquash.core.model import Entry, Found, Message
+from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Refused
+from chatsquash.core.outcome import Record, Rejection
 from chatsquash.session.agents import Part, Placed, assistant_indices, covered_by, marks_of, rows_of
 from chatsquash.session.conversations import begun_with, count_flags, end_of, entries_of, summed
 from chatsquash.session.coverage import SessionCoverage, lost_of, ways, with_asides
@@ -27,7 +27,7 @@ from chatsquash.trees.replies import Reply
 from chatsquash.trees.selection import first_conversation, names, select_paths, unexplained
 from chatsquash.trees.trees import Trees
 
-SampledSession = tuple[list[Record], Found | None, list[Noted], SessionCoverage]
+SampledSession = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
 """As ``run.session`` has it."""
 
 
@@ -181,8 +181,8 @@ def _placement(path: LogPath, messages: list[Message], standing: dict[int, Stand
 
 
 def of_document(
-    part: Part, snapshot: Snapshot | None, asked: SampleRequest, why: Found | None
-) -> tuple[list[Record], Found | None, list[Noted], SessionCoverage]:
+    part: Part, snapshot: Snapshot | None, asked: SampleRequest, why: Violation | None
+) -> tuple[list[Record], Violation | None, list[Noted], SessionCoverage]:
     """The samples of a conversation, why there are none, what was found, and what they hold of the replies."""
     sampling = Sampling(asked, lambda longer, shorter: longer > shorter)
     whys: dict[int, str] = {}
@@ -205,7 +205,7 @@ def of_document(
     if is_made and not records and why is None:
         why = checks.no_sample(part.place.length)
         noted.append((None, why))
-    made = records[0] if records else Refused(why) if part.is_chosen and why else None
+    made = records[0] if records else Rejection(why) if part.is_chosen and why else None
     placed = _placements(snapshot, sampling, samples) if records and snapshot else None
     whys |= {key: "refused" for _, key, _ in sampling.refused}
     rows = [*rows_of(part, snapshot, made, placed, whys)]

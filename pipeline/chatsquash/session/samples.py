@@ -9,9 +9,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chatsquash.checks import sampling as checks
-from chatsquash.core.model import Entry, Found, Mark, Message
+from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Refused
+from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.origins import line_of
 from chatsquash.records.samples import CONTEXT, Draft, Span, draft, marked, sampled
 from chatsquash.session.session import Noted, Snapshot
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Reread = Callable[[set[int]], Iterator[Entry]]
 """Gives the entries of some lines of the log once more."""
-Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Refused, list[Found]]]
+Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Rejection, list[Violation]]]
 """Makes the record of a snapshot, whose assistant messages may have marks, and says what was found."""
 
 
@@ -74,7 +74,7 @@ class Sampling(Struct):
     goes_on: Callable[[int, int], bool]
     """Whether a reply, by its key, goes on from another one."""
     canon: Canon = field(default_factory=Canon)
-    refused: list[tuple[Found, int, str]] = field(default_factory=list)
+    refused: list[tuple[Violation, int, str]] = field(default_factory=list)
     """Why replies have no sample, with their keys and their conversations."""
     _notes: dict[tuple[str, str, int | None], Noted] = field(default_factory=dict)
     """What was found of each message of a conversation, said last, since that tells of most."""
@@ -91,7 +91,7 @@ class Sampling(Struct):
         marks = [*(Mark((at,), CONTEXT) for at in range(ordinal)), Mark((ordinal,))]
         made, findings = self.asked.make(replace(snapshot, shared=self._shared_calls(messages)), marks)
         self._note(conversation, entry, findings)
-        if isinstance(made, Refused):
+        if isinstance(made, Rejection):
             self.refused.append((made.why, key, conversation))
             return
         drafted = draft(made)
@@ -132,11 +132,11 @@ class Sampling(Struct):
         longer.trained = both
         return True
 
-    def _refuse(self, finding: Found, key: int, conversation: str, entry: Entry) -> None:
+    def _refuse(self, finding: Violation, key: int, conversation: str, entry: Entry) -> None:
         self.refused.append((finding, key, conversation))
         self._note(conversation, entry, [finding])
 
-    def _note(self, conversation: str, entry: Entry, findings: Iterable[Found]) -> None:
+    def _note(self, conversation: str, entry: Entry, findings: Iterable[Violation]) -> None:
         for fact in findings:
             if fact.code == "unanswered-call" and fact.at is not None and fact.at >= len(said(entry)) - 1:
                 continue  # a sample ends with its reply

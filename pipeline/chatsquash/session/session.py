@@ -8,16 +8,16 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from chatsquash.checks import files, reading
-from chatsquash.core.model import Entry, Finding, Found, Rejected, Repeated, Skipped, Tool
+from chatsquash.core.model import Entry, Finding, RejectedLine, Repeated, Skipped, Tool, Violation
 from chatsquash.core.outcome import Account, Record, Relative
 from chatsquash.session.definitions import Redefined
 from chatsquash.trees.growth_tracking import GrowthTracker
 
-Noted = tuple[int | None, Found]
+Noted = tuple[int | None, Violation]
 """A line, and what was found there; ``None``: it is about the whole log."""
 INVALID = ("session-id-mismatch", "timestamp-order")
 """Codes for which a session is left out, unless the user keeps it: then they are warnings."""
-_RULES: dict[str, Callable[..., Found]] = {
+_RULES: dict[str, Callable[..., Violation]] = {
     "missing-session-id": reading.missing_session_id,
     "missing-timestamp": reading.missing_timestamp,
     "equal-timestamps": reading.equal_timestamps,
@@ -89,7 +89,7 @@ class _Sums(Struct):
     """The lines of all entries with their bytes, where somebody asks for them."""
     dropped: dict[str, int] = field(default_factory=dict)
     """How many entries each cleaning rule dropped whole."""
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[RejectedLine] = field(default_factory=list)
     notes: list[Noted] = field(default_factory=list)
     repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
     """What is reported once: its first line, and how often it was found."""
@@ -98,10 +98,10 @@ class _Sums(Struct):
     followed: GrowthTracker = field(default_factory=GrowthTracker)
     """What each reply continues."""
 
-    def note(self, line: int | None, findings: Iterable[Found | Repeated]) -> None:
+    def note(self, line: int | None, findings: Iterable[Violation | Repeated]) -> None:
         """Take note of what is found at a line."""
         for each in findings:
-            if isinstance(each, Found):
+            if isinstance(each, Violation):
                 self.notes.append((line, each))
             else:
                 first, times = self.repeated.get(each, (line or 0, 0))
@@ -134,7 +134,7 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may b
     """What other files tell of it, where it is joined with some."""
 
     @property
-    def invalid(self) -> Found | None:
+    def invalid(self) -> Violation | None:
         """Why the session is left out as invalid."""
         return next(
             (finding for _, finding in self.notes if finding.severity == "error" and finding.code in INVALID), None
@@ -166,7 +166,7 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may b
         return [finding(found, name, file, line) for line, found in noted]
 
 
-def finding(fact: Found, session: str, file: str, line: int | None = None) -> Finding:
+def finding(fact: Violation, session: str, file: str, line: int | None = None) -> Finding:
     """A fact as it stands in the reports."""
     return Finding(fact.code, fact.severity, session, file, line, fact.at, fact.text, fact.conversation)
 

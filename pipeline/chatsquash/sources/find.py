@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from chatsquash.checks import archives
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import OURS, STAGED, Finding, Found
+from chatsquash.core.model import OURS, STAGED, Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import escaped
 from chatsquash.core.urls import is_remote, refuse_unknown
@@ -264,7 +264,7 @@ class _Search(Struct):
             return [each for each in members if each.name == only]
         return [each for each in members if hash((key, each.name)) not in self.seen]
 
-    def _note(self, fact: Found, path: str) -> None:
+    def _note(self, fact: Violation, path: str) -> None:
         """A fact about a file that is not read."""
         name = stem(Log(path, path, path, 0))
         self.found.findings.append(Finding(fact.code, fact.severity, name, path, None, None, fact.text))

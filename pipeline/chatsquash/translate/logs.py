@@ -10,7 +10,7 @@ from chatsquash import formats
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import Conversation, Json, Rejected, Tool
+from chatsquash.core.model import Conversation, Json, RejectedLine, Tool
 from chatsquash.core.options import Options
 from chatsquash.formats import bodies
 from chatsquash.formats.base import TurnError
@@ -32,7 +32,7 @@ class Logged(NamedTuple):
     """What belongs to the conversation and was not read, in words."""
     options: tuple[str, ...]
     """The members of its request that only say how the service is to answer."""
-    rejected: list[Rejected]
+    rejected: list[RejectedLine]
     """The lines that cannot be read."""
 
 

@@ -11,7 +11,7 @@ from chatsquash import formats
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import Conversation, Json, Rejected
+from chatsquash.core.model import Conversation, Json, RejectedLine
 from chatsquash.core.options import Options
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
@@ -197,7 +197,7 @@ def _log(data: bytes) -> bytes | None:
     return data if envelopes.recognise(first) is not None else read_documents.as_line(data)
 
 
-def _with_bad_lines(source: Source, broken: list[Rejected], shown: str) -> Source:
+def _with_bad_lines(source: Source, broken: list[RejectedLine], shown: str) -> Source:
     """A conversation with the lines beside it that cannot be read."""
     if not broken:
         return source

@@ -18,7 +18,7 @@ from chatsquash.dataset.reports.replies import REPLIES
 from chatsquash.inspect.inspect import inspect_as_json
 from chatsquash.pages.report.data import Entries
 from chatsquash.pages.result.selection import Key, Picked
-from chatsquash.pages.result.types import Rejected, Reply
+from chatsquash.pages.result.types import RejectedLine, Reply
 from chatsquash.results.output import Input, ResultFolder
 from chatsquash.results.reports import damaged
 from chatsquash.results.verify_logs import differences, spelled
@@ -42,7 +42,7 @@ class _Traced(NamedTuple):
 
     replies: dict[tuple[str, int | None], list[Reply]]
     """A file of an agent may have all replies on one line."""
-    rejected: dict[tuple[str, int | None], Rejected]
+    rejected: dict[tuple[str, int | None], RejectedLine]
 
 
 def entries(result: ResultFolder, picked: Iterable[Picked]) -> dict[Key, Entries]:
@@ -163,5 +163,7 @@ def _traced(result: ResultFolder, logs: set[str]) -> _Traced:
     for told in result.told(REPLIES, Reply):
         if told["file"] in logs:
             replies[told["file"], told["line"]].append(told)
-    rejected = {(each["file"], each["line"]): each for each in result.told(REJECTED, Rejected) if each["file"] in logs}
+    rejected = {
+        (each["file"], each["line"]): each for each in result.told(REJECTED, RejectedLine) if each["file"] in logs
+    }
     return _Traced(replies, rejected)

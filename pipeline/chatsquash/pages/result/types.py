@@ -83,7 +83,7 @@ class Reply(TypedDict):
     record: str | None
 
 
-class Rejected(TypedDict):
+class RejectedLine(TypedDict):
     """A line of ``reports/rejected.jsonl``."""
 
     file: str

@@ -14,7 +14,7 @@ from chatsquash.core.registry import Room
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from chatsquash.core.model import Conversation, Found, Mark
+    from chatsquash.core.model import Conversation, Mark, Violation
     from chatsquash.core.options import Media, Options, Unpaired
     from chatsquash.records.reading import StoredRecord
 
@@ -57,8 +57,8 @@ class Shaped(NamedTuple):
 
     record: dict[str, Any] | None
     """``None`` for a conversation that it cannot hold."""
-    findings: list[Found]
-    refused: Found | None = None
+    findings: list[Violation]
+    refused: Violation | None = None
     """Why it cannot hold the conversation; it is among the findings."""
     marks: list[Mark] | None = None
     """Those of the conversation, as the record has its assistant messages; ``None``: it has no place for flags."""

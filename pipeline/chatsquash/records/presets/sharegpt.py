@@ -12,7 +12,7 @@ import orjson
 
 from chatsquash.checks import shapes
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import Conversation, Found, Json
+from chatsquash.core.model import Conversation, Json, Violation
 from chatsquash.core.text import json_type
 from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects
@@ -80,7 +80,7 @@ def _record(plain: Plain) -> dict[str, Any]:
     return {"conversations": turns, "system": system, "tools": tools}
 
 
-def _out_of_turn(at: int, turn: dict[str, str]) -> Found:
+def _out_of_turn(at: int, turn: dict[str, str]) -> Violation:
     if not at:
         return shapes.shape_not_held(f"a turn of {turn['from']} is first", None)
     hint = "--bridge-results join makes it a part of the result, "

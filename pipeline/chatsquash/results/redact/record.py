@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from chatsquash.checks import private, stored
 from chatsquash.core import jsonio, marks
-from chatsquash.core.model import Found, Json
+from chatsquash.core.model import Json, Violation
 from chatsquash.core.options import Options
 from chatsquash.redact import requests
 from chatsquash.redact.hits import Value, value_of
@@ -84,7 +84,7 @@ def look(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
     return redactor.look(_pieces(value).values, every=True)
 
 
-def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Found]:
+def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Violation]:
     """What is private in a record, once for each kind at the first message with it."""
     pieces = _pieces(value)
     kinds: Counter[str] = Counter()

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 from chatsquash.checks import private, reading, stored
 from chatsquash.core import jsonio, platform
 from chatsquash.core.errors import UsageError
-from chatsquash.core.model import Finding, Found
+from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable
 from chatsquash.dataset import known_values
@@ -187,9 +187,9 @@ class _Run:
         """What stands for a session in findings on a file, and its path."""
         return self._hide(session(source)), self._hide(printable(str(source)))
 
-    def _leave_out(self, source: Path, number: int, why: Found) -> None:
+    def _leave_out(self, source: Path, number: int, why: Violation) -> None:
         self.done.left_out += 1
         self._tell(source, number, why)
 
-    def _tell(self, source: Path, number: int, found: Found) -> None:
+    def _tell(self, source: Path, number: int, found: Violation) -> None:
         self._watch.say(finding(found, *self._shown(source), number))

@@ -13,7 +13,7 @@ from chatsquash.checks.registry import View as RecordView
 from chatsquash.core import chat
 from chatsquash.core.blocks import FAILED, Result, Turn
 from chatsquash.core.log import Log, line_elsewhere
-from chatsquash.core.model import Conversation, Entry, Found, Json, Message, Repeated
+from chatsquash.core.model import Conversation, Entry, Json, Message, Repeated, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Relative
 from chatsquash.formats.base import TurnError
@@ -58,7 +58,7 @@ class AgentFiles(Struct, eq=False, dict=True):
     options: Options
     steps: dict[int, Step] = field(default_factory=dict)
     """The replies that these files alone have, by their lines."""
-    notes: list[tuple[int | None, Found | Repeated]] = field(default_factory=list)
+    notes: list[tuple[int | None, Violation | Repeated]] = field(default_factory=list)
     """What was found in reading them, where they have such replies."""
 
     def add(self, session: Session, again: Again) -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chatsquash.checks import examine, reading
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.registry import Kind, View
-from chatsquash.core.model import Conversation, Entry, Found, Repeated, Skipped
+from chatsquash.core.model import Conversation, Entry, Repeated, Skipped, Violation
 from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import PLAIN, documents
 from chatsquash.formats.providers.openai_chat.vendors import TELLING, variants
@@ -22,7 +22,7 @@ _TEXT = frozenset({str, type(None)})
 
 def examined(
     conversation: Conversation, view: View, *, keeps_reasoning: bool, holds_arguments: bool = False
-) -> Iterator[Found]:
+) -> Iterator[Violation]:
     """What the rules over records find in one whose calls are native, in its definitions, and in its arguments."""
     explained = OF_TOOLS if without_tools(conversation) else ()
     kinds: tuple[Kind, ...] = ("record", "native", "arguments") if holds_arguments else ("record", "native")
@@ -75,7 +75,7 @@ def validate(
         if isinstance(entry, Skipped):
             yield entry
             continue
-        findings: list[Found | Repeated] = []
+        findings: list[Violation | Repeated] = []
         if entry.session_id is not None:
             if named is None:
                 named = entry

@@ -8,7 +8,7 @@ from itertools import count
 from chatsquash.checks import reading
 from chatsquash.checks.phrases import Phrases
 from chatsquash.core import chat, jsonio, marks
-from chatsquash.core.model import Conversation, Found, Message, Response, Staged
+from chatsquash.core.model import Conversation, Message, Response, StageResult, Violation
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.presets import Choices, Preset
 from chatsquash.session import definitions
@@ -20,7 +20,7 @@ _OTHER = "developer"
 
 def compose(
     snapshot: Snapshot, *, loaded: bool = False, source: str | None = None, version: str | None = None
-) -> Staged:
+) -> StageResult:
     """Append the reply and normalise roles; says what is missing about the reply.
 
     ``loaded``, ``source`` and ``version`` are as in ``Conversation``.
@@ -34,7 +34,7 @@ def compose(
     return Conversation(messages, snapshot.tools, loaded=loaded, source=source, version=version), _missing(reply)
 
 
-def _missing(reply: Response) -> Iterator[Found]:
+def _missing(reply: Response) -> Iterator[Violation]:
     if reply.message is None and not reply.included:
         yield reading.missing_reply(reply.problem or "")
     if reply.message is not None and reply.cut:

@@ -8,16 +8,16 @@ from typing import Any
 
 from chatsquash.checks import reading
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import Conversation, Found, Json, Message, Staged
+from chatsquash.core.model import Conversation, Json, Message, StageResult, Violation
 
 
-def inline(conversation: Conversation) -> Staged:
+def inline(conversation: Conversation) -> StageResult:
     """``<tool_call>`` blocks for calls and ``<tool_result>`` elements for results.
 
     Parts that are no text, and numbers in arguments that lose digits, are reported.
     """
     messages = []
-    findings: list[Found] = []
+    findings: list[Violation] = []
     rounded: list[str] = []
     for at, message in enumerate(conversation.messages):
         if not is_inlined(message):

@@ -26,7 +26,7 @@ from chatsquash.core.blocks import (
 )
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.marks import without
-from chatsquash.core.model import Conversation, Found, Json, Message, Staged
+from chatsquash.core.model import Conversation, Json, Message, StageResult, Violation
 from chatsquash.formats.view import part_of
 
 _UNHELD = (HostedCall, HostedResult, Approval, Other)
@@ -37,7 +37,7 @@ _USUAL = frozenset((Text, Reasoning, Call))
 """Blocks that chat messages have places for."""
 
 
-def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged: bool = False) -> Staged:
+def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged: bool = False) -> StageResult:
     """The conversation without messages that hold nothing a record has a place for; what is lost so is reported.
 
     Text behind calls has a place in messages that ``joins`` names.  ``judged``: media are judged later, so messages of
@@ -46,7 +46,7 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
     if not conversation.loaded:
         return conversation, ()
     messages: list[Message] = []
-    findings: list[Found] = []
+    findings: list[Violation] = []
     gone: list[int] = []
     for at, message in enumerate(conversation.messages):
         kinds = Counter(_lost(message, joins)) if PRIVATE in message and not _is_usual(message) else None
@@ -60,7 +60,7 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
     return replace(conversation, messages=messages, marks=without(conversation, gone)), findings
 
 
-def with_media(conversation: Conversation) -> Staged:
+def with_media(conversation: Conversation) -> StageResult:
     """The conversation with media that chat messages have no place for, behind what the message says: to be judged."""
     if not conversation.loaded:
         return conversation, ()
@@ -104,7 +104,7 @@ def _is_medium(block: Json) -> bool:
     return isinstance(block, dict) and ("images" in block or ("type" in block and chat.medium(block) is not None))
 
 
-def public(conversation: Conversation) -> Staged:
+def public(conversation: Conversation) -> StageResult:
     """The conversation without private members."""
     if not conversation.loaded:
         return conversation, ()
@@ -163,7 +163,7 @@ Wanted = Callable[[Message], bool]
 """Whether the texts of a message are to be one."""
 
 
-def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool) -> Staged:
+def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool) -> StageResult:
     """Texts between which no other part stands become one; those behind calls come before them, which is reported.
 
     ``loaded_only``: those of plain chat stay as they were logged.

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from chatsquash.checks import reading
 from chatsquash.core import chat
 from chatsquash.core.marks import without
-from chatsquash.core.model import Conversation, Message, Staged
+from chatsquash.core.model import Conversation, Message, StageResult
 from chatsquash.core.reasoning import MEMBERS, is_part, text
 from chatsquash.records.think_blocks import dropped, inlined
 
@@ -15,7 +15,7 @@ _PROVIDER = "provider_specific_fields"
 """Where LiteLLM repeats what it takes from a provider."""
 
 
-def reason(conversation: Conversation, *, mode: Literal["inline", "drop"]) -> Staged:
+def reason(conversation: Conversation, *, mode: Literal["inline", "drop"]) -> StageResult:
     """Reasoning, in every spelling that vendors have, as ``<think>`` blocks before the text, or removed.
 
     A message that held nothing else is left out, which is reported.

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from chatsquash.checks import definitions_in_force
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
-from chatsquash.core.model import Conversation, Json, Message, Staged, Tool
+from chatsquash.core.model import Conversation, Json, Message, StageResult, Tool
 from chatsquash.core.nearest import hint
 from chatsquash.core.options import Options
 from chatsquash.core.text import escaped, json_type, quoted, shown
@@ -90,7 +90,7 @@ def tables(options: Options) -> Supplied:
     )
 
 
-def supply(conversation: Conversation, given: Supplied) -> Staged:
+def supply(conversation: Conversation, given: Supplied) -> StageResult:
     """The conversation with definitions and a system prompt where it has none, which is reported."""
     findings = []
     if not conversation.tools and (table := _fitting(given.tools, conversation)):

@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.checks import shapes
 from chatsquash.core import chat
 from chatsquash.core.marks import divided, joined
-from chatsquash.core.model import Conversation, Json, Message, Staged
+from chatsquash.core.model import Conversation, Json, Message, StageResult
 from chatsquash.core.short_ids import short_ids
 from chatsquash.formats.providers.openai_chat.members import identifier
 
@@ -18,7 +18,7 @@ _BETWEEN = "\n\n"
 _JOINED = ("role", "content", "tool_calls", "reasoning_content")
 
 
-def merge_consecutive(conversation: Conversation) -> Staged:
+def merge_consecutive(conversation: Conversation) -> StageResult:
     """Texts with an empty line between them, calls in their order; how often is reported.
 
     Messages stay apart where text would come before calls that it followed, and where other members differ.
@@ -73,7 +73,7 @@ def _parts(content: Json) -> list[Json]:
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
-def bridge_results(conversation: Conversation) -> Staged:
+def bridge_results(conversation: Conversation) -> StageResult:
     """Texts with an empty line between them, parts behind the result's; how often is reported.
 
     Messages with members beside their content stay, and so does content that is no string, list or null.
@@ -96,7 +96,7 @@ def _fits(result: Message, message: Message) -> bool:
     return all(isinstance(each.get("content"), str | list | None) for each in (result, message))
 
 
-def drop_system(conversation: Conversation) -> Staged:
+def drop_system(conversation: Conversation) -> StageResult:
     """The conversation without system messages; how many they were is reported."""
     kept = [message for message in conversation.messages if message["role"] != "system"]
     gone = len(conversation.messages) - len(kept)
@@ -104,7 +104,7 @@ def drop_system(conversation: Conversation) -> Staged:
     return Conversation(kept, conversation.tools, marks=conversation.marks), findings
 
 
-def drop_text_beside_calls(conversation: Conversation) -> Staged:
+def drop_text_beside_calls(conversation: Conversation) -> StageResult:
     """Messages with calls have no text; how many had some is reported."""
     messages = list(map(_without_text, conversation.messages))
     changed = sum(new is not old for new, old in zip(messages, conversation.messages, strict=True))
@@ -123,7 +123,7 @@ def _without_text(message: Message) -> Message:
 _TOGETHER = "parallel calls without all results, not split"
 
 
-def split_parallel(conversation: Conversation) -> Staged:
+def split_parallel(conversation: Conversation) -> StageResult:
     """Every call is followed by its result; the text stays with the first. How many were split off is reported.
 
     Calls of which one has no result stay together, which is reported, too.
@@ -179,7 +179,7 @@ def _place_of_result(call: Json, messages: list[Message]) -> int | None:
     return None
 
 
-def shorten(conversation: Conversation) -> Staged:
+def shorten(conversation: Conversation) -> StageResult:
     """Ids of nine letters and digits, the same one for a call and its results; those that are missing stay so."""
     short = short_ids(filter(None, map(identifier, _ids(conversation.messages))))
     messages = [_shorten(message, short) for message in conversation.messages]
@@ -206,7 +206,7 @@ def _with(key: str, holder: dict[str, Any], short: dict[str, str]) -> dict[str, 
     return holder if ident is None else {**holder, key: short[ident]}
 
 
-def split_text_and_calls(conversation: Conversation) -> Staged:
+def split_text_and_calls(conversation: Conversation) -> StageResult:
     """The text, with all but the calls, comes in a message before them; how often is reported."""
     split = [[*_halves(message)] for message in conversation.messages]
     messages = [part for parts in split for part in parts]

@@ -11,13 +11,13 @@ from chatsquash.checks import shapes
 from chatsquash.checks.tags import has_markup, outlined
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Json, Message, Staged, Tool
+from chatsquash.core.model import Conversation, Json, Message, StageResult, Tool
 
 _NO_SCHEMAS = ("enum", "const", "default", "examples")
 """The members of a schema that hold values."""
 
 
-def enums_as_texts(conversation: Conversation) -> Staged:
+def enums_as_texts(conversation: Conversation) -> StageResult:
     """The conversation with its definitions so; how many values were none is reported."""
     tools, count = _written(conversation.tools)
     if not count:
@@ -63,7 +63,7 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else jsonio.dumps(value).decode("utf-8", "surrogatepass")
 
 
-def used_tools(conversation: Conversation) -> Staged:
+def used_tools(conversation: Conversation) -> StageResult:
     """The conversation with the definitions of the tools that it calls; how many others there were is reported.
 
     Calls are those of all assistant messages, also in the legacy form and as markup in the text.
