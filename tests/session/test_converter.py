@@ -18,7 +18,8 @@ from chatsquash.core.model import Violation
 from chatsquash.core.outcome import Account
 from chatsquash.records import presets
 from chatsquash.records.presets import Shaped
-from chatsquash.session.converter import Converter, unreadable
+from chatsquash.session.converter import Converter
+from chatsquash.session.log_findings import unreadable
 from tests import oracle, strategies
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import examples, log_line, often

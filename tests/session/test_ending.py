@@ -9,7 +9,7 @@ from chatsquash import Options
 from chatsquash.checks.registry import View
 from chatsquash.conversion.convert import convert
 from chatsquash.core.model import Conversation, Response
-from chatsquash.session.ending import COMPLAINTS, CORRECTIONS, THANKS, ending, exit_code, judged, runs_tests
+from chatsquash.session.ending import COMPLAINTS, CORRECTIONS, THANKS, ending, exit_code, judge_text, runs_tests
 from tests.conftest import assistant, user
 from tests.outputs import report
 
@@ -140,7 +140,7 @@ WORDS = [
 
 @pytest.mark.parametrize("text, expected", WORDS)
 def test_what_a_user_said_last(text, expected):
-    assert judged(text)[0] == expected
+    assert judge_text(text)[0] == expected
     found = ending(said(user("Write it."), assistant("Here."), user(text), assistant("Done.")), Response())
     assert (found.last_user, found.last_user_evidence and found.last_user_evidence.split(",")[0]) == (
         expected,
@@ -150,7 +150,7 @@ def test_what_a_user_said_last(text, expected):
 
 def test_each_word_of_a_kind_tells_at_the_beginning():
     for kind, words in (("complaint", COMPLAINTS), ("correction", CORRECTIONS), ("thanks", THANKS)):
-        assert {judged(f"{word}, so it is")[0] for word in words} == {kind}
+        assert {judge_text(f"{word}, so it is")[0] for word in words} == {kind}
 
 
 def test_the_words_are_those_of_the_docs():

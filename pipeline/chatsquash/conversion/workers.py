@@ -17,7 +17,8 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.reading.sessions import MixedSessionsError
-from chatsquash.session.converter import Converter, nothing, unreadable
+from chatsquash.session.converter import Converter
+from chatsquash.session.log_findings import nothing, unreadable
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
 

@@ -19,8 +19,8 @@ from chatsquash.core.outcome import Family, Record, Rejection
 from chatsquash.reading.documents import LogDocument
 from chatsquash.reading.tokens import total
 from chatsquash.session import parent_sessions
-from chatsquash.session.conversations import MakeLast, asks_marks, counted
-from chatsquash.session.coverage import Covered, lost_of, ways
+from chatsquash.session.conversations import MakeLast, asks_marks, count_flags
+from chatsquash.session.coverage import SessionCoverage, lost_of, ways
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import WHY
 from chatsquash.trees.coverage import coverage, fate
@@ -93,23 +93,23 @@ class Part(Struct, frozen=True, dict=True):
 
 def records(
     document: LogDocument, log: Log, options: Options, session: Session, make: MakeLast
-) -> tuple[list[Record], Violation | None, Covered]:
+) -> tuple[list[Record], Violation | None, SessionCoverage]:
     """The record of a conversation, if it is asked for, why there is none, and what it holds of the replies."""
     part = Part(document, log, options)
     snapshot = session.snapshot
     made = make(snapshot, marks_of(part, snapshot)) if part.is_chosen else None
-    marks = _placed(snapshot, made) if isinstance(made, Record) else None
+    marks = _placements(snapshot, made) if isinstance(made, Record) else None
     rows = list(rows_of(part, snapshot, made, marks))
     covered = covered_by(part, rows, made)
     kept = rows if options.trace_replies else []
     met = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
     if isinstance(made, Rejection):
-        return [], made.why, Covered(covered, kept, [], relatives=met)
+        return [], made.why, SessionCoverage(covered, kept, [], relatives=met)
     lost = lost_of(covered, snapshot.entry.line if snapshot else None, ways=ways(covered, 0, options))
-    result = Covered(covered, kept, lost, family=part.family(), relatives=met)
+    result = SessionCoverage(covered, kept, lost, family=part.family(), relatives=met)
     if made is None:
         return [], None, result
-    record = counted(made, options)
+    record = count_flags(made, options)
     if options.conversations != "last":
         conversation, parent = part.names(part.place)
         record = replace(record, conversation=conversation, kind=part.place.kind, parent=parent)
@@ -158,7 +158,10 @@ def marks_of(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
             whys[left.at] = ELSEWHERE
         elif left.at is not None and entry.messages[left.at] != place.conversation.messages[before.at or 0]:
             whys[left.at] = REWRITTEN
-    return [mark._replace(why=mark.why or whys.get(at, "")) for at, mark in zip(spoken(snapshot), marks, strict=True)]
+    return [
+        mark._replace(why=mark.why or whys.get(at, ""))
+        for at, mark in zip(assistant_indices(snapshot), marks, strict=True)
+    ]
 
 
 def _replies(entry: Entry) -> tuple[OriginReply, ...]:
@@ -170,15 +173,15 @@ Placed = dict[int, tuple[int, Mark]]
 """The record that each message of a conversation stands in, by the indices of both, with its mark there."""
 
 
-def _placed(snapshot: Snapshot | None, made: Record) -> Placed | None:
+def _placements(snapshot: Snapshot | None, made: Record) -> Placed | None:
     """Where messages stand in the one record of a conversation; ``None`` where nobody asks for marks: all do."""
     if snapshot is None or not made.marks:
         return None
     marks = {at: mark for mark in reversed(made.marks) for at in mark.at}
-    return {at: (0, marks[ordinal]) for ordinal, at in enumerate(spoken(snapshot)) if ordinal in marks}
+    return {at: (0, marks[ordinal]) for ordinal, at in enumerate(assistant_indices(snapshot)) if ordinal in marks}
 
 
-def spoken(snapshot: Snapshot) -> list[int]:
+def assistant_indices(snapshot: Snapshot) -> list[int]:
     """The indices of the assistant's messages."""
     return [at for at, message in enumerate(snapshot.entry.messages) if message["role"] == "assistant"]
 
@@ -213,7 +216,7 @@ class _Standing:
         placed: Placed | None,
         whys: dict[int, str],
     ) -> None:
-        self._made, self._placed, self._whys = made, placed, whys
+        self._made, self._placements, self._whys = made, placed, whys
         self._is_cleaned = snapshot is None
         self._messages: list[Message] = snapshot.entry.messages if snapshot else []
         left = _replies(snapshot.entry) if snapshot else part.place.origin.replies
@@ -227,10 +230,10 @@ class _Standing:
         key = place.keys[number]
         said = place.conversation.messages[place.origin.replies[number].at or 0]
         at = self._places.get(key)
-        index, mark = (self._placed or {}).get(-1 if at is None else at, (0, None))
-        if at is None or not isinstance(self._made, Record) or (self._placed is not None and mark is None):
+        index, mark = (self._placements or {}).get(-1 if at is None else at, (0, None))
+        if at is None or not isinstance(self._made, Record) or (self._placements is not None and mark is None):
             is_own = key in self._places and self._made is not None
-            why = self._refused() if is_own else self._unchosen(place)
+            why = self._why_missing() if is_own else self._unchosen(place)
             why = self._whys.get(at, why) if at is not None else why
             return replace(row, why=why, reasoning=fate(said, None))
         message = self._messages[at]
@@ -239,7 +242,7 @@ class _Standing:
         stands, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
         return replace(row, status=status, record=index, message=stands, loss=loss, reasoning=fate(said, message))
 
-    def _refused(self) -> str:
+    def _why_missing(self) -> str:
         """Why a conversation that was asked for does not hold a reply of its own."""
         if self._is_cleaned:
             return "side-request"

@@ -22,7 +22,7 @@ from chatsquash.reading.bounds import Bounds
 from chatsquash.reading.exchange import LineError, split
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN, MixedSessionsError, expanded_copy
-from chatsquash.session.parts import UNKNOWN, behind, carried, packed, parts
+from chatsquash.session.parts import UNKNOWN, behind, fill_unknown, pack_time, parts
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.find import discover
@@ -72,7 +72,7 @@ class Chained(Struct):
         self.digests = [""] * len(logs)
         began = array("q", [0])
         if len(logs) > 1:  # one that does not tell goes with the one before
-            began = carried(array("q", (packed(_began(log, self.options)) for log in logs)))
+            began = fill_unknown(array("q", (pack_time(_began(log, self.options)) for log in logs)))
         reader = Reader(replace(self.options, sessions_by="file"))
         for number in sorted(range(len(logs)), key=began.__getitem__):
             try:
@@ -95,14 +95,14 @@ class Chained(Struct):
                     self.digests[number] = digest.hexdigest()
                     return
                 sessions.append(self._chains.add(item))
-                times.append(packed(item.at))
+                times.append(pack_time(item.at))
                 if item.line == 1 and item.size > spans[2] + spans[3]:  # an exchange that stands on several lines
                     spans = array("Q", (1, 0, item.size, 0))
             elif item.lines:
                 sessions.append(UNKNOWN)
                 times.append(UNKNOWN)
         self.digests[number] = digest.hexdigest()
-        sessions = carried(sessions, UNKNOWN)
+        sessions = fill_unknown(sessions, UNKNOWN)
         if not sessions or sessions[0] == UNKNOWN:
             self._others[number] = [log]
             return
@@ -110,7 +110,7 @@ class Chained(Struct):
         if len(sessions) < len(spans) // SPAN:
             problem = Bounds.of(self.options).too_many()
             del spans[SPAN * len(sessions) :]
-        self._note(number, spans, sessions, carried(times, began))
+        self._note(number, spans, sessions, fill_unknown(times, began))
         lines = len(spans) // SPAN
         self._files[number] = _File(lines, sum(spans[2::SPAN]) + lines, isinstance(file, Expanded), problem)
 
@@ -126,7 +126,7 @@ class Chained(Struct):
 
     def sessions(self) -> Iterator[Log]:
         """The sessions, in the order in which their first lines stand in the logs."""
-        first, starts, rows = self._grouped()
+        first, starts, rows = self._group()
         places = [(key, session) for session, key in enumerate(first) if key]
         places += [(number << _HALF, -1) for number in self._others]
         for key, session in sorted(places):
@@ -142,7 +142,7 @@ class Chained(Struct):
         """The session of a row."""
         return self._chains.sets.find(self._rows[_ROW * row] >> _HALF)
 
-    def _grouped(self) -> tuple[array[int], array[int], array[int]]:
+    def _group(self) -> tuple[array[int], array[int], array[int]]:
         """The rows, session by session.
 
         Before them: of each session where it begins in the logs, 0 for those that were joined to others, and where its

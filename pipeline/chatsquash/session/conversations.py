@@ -17,7 +17,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.origins import line_of
 from chatsquash.session import prompt_prefix
-from chatsquash.session.coverage import Covered, lost_of, ways, with_asides
+from chatsquash.session.coverage import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
@@ -26,7 +26,7 @@ from chatsquash.trees.coverage import coverage
 from chatsquash.trees.kinds import LogPath, conversations
 from chatsquash.trees.replies import Reply, numbered
 from chatsquash.trees.restore import Wanted, restored
-from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
+from chatsquash.trees.selection import first_conversation, names, select_paths, unexplained
 from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> 
 
 def of_last(
     session: Session, snapshot: Snapshot | None, name: str, options: Options, make: MakeLast
-) -> tuple[Record | Rejection, Covered]:
+) -> tuple[Record | Rejection, SessionCoverage]:
     """The specified record, and what it holds, or would hold, of a session of this name."""
     trees = session.followed.branch()
     paths = conversations(trees)
@@ -89,8 +89,8 @@ def of_last(
         if path and path.kind in ("side", "subagent"):
             noted.append((line, checks.side_request_selected(path.kind)))
         noted += lost_of(covered, line, ways=ways(covered, len(session.asides), options))
-        made = counted(made, options)
-    return made, Covered(covered, rows if options.trace_replies else [], noted)
+        made = count_flags(made, options)
+    return made, SessionCoverage(covered, rows if options.trace_replies else [], noted)
 
 
 def _marks_of_last(
@@ -129,7 +129,7 @@ def _with_record(
     return replace(placement, record=index, marks=by_ordinal(made.marks) if made.marks else None)
 
 
-def counted(record: Record, options: Options) -> Record:
+def count_flags(record: Record, options: Options) -> Record:
     """A record with its flags counted in place of its marks, once it is known which replies these are."""
     flags = Counter(mark.why for mark in record.marks) if options.flag != "none" else {}
     return replace(record, marks=[], flags=dict(sorted(flags.items())))
@@ -137,12 +137,12 @@ def counted(record: Record, options: Options) -> Record:
 
 def of_each(
     session: Session, name: str, options: Options, make: Make, reread: Reread
-) -> tuple[list[Record], list[Noted], Covered, Violation | None]:
+) -> tuple[list[Record], list[Noted], SessionCoverage, Violation | None]:
     """The records of the conversations that are wanted, what was found, and why there is none of the first one."""
     trees = session.followed.branch()
     paths = conversations(trees)
     ids = names(paths, name)
-    wanted = chosen(paths, options)
+    wanted = select_paths(paths, options)
     parts = Wanted(*_PARTS[options.restore], messages=True)
     selected = [_restored_path(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
     records: list[Record] = []
@@ -150,7 +150,7 @@ def of_each(
     noted: list[Noted] = []
     why: Violation | None = None
     begun, unwanted = first_conversation(trees, paths), of_records(options)
-    for each, (made, findings) in zip(selected, _made(trees, paths, selected, options, make), strict=True):
+    for each, (made, findings) in zip(selected, _make_all(trees, paths, selected, options, make), strict=True):
         path = each.placement.path
         noted += [
             (line_of(each.entry, fact), fact._replace(conversation=ids[id(path)]))
@@ -161,7 +161,7 @@ def of_each(
             why = why or made.why
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
-        records.append(replace(counted(made, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
+        records.append(replace(count_flags(made, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
     rows = with_asides(account(trees, paths, placements, ids), session.asides, name, paths, ids)
     chosen_ids = set(map(id, wanted))
     covered = summed(rows, (each for each in paths if id(each) not in chosen_ids), len(paths), len(session.asides))
@@ -170,7 +170,7 @@ def of_each(
     noted += _tail(session, alone, selected, rows)
     wanted_ones = coverage(row for row in rows if row.why != "filtered")
     lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
-    return begun_with(records, begun, session, options), noted, Covered(covered, rows, lost, alone), why
+    return begun_with(records, begun, session, options), noted, SessionCoverage(covered, rows, lost, alone), why
 
 
 def _tail(session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]) -> list[Noted]:
@@ -209,7 +209,9 @@ def _restored_path(trees: Trees, path: LogPath, logged: Entry, parts: Wanted) ->
     return _RestoredPath(place_replies(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
 
 
-def _made(trees: Trees, paths: list[LogPath], wanted: list[_RestoredPath], options: Options, make: Make) -> list[Made]:
+def _make_all(
+    trees: Trees, paths: list[LogPath], wanted: list[_RestoredPath], options: Options, make: Make
+) -> list[Made]:
     """The records of conversations.
 
     A reply that several hold is trained on in one that is written, so where some are refused or filtered, others are

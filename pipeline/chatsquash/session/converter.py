@@ -8,16 +8,11 @@ from errno import ESTALE
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from msgspec import structs
-
 from chatsquash.checks import reading
-from chatsquash.core import chat
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Mark, Seen, Skipped, Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import (
-    Chosen,
-    Facts,
     Outcome,
     PreferencePair,
     Record,
@@ -28,36 +23,39 @@ from chatsquash.core.outcome import (
     SessionRecords,
     SessionReplies,
 )
-from chatsquash.core.text import printable
-from chatsquash.core.times import day, stamp
+from chatsquash.core.times import day
 from chatsquash.formats import PLAIN
 from chatsquash.reading.origins import line_of
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.session_log import Reading
 from chatsquash.reading.sessions import MixedSessionsError
-from chatsquash.redact.pseudonyms import anonymizer, with_passwords
-from chatsquash.session import prompt_prefix
-from chatsquash.session.coverage import Covered, accounts, lost_of
+from chatsquash.redact.pseudonyms import anonymizer
+from chatsquash.session.coverage import SessionCoverage, accounts, grown_session
 from chatsquash.session.digests import digest_of, hash_of, is_whole, meeting
-from chatsquash.session.log_findings import cleaned, cut_rejection, in_files, logger_cuts, taken_apart, unfit
+from chatsquash.session.log_findings import (
+    cleaning_notes,
+    cut_rejection,
+    in_files,
+    logger_cuts,
+    taken_apart,
+    trace,
+    unfit,
+)
 from chatsquash.session.plan import Plan, asks_for_kinds, plan
 from chatsquash.session.privacy import OutcomePrivacy
+from chatsquash.session.record_maker import RecordMaker
 from chatsquash.session.session import Noted, Session, Snapshot, finding
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
 from chatsquash.sources.identity import Hashed
 from chatsquash.sources.joined_files import opened_log
-from chatsquash.trees.coverage import of_grown
 
 if TYPE_CHECKING:
-    from chatsquash.session.lengths import Lengths
     from chatsquash.session.samples import Make, Reread
-    from chatsquash.templates.confined import Template
-    from chatsquash.templates.inference import Inference
 
 EntryStream = Iterator[Entry | Skipped]
-_Result = tuple[list[Record], Violation | None, list[Noted], Covered]
+_Result = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
 
 
@@ -87,14 +85,12 @@ class Converter:
         # Where more is replaced than addresses, these come last, since they may be parts of it.
         self._first = None if options.replaces else self._anonymizer
         self._plan = plan(options, self._first)
-        self._tells_facts = options.folder or bool(options.only_model)
         self._divides = options.sessions_by is None
         self._puts_in_order = options.divides
         self._is_asked_more = asks_for_kinds(options)
         self._reader = Reader(options)
-        self._template: Template | None = None
-        self._lengths = _lengths(options)
-        self._privacy = OutcomePrivacy(options, self._lengths)
+        self._maker = RecordMaker(options, self._plan, self._anonymizer)
+        self._privacy = OutcomePrivacy(options, self._maker.lengths)
         self.hashed = Hashed()
         """What was read last."""
 
@@ -109,14 +105,14 @@ class Converter:
         ``also`` looks at the open log once it was read.
         """
         try:
-            outcome = self._converted(log, observer, also)
+            outcome = self._convert(log, observer, also)
         except OSError as problem:
             if problem.errno != ESTALE or observer:
                 raise
-            outcome = self._converted(log, None, also)  # as it is now
-        return self._compared(outcome)
+            outcome = self._convert(log, None, also)  # as it is now
+        return self._with_fingerprints(outcome)
 
-    def _compared(self, outcome: Outcome) -> Outcome:
+    def _with_fingerprints(self, outcome: Outcome) -> Outcome:
         """An outcome whose records have what they are compared by, where somebody asks."""
         if not self._options.compares:
             return outcome
@@ -124,15 +120,15 @@ class Converter:
 
         return fingerprints.of_outcome(outcome, self._options)
 
-    def _converted(self, log: Log, observer: EntryObserver | None, also: Also | None) -> Outcome:
+    def _convert(self, log: Log, observer: EntryObserver | None, also: Also | None) -> Outcome:
         with opened_log(log, self._options) as file:
             outcome = self.read(file, log, observer)
             if also:
                 also(log, file, self.hashed)
             how = change(log, file)
-            return self._changed(file, log, outcome, how) if how else outcome
+            return self._before_change(file, log, outcome, how) if how else outcome
 
-    def _changed(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome:
+    def _before_change(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome:
         """The outcome of a log that changed since it was found, which is as it was then as far as that can be."""
         if (before := as_found(file, log)) is not file:
             outcome = self.read(before, log)
@@ -156,15 +152,12 @@ class Converter:
         assert is_whole(session, file, log) or change(log, file), log
         name = session.id or stem(log)
         if log.join and log.join.gateway:
-            return self._joined(read, session, log)
+            return self._joined_outcome(read, session, log)
         if log.agents:
-            from chatsquash.session.join.views import joined  # which few runs need
-
-            session = joined(session, log, self._options, partial(self._again, file, log, session))
+            session = self._with_agents(session, file, log)
         snapshot = session.snapshot
         records, left_out, later, covered = self._records(read, session, file, log)
-        findings = covered.explained(session).findings([*later, *covered.notes], name, log.shown)
-        findings = in_files(findings, log)
+        findings = in_files(covered.explained(session).findings([*later, *covered.notes], name, log.shown), log)
         account, sizes = accounts(session, records)
         report = SessionFindings(
             left_out=left_out.code if left_out and not records else None,
@@ -184,23 +177,29 @@ class Converter:
             relatives=[*covered.relatives, *(session.elsewhere.relatives if session.elsewhere else ())],
         )
         replies = SessionReplies(
-            coverage=covered.of_records(_conversations(records)),
+            coverage=covered.of_records(records),
             rows=covered.rows,
             tokens=_tokens(read, session, log),
-            sampled=_sampled(read, log),
+            sampled=_response_ids(read, log),
             meeting=meeting(session),
         )
         output = SessionRecords(
             records=records,
             pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
-            chosen=(records[-1].chosen if records else None) or (self._chosen(snapshot) if snapshot else None),
+            chosen=(records[-1].chosen if records else None) or (self._maker.selection(snapshot) if snapshot else None),
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             family=covered.family,
         )
         addresses = sum([each.addresses for each in records])
         return Outcome(name, output, report, lines, replies, SessionPrivacy(addresses=addresses))
 
-    def _joined(self, read: Reading, session: Session, log: Log) -> Outcome:
+    def _with_agents(self, session: Session, file: BinaryIO, log: Log) -> Session:
+        """A gateway's session joined with the agents' files that belong to it."""
+        from chatsquash.session.join.views import join_agents  # which few runs need
+
+        return join_agents(session, log, self._options, partial(self._again, file, log, session))
+
+    def _joined_outcome(self, read: Reading, session: Session, log: Log) -> Outcome:
         """The outcome of an agent's conversation that stands in the session of a gateway."""
         name = session.id or stem(log)
         lines, sizes = session.accounts(written=False)
@@ -241,9 +240,9 @@ class Converter:
         return session
 
     def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Result:
-        noted, why = self._noted(read, session, log)
+        noted, why = self._log_notes(read, session, log)
 
-        make = partial(self._finished, read.seen, session, log)
+        make = partial(self._maker.make, read.seen, session, log)
 
         def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Rejection:
             if why:
@@ -256,7 +255,7 @@ class Converter:
         def again(lines: set[int]) -> Iterator[Entry]:
             return self._again(file, log, session, lines)
 
-        if self._options.samples != "session" and (sampled := self._sampled(read, session, log, (make, again), why)):
+        if self._options.samples != "session" and (sampled := self._samples(read, session, log, (make, again), why)):
             records, refused, later, covered = sampled
             return records, refused, [*noted, *later], covered
         if read.document and read.document.conversations:
@@ -265,7 +264,7 @@ class Converter:
             records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
             return records, refused, noted, covered
         if not self._is_asked_more and not session.asides and not session.elsewhere and session.followed.only_grew():
-            return _grown(session, make_last(session.snapshot), noted)
+            return grown_session(session, make_last(session.snapshot), noted)
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
         if self._options.conversations == "last" or why or session.followed.last is None:
@@ -281,13 +280,13 @@ class Converter:
         records, later, covered, refused = conversations.of_each(session, name, self._options, make, again)
         return records, refused, [*noted, *later], covered
 
-    def _sampled(
+    def _samples(
         self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Violation | None
     ) -> _Result | None:
         """The records of a session that is divided into samples; ``None`` where nothing can be made of it."""
-        from chatsquash.session.samples import Asked  # which few runs need
+        from chatsquash.session.samples import SampleRequest  # which few runs need
 
-        asked = Asked(self._options, *by, self._inference())
+        asked = SampleRequest(self._options, *by, self._maker.inference())
         if read.document and read.document.conversations:
             from chatsquash.session.agents import Part
             from chatsquash.session.sampled import of_document
@@ -323,65 +322,16 @@ class Converter:
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:
             return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
 
-        return pairs.made(candidates, make, partial(self._place, log))
+        return pairs.made(candidates, make, partial(self._maker.location, log))
 
-    def _place(self, log: Log, line: int | None) -> str:
-        """Where something was logged, without addresses where these are replaced."""
-        file, at = log.at(line) if log.pieces or log.agents else (log.name, line)
-        named, dot, suffix = file.rpartition(".")
-        name = self._anonymizer.counted([named or suffix])[0][0] if self._anonymizer else named or suffix
-        whole = printable(f"{name}{dot}{suffix}" if named else name)
-        return whole if at is None else f"{whole}:{at}"
-
-    def _inference(self) -> Inference | None:
-        """What the samples of a session are rendered with."""
-        if self._options.samples != "auto":
-            return None
-        from chatsquash.templates.inference import Inference, opened
-
-        assert self._options.template
-        self._template = self._template or opened(self._options.template)
-        return Inference(self._template, self._lengths.tokenizer if self._lengths else None)
-
-    def _noted(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Violation | None]:
+    def _log_notes(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Violation | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
-        noted = [*cleaned(session, self._options.cleanups), *taken_apart(log)]
+        noted = [*cleaning_notes(session, self._options.cleanups), *taken_apart(log)]
         noted += logger_cuts(session)
         why = unfit(read.seen, session)
         if why:
             noted.append((None, why))
         return noted, why or session.invalid or cut_rejection(session, noted, self._options)
-
-    def _finished(
-        self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
-    ) -> tuple[Record | Rejection, list[Violation]]:
-        source, version = (seen.format, seen.version) if seen else (None, None)
-        before = self._anonymizer.count if self._anonymizer else 0
-        if self._anonymizer:
-            self._anonymizer.passwords.clear()  # those of what became no record
-        loaded = session.loaded
-        snapshot = session.elsewhere.marked(snapshot) if session.elsewhere else snapshot
-        made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
-        if isinstance(made, Rejection):
-            return made, findings
-        addresses = self._anonymizer.count - before if self._anonymizer else 0
-        facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
-        made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
-        made = with_passwords(made, self._anonymizer)
-        if self._options.keep != "none" and self._options.samples == "session":
-            from chatsquash.session.logprobs import with_logprobs  # which few runs ask for
-
-            made = with_logprobs(session, snapshot, made)
-        if self._lengths:
-            fitted, more = self._lengths.measured(made)
-            findings = [*findings, *more]
-            if isinstance(fitted, Violation):
-                return Rejection(fitted), findings
-            made = fitted
-        made = session.elsewhere.finished(made, snapshot) if session.elsewhere else made
-        if session.entries:
-            made = structs.replace(made, chosen=self._chosen(snapshot), size=snapshot.entry.size)
-        return made, findings
 
     def _again(self, file: BinaryIO, log: Log, session: Session, lines: set[int]) -> Iterator[Entry]:
         """The entries of some lines, read once more."""
@@ -392,46 +342,6 @@ class Converter:
         if session.elsewhere:
             yield from session.elsewhere.entries(lines)
 
-    def _chosen(self, snapshot: Snapshot) -> Chosen:
-        """What the log says about the entry that becomes the record."""
-        entry = snapshot.entry
-        model = entry.reply.model
-        if model is None:
-            from chatsquash.reading import usage  # which few logs need
-
-            model = usage.of_entry(entry).model
-        ended = entry.origin.ended if entry.origin else snapshot.ended
-        return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
-
-    def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
-        """What the log says beside the conversation, without addresses where these are replaced."""
-        from chatsquash.reading import usage  # which the specified record does not need
-
-        entry = snapshot.entry
-        used = usage.of_entry(entry)
-        named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
-        names = (session.id or stem(log), named or suffix, used.model)
-        name, source, model = self._anonymizer.counted(list(names))[0] if self._anonymizer else names
-        return Facts(
-            prefix=prompt_prefix.of_line(line) if self._options.split else "",
-            session=printable(name),
-            source=printable(f"{source}{dot}{suffix}" if named else source),
-            model=printable(model) if model else None,
-            started_at=_stamped(snapshot.started),
-            entries=snapshot.superseded + 1,
-            prompt_tokens=used.prompt_tokens,
-            completion_tokens=used.completion_tokens,
-        )
-
-
-def _lengths(options: Options) -> Lengths | None:
-    """What counts the tokens of records, where somebody asks."""
-    if options.tokenizer is None:
-        return None
-    from chatsquash.session.lengths import Lengths
-
-    return Lengths(options)
-
 
 def _format(read: Reading, left_out: Violation | None) -> str | None:
     """The format of a log, whose lines are read as chat where they tell of none."""
@@ -439,7 +349,7 @@ def _format(read: Reading, left_out: Violation | None) -> str | None:
     return (read.seen.format if read.seen else None) if is_known else PLAIN
 
 
-def _sampled(read: Reading, log: Log) -> list[tuple[int, int | None, int | None]]:
+def _response_ids(read: Reading, log: Log) -> list[tuple[int, int | None, int | None]]:
     """The responses that an agent's file tells of."""
     if not (read.document and read.document.conversations):
         return []
@@ -455,41 +365,3 @@ def _tokens(read: Reading, session: Session, log: Log) -> Tokens:
 
         return tokens(read.document, log)
     return session.followed.tokens
-
-
-def _conversations(records: list[Record]) -> int:
-    """How many conversations records are of."""
-    if records and records[0].samples:
-        return len({record.conversation for record in records})
-    return len(records)
-
-
-def nothing(log: Log, why: Violation) -> Outcome:
-    """The outcome of a log of which nothing is known but why."""
-    return Outcome(stem(log), report=SessionFindings(why.code, [finding(why, stem(log), log.shown)]))
-
-
-def unreadable(log: Log, problem: OSError) -> Outcome:
-    """The outcome of a log that cannot be opened or read."""
-    return nothing(log, reading.unreadable_log(problem.strerror or type(problem).__name__))
-
-
-def _grown(
-    session: Session, made: Record | Rejection, noted: list[Noted]
-) -> tuple[list[Record], Violation | None, list[Noted], Covered]:
-    """What comes of a session whose every request goes on from the reply before it."""
-    covered = of_grown(session.followed)
-    if isinstance(made, Rejection):
-        return [], made.why, noted, Covered(covered.gone("refused"), [], [])
-    line = session.snapshot.entry.line if session.snapshot else None
-    return [made], None, noted, Covered(covered, [], lost_of(covered, line))
-
-
-def _stamped(at: int | None) -> str | None:
-    return None if at is None else stamp(at)
-
-
-def trace(snapshot: Snapshot) -> str:
-    """The role trace of a snapshot and its reply."""
-    reply = snapshot.entry.reply.message
-    return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])

@@ -11,9 +11,11 @@ from msgspec.structs import replace
 from chatsquash.checks import coverage as checks
 from chatsquash.checks.coverage import NEVER
 from chatsquash.core.logged import Coverage, ReplyOutcome
+from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Account, Family, Record, Relative
+from chatsquash.core.outcome import Account, Family, Record, Rejection, Relative
 from chatsquash.session.session import Noted, Session
+from chatsquash.trees.coverage import of_grown
 from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.selection import name_of_line
 
@@ -21,7 +23,7 @@ _SEQUENCE, _TAIL = "role-sequence", "short-tail"
 """Codes of what is found by comparing the requests of a session, whatever their conversations."""
 
 
-class Covered(NamedTuple):
+class SessionCoverage(NamedTuple):
     """What the records of a session hold of it."""
 
     coverage: Coverage
@@ -32,9 +34,11 @@ class Covered(NamedTuple):
     family: Family | None = None
     relatives: list[Relative] = []  # noqa: RUF012 - never changed
 
-    def of_records(self, count: int) -> Coverage:
-        """The same of a session with so many records: a record without any logged reply is of a conversation, too."""
-        covered = self.coverage
+    def of_records(self, records: list[Record]) -> Coverage:
+        """The same of a session with these records: a record without any logged reply is of a conversation, too."""
+        covered, count = self.coverage, len(records)
+        if records and records[0].samples:
+            count = len({record.conversation for record in records})
         seen = count + sum(covered.not_chosen.values())
         return replace(covered, conversations=seen) if seen > covered.conversations else covered
 
@@ -107,3 +111,14 @@ def ways(covered: Coverage, asides: int, options: Options) -> dict[str, int]:
     dropped = " ".join([*given, *(f"without {' and '.join(taken)}" for _ in taken[:1])])
     options_of[dropped] = options_of.get(dropped, 0) + asides
     return {how: count for how, count in options_of.items() if count}
+
+
+def grown_session(
+    session: Session, made: Record | Rejection, noted: list[Noted]
+) -> tuple[list[Record], Violation | None, list[Noted], SessionCoverage]:
+    """What comes of a session whose every request goes on from the reply before it."""
+    covered = of_grown(session.followed)
+    if isinstance(made, Rejection):
+        return [], made.why, noted, SessionCoverage(covered.gone("refused"), [], [])
+    line = session.snapshot.entry.line if session.snapshot else None
+    return [made], None, noted, SessionCoverage(covered, [], lost_of(covered, line))

@@ -86,7 +86,7 @@ class Redefined(Struct, frozen=True):
         return next((tool for since, tool in reversed(later) if since <= line), first)
 
 
-class Answered(Struct):
+class CallTracker(Struct):
     """Follows which entry each message of the present request answers.
 
     A message that an entry adds was the reply to the entry before it; one that the first entry holds already counts as

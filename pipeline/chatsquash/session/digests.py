@@ -49,10 +49,10 @@ def meeting(session: Session) -> Meeting | None:
         return None
     user = next((message for message in last.messages if message["role"] == "user"), None)
     before = next((message for message in reversed(first.messages) if message["role"] == "assistant"), None)
-    return met(session.id, user, before, last.reply.message)
+    return meeting_of(session.id, user, before, last.reply.message)
 
 
-def met(session_id: str | None, user: Message | None, before: Message | None, reply: Message | None) -> Meeting:
+def meeting_of(session_id: str | None, user: Message | None, before: Message | None, reply: Message | None) -> Meeting:
     """The same by what the user said first, the last reply that the first request holds, and the last one of all."""
     named = xxh3_64_intdigest(session_id.encode("utf-8", "surrogatepass")) if session_id else 0
     said = (chat.text(user) if user else None) or ""

@@ -255,7 +255,7 @@ def last_word(view: View) -> tuple[LastUser, str | None]:
             continue
         text = _said(chat.text(view.messages[at]) or "")
         if text:
-            kind, phrase = judged(text)
+            kind, phrase = judge_text(text)
             return kind, f"message {at}" + (f", {phrase!r}" if phrase else "")
     return "none", None
 
@@ -272,7 +272,7 @@ def _said(text: str) -> str:
     return text[at:].lstrip()[:_LOOKED_AT]
 
 
-def judged(text: str) -> tuple[LastUser, str]:
+def judge_text(text: str) -> tuple[LastUser, str]:
     """What a message says of what came before it, and the words that tell; *unknown* where it is not English."""
     plain = text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     letters = [char for char in plain if char.isalpha()]
@@ -291,12 +291,12 @@ _LONGEST = 64
 
 def ending(view: View, reply: Response, origin: Origin | None = None) -> Ending:
     """How a conversation ended: ``view`` is of its messages as they were logged, ``reply`` its last one."""
-    finish, evidence, truncated, why = _finished(reply)
+    finish, evidence, truncated, why = _finish_reason(reply)
     reward, rewarded = (origin.reward, origin.reward_evidence) if origin else (None, None)
     return Ending(*last_exit(view), reward, rewarded, finish, evidence, truncated, why, *last_word(view))
 
 
-def _finished(reply: Response) -> tuple[str | None, str | None, bool | None, str | None]:
+def _finish_reason(reply: Response) -> tuple[str | None, str | None, bool | None, str | None]:
     """Why a reply ended, and whether it was cut off, each with its evidence; ``None`` for what nobody logged."""
     reason = None if reply.finish_reason is None else printable(reply.finish_reason[:_LONGEST])
     evidence = None if reason is None else "finish reason of the last reply"

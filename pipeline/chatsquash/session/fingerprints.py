@@ -83,21 +83,21 @@ def _canonical(message: _Object, flag: str, ids: dict[str, str]) -> _Object:
     if isinstance(calls := message.get("tool_calls"), list):
         members["tool_calls"] = [_call(call, ids) if isinstance(call, dict) else call for call in calls]
     if isinstance(answered := message.get("tool_call_id"), str):
-        members["tool_call_id"] = _numbered(answered, ids)
+        members["tool_call_id"] = _with_numbers(answered, ids)
     return members
 
 
 def _call(call: _Object, ids: dict[str, str]) -> _Object:
     members = dict(call)
     if isinstance(name := call.get("id"), str):
-        members["id"] = _numbered(name, ids)
+        members["id"] = _with_numbers(name, ids)
     function = call.get("function")
     if isinstance(function, dict) and isinstance(function.get("arguments"), str):
         members["function"] = {**function, "arguments": _value(function["arguments"])}
     return members
 
 
-def _numbered(name: str, ids: dict[str, str]) -> str:
+def _with_numbers(name: str, ids: dict[str, str]) -> str:
     return ids.setdefault(name, str(len(ids)))
 
 

@@ -33,7 +33,7 @@ class Lengths:
         self._most = options.max_tokens
         self._cuts = options.too_long == "cut" and options.samples == "session"
 
-    def measured(self, made: Record) -> tuple[Record | Violation, list[Violation]]:
+    def measure(self, made: Record) -> tuple[Record | Violation, list[Violation]]:
         """A record with its number of tokens, cut to fit if that is wanted; or why there is none."""
         value = jsonio.loads(made.line)
         try:
@@ -58,7 +58,7 @@ class Lengths:
         counts: dict[int, int] = {}
 
         def count(end: int) -> int:
-            counts[end] = counts.get(end) or self._count(record(_shortened(value, end)))
+            counts[end] = counts.get(end) or self._count(record(_shorten(value, end)))
             return counts[end]
 
         assert self._most is not None
@@ -66,7 +66,7 @@ class Lengths:
         if place == 0:
             return replace(made, tokens=tokens), []
         end = ends[place - 1]
-        line = jsonio.dumps(_shortened(value, end))
+        line = jsonio.dumps(_shorten(value, end))
         marks = [mark for mark in made.marks if mark.place < end]
         cut = replace(made, line=line, marks=marks, tokens=counts[end], digest=xxh3_128_digest(line))
         if made.unflagged:
@@ -94,7 +94,7 @@ def _at(said: StoredRecord, at: int) -> int:
     return place
 
 
-def _shortened(value: dict[str, Any], end: int) -> dict[str, Json]:
+def _shorten(value: dict[str, Any], end: int) -> dict[str, Json]:
     """A record up to a place."""
     name = "messages" if "messages" in value else "conversations"
     return {**value, name: value[name][:end]}

@@ -10,10 +10,12 @@ from chatsquash.core import chat
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Message, Seen, Violation
 from chatsquash.core.options import Options
+from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.core.text import printable
 from chatsquash.records import presets
 from chatsquash.session import cleaning
-from chatsquash.session.session import Noted, Session
+from chatsquash.session.session import Noted, Session, Snapshot, finding
+from chatsquash.sources.compression import stem
 
 _MARKS = ("[truncated]", "[TRUNCATED]", "(truncated)", "<truncated>")
 """What texts end with that were cut; results of tools may, since tools cut them for the model."""
@@ -54,13 +56,13 @@ def cut_rejection(session: Session, noted: list[Noted], options: Options) -> Vio
 
 def unfit(seen: Seen | None, session: Session) -> Violation | None:
     """Why nothing can be made of a log."""
-    cleaned = session.lines.cleaned
-    if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned)):
+    cleaned_lines = session.lines.cleaned
+    if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned_lines)):
         return reading.unknown_format(seen.why)
-    return None if session.snapshot else reading.empty_session(cleaned, len(session.rejected))
+    return None if session.snapshot else reading.empty_session(cleaned_lines, len(session.rejected))
 
 
-def cleaned(session: Session, sets: tuple[str, ...]) -> list[Noted]:
+def cleaning_notes(session: Session, sets: tuple[str, ...]) -> list[Noted]:
     """What cleaning did."""
     snapshot = session.snapshot
     changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
@@ -97,3 +99,19 @@ def _in_file(finding: Finding, log: Log) -> Finding:
 
     text = _LINE.sub(named, finding.text) if finding.code in _TOLD_LINES else finding.text
     return finding._replace(file=file, line=line, text=text)
+
+
+def nothing(log: Log, why: Violation) -> Outcome:
+    """The outcome of a log of which nothing is known but why."""
+    return Outcome(stem(log), report=SessionFindings(why.code, [finding(why, stem(log), log.shown)]))
+
+
+def unreadable(log: Log, problem: OSError) -> Outcome:
+    """The outcome of a log that cannot be opened or read."""
+    return nothing(log, reading.unreadable_log(problem.strerror or type(problem).__name__))
+
+
+def trace(snapshot: Snapshot) -> str:
+    """The role trace of a snapshot and its reply."""
+    reply = snapshot.entry.reply.message
+    return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])

@@ -39,7 +39,7 @@ def with_logprobs(session: Session, snapshot: Snapshot, made: Record) -> Record:
         is_one = ordinal in alone and times[ordinal] == 1
         if is_one and reply.line in logged and _is_whole(shown.message(reply.number), reply.message):
             places[alone[ordinal]] = logged[reply.line]
-    return _placed(made, places)
+    return _with_logprobs_at(made, places)
 
 
 def in_sample(sample: Sample, replies: Sequence[Reply], logged: dict[int, bytes]) -> Draft:
@@ -55,10 +55,10 @@ def in_sample(sample: Sample, replies: Sequence[Reply], logged: dict[int, bytes]
         is_one = each.span.stop - each.span.start == 1
         if is_one and reply.line in logged and _is_whole(spoken[each.ordinal], reply.message):
             places[each.span.start] = logged[reply.line]
-    return replace(sample.draft, record=_placed(sample.draft.record, places))
+    return replace(sample.draft, record=_with_logprobs_at(sample.draft.record, places))
 
 
-def _placed(made: Record, places: dict[int, bytes]) -> Record:
+def _with_logprobs_at(made: Record, places: dict[int, bytes]) -> Record:
     """A record whose messages at these places have what was logged of their tokens."""
     if not places:
         return made

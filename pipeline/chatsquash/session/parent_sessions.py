@@ -76,11 +76,11 @@ def family(place: FilePath, log: Log, options: Options) -> Family:
     logged = path_day(log.name) or (day(started) if started is not None else None)
     outer = first.begun.parent if first.kind == "subagent" else None
     session = outer or first.origin.session_id or stem(log)
-    prefix = prompt_prefix.of_messages(_cleaned(first, options), options, loaded=True) if options.split else ""
+    prefix = prompt_prefix.of_messages(_clean_beginning(first, options), options, loaded=True) if options.split else ""
     return Family(session, prefix, stem(log), logged)
 
 
-def _cleaned(place: FilePath, options: Options) -> list[Message]:
+def _clean_beginning(place: FilePath, options: Options) -> list[Message]:
     """What a conversation begins with, once it is cleaned."""
     messages = list(islice(place.conversation.messages, _BEGINNING))
     entry = Entry(1, None, None, messages, (Added(tuple(messages)),), [], Response(included=True))

@@ -19,7 +19,7 @@ from chatsquash.reading.sessions import SPAN
 from chatsquash.session.plan import plan
 from chatsquash.sources.open import opened
 from chatsquash.storage.folder import Folder
-from chatsquash.trees.growth_tracking import Followed
+from chatsquash.trees.growth_tracking import GrowthTracker
 from chatsquash.trees.selection import are_unrelated
 
 
@@ -50,7 +50,7 @@ def _by_tree(whole: Log, log: Log, file: BinaryIO, options: Options, *, is_mixed
     Of a log that mixes sessions these are the requests that go on from one another; of any other one each exchange is
     one if none goes on from another, and else all are one.
     """
-    followed = Followed()
+    followed = GrowthTracker()
     file.seek(0)
     reader = Reader(replace(options, sessions_by="file"))
     for item in reader.read(file, whole if is_mixed else log).items:
@@ -80,8 +80,8 @@ def _in_order(log: Log, options: Options) -> Log:
     with opened(log.path, options) as file:
         for item in Reader(replace(options, sessions_by="file")).read(file, log).items:
             if isinstance(item, Entry):
-                known[item.line] = packed(item.at)
-    times = carried(array("q", (known.get(line, UNKNOWN) for line in spans[::SPAN])))
+                known[item.line] = pack_time(item.at)
+    times = fill_unknown(array("q", (known.get(line, UNKNOWN) for line in spans[::SPAN])))
     ordered = array("Q")
     for number in sorted(range(len(times)), key=times.__getitem__):
         ordered.extend(spans[SPAN * number : SPAN * (number + 1)])
@@ -93,12 +93,12 @@ UNKNOWN = -_FARTHEST - 1
 """What stands for a number that is not known."""
 
 
-def packed(at: int | None) -> int:
+def pack_time(at: int | None) -> int:
     """A time as far as it fits into 64 bits."""
     return UNKNOWN if at is None else max(-_FARTHEST, min(at, _FARTHEST))
 
 
-def carried(numbers: array[int], otherwise: int = 0) -> array[int]:
+def fill_unknown(numbers: array[int], otherwise: int = 0) -> array[int]:
     """Numbers of which each unknown one is that before it, and those at the beginning are the first known one."""
     last = next((number for number in numbers if number != UNKNOWN), otherwise)
     filled = array("q")

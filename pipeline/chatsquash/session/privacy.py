@@ -38,7 +38,7 @@ REDACTED = "redacted"
 _Counts = Counter[tuple[int, Value]]
 
 
-class _Replaced(NamedTuple):
+class _Replacement(NamedTuple):
     """What stands in the place of records and pairs."""
 
     records: list[Record]
@@ -67,9 +67,9 @@ class OutcomePrivacy:
         """
         try:
             replaced = (
-                self._replaced(outcome, log, file)
+                self._with_placeholders(outcome, log, file)
                 if self._redactor
-                else self.without_private_texts(self._masked(outcome, log), log)
+                else self.without_private_texts(self._mask(outcome, log), log)
             )
             return (
                 self._looked(replaced, hidden.renamed(log, replaced.privacy.named), self._looker)
@@ -87,9 +87,9 @@ class OutcomePrivacy:
             self._privacy.replace([texts])
         except UnsearchedError:
             texts = ["" for _ in texts]
-        return self._hidden(outcome, log, dict(zip(before, texts, strict=True)))
+        return self._hide(outcome, log, dict(zip(before, texts, strict=True)))
 
-    def _hidden(self, outcome: Outcome, log: Log, names: dict[str, str]) -> Outcome:
+    def _hide(self, outcome: Outcome, log: Log, names: dict[str, str]) -> Outcome:
         if self._anonymizer:
             names = {before: without_addresses(after, self._anonymizer) for before, after in names.items()}
         if all(before == after for before, after in names.items()):
@@ -105,14 +105,14 @@ class OutcomePrivacy:
             counts = looker.look(pieces.values)
             passed_over += 0 if self._redactor else looker.passed_over
             if counts:
-                records[at] = self._counted(record, counts, are_replaced=False)
+                records[at] = self._with_counts(record, counts, are_replaced=False)
                 line = _line(outcome, record)
                 facts = [each._replace(conversation=record.conversation) for each in _findings_of(counts, pieces)]
                 findings += [finding(each, outcome.session, log.shown, line) for each in facts]
         privacy = replace(outcome.privacy, passed_over=passed_over)
         return replace(outcome.with_records(records).with_finding(*findings), privacy=privacy)
 
-    def _counted(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
+    def _with_counts(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
         """A record that says what was found in it."""
         values: Counter[Value] = Counter()
         for (_, value), count in counts.items():
@@ -126,7 +126,7 @@ class OutcomePrivacy:
 
     # Replacing
 
-    def _replaced(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
+    def _with_placeholders(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
         assert self._redactor
         names = hidden.texts(outcome, log)
         made = self._spelled(outcome, names, self._redactor)
@@ -146,9 +146,9 @@ class OutcomePrivacy:
             ),
         )
         sources = {before: without_beginnings(after, made.values) for before, after in made.hidden.items()}
-        return self._hidden(self._masked(outcome, log), log, sources)
+        return self._hide(self._mask(outcome, log), log, sources)
 
-    def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replaced:
+    def _spelled(self, outcome: Outcome, names: list[str], redactor: Redactor) -> _Replacement:
         """All that is told of a session, searched in one go, so that what is found once is replaced everywhere."""
         records = [Pieces(jsonio.loads(record.line)) for record in outcome.records]
         pairs = [Pieces(jsonio.loads(pair.line)) for pair in outcome.output.pairs]
@@ -159,7 +159,7 @@ class OutcomePrivacy:
         lines = [jsonio.dumps(self._privacy.anonymized(pieces.whole()).value) for pieces in pairs]
         written = [pair._replace(line=line) for pair, line in zip(outcome.output.pairs, lines, strict=True)]
         values = sorted({value for _, value in counts})
-        return _Replaced(made, written, dict(zip(names, after, strict=True)), values)
+        return _Replacement(made, written, dict(zip(names, after, strict=True)), values)
 
     def _record(self, record: Record, pieces: Pieces, counts: _Counts) -> Record:
         """A record with placeholders and pseudonyms."""
@@ -168,9 +168,9 @@ class OutcomePrivacy:
         for at in {at for at, _ in counts}:
             pieces.values[at].pop("logprobs", None)  # which spell out what was replaced, token by token
         value, addresses, passwords = self._privacy.anonymized(pieces.whole())
-        made = self._counted(record, counts, are_replaced=True) if counts else record
+        made = self._with_counts(record, counts, are_replaced=True) if counts else record
         if passwords:
-            made = self._counted(made, Counter((0, value_of(each)) for each in passwords), are_replaced=True)
+            made = self._with_counts(made, Counter((0, value_of(each)) for each in passwords), are_replaced=True)
         return self._written(replace(made, addresses=record.addresses + addresses), value)
 
     def _written(self, record: Record, value: dict[str, Any]) -> Record:
@@ -187,7 +187,7 @@ class OutcomePrivacy:
 
     # What is trained on
 
-    def _masked(self, outcome: Outcome, log: Log) -> Outcome:
+    def _mask(self, outcome: Outcome, log: Log) -> Outcome:
         """An outcome whose replies with placeholders for secrets are not trained on, or of which a finding says so."""
         records, findings, places = [*outcome.records], list[Finding](), set[tuple[int, int]]()
         for number, record in enumerate(outcome.records):

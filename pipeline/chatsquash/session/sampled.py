@@ -13,21 +13,21 @@ from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
-from chatsquash.session.agents import Part, Placed, covered_by, marks_of, rows_of, spoken
-from chatsquash.session.conversations import begun_with, counted, end_of, entries_of, summed
-from chatsquash.session.coverage import Covered, lost_of, ways, with_asides
+from chatsquash.session.agents import Part, Placed, assistant_indices, covered_by, marks_of, rows_of
+from chatsquash.session.conversations import begun_with, count_flags, end_of, entries_of, summed
+from chatsquash.session.coverage import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import of_records
-from chatsquash.session.samples import Asked, Reread, Sample, Sampling, alone, said
+from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, alone, said
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, Standing, account, place_replies
 from chatsquash.trees.kinds import LogPath, conversations
 from chatsquash.trees.loss import FAILED, Judge
 from chatsquash.trees.replies import Reply
-from chatsquash.trees.selection import chosen, first_conversation, names, unexplained
+from chatsquash.trees.selection import first_conversation, names, select_paths, unexplained
 from chatsquash.trees.trees import Trees
 
-SampledSession = tuple[list[Record], Violation | None, list[Noted], Covered]
+SampledSession = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
 """As ``run.session`` has it."""
 
 
@@ -57,7 +57,7 @@ class _Selection(Struct, frozen=True):
         return wanted
 
 
-def of_log(session: Session, name: str, asked: Asked) -> SampledSession:
+def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
     """The samples of a session's log of this name, why there are none, what was found, and what they hold."""
     each = _select(session, name, asked.options, asked.reread)
     wanted = each.wanted()
@@ -74,7 +74,7 @@ def of_log(session: Session, name: str, asked: Asked) -> SampledSession:
             sample.draft = in_sample(sample, each.trees.replies, logged)
     begins = first_conversation(each.trees, each.paths)
     records = [
-        _of_conversation(counted(record, asked.options), wanted[sample.key][1], each.ids)
+        _of_conversation(count_flags(record, asked.options), wanted[sample.key][1], each.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
     records = begun_with(records, begins, session, asked.options)
@@ -91,7 +91,7 @@ def of_log(session: Session, name: str, asked: Asked) -> SampledSession:
         noted.append((last, why))
     noted += lost_of(covered, last, None, ways(covered, len(session.asides), asked.options))
     alone = unexplained(each.trees, each.paths, session.followed.unanswered)
-    return records, why, noted, Covered(covered, rows, [], alone)
+    return records, why, noted, SessionCoverage(covered, rows, [], alone)
 
 
 def _select(session: Session, name: str, options: Options, reread: Reread) -> _Selection:
@@ -101,15 +101,15 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
         end = end_of(trees, session.snapshot, session.followed.unanswered)
         selected = [(path, end.path()) for path in paths if end in path.own] if end else []
     else:
-        selected = [(path, path.last.path()) for path in chosen(paths, options)]
+        selected = [(path, path.last.path()) for path in select_paths(paths, options)]
     judge = Judge(skips_failed=options.loss_skip_failed)
     each = _Selection(trees, paths, selected, names(paths, name), judge.whys(trees))
-    for number in _failed(each, judge, session, reread) if options.loss_skip_failed else ():
+    for number in _failed_calls(each, judge, session, reread) if options.loss_skip_failed else ():
         each.whys[number] = each.whys[number] or FAILED
     return each
 
 
-def _failed(each: _Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
+def _failed_calls(each: _Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
     """The replies with a call that failed and was then corrected."""
     ends = {replies[-1].number: (path, replies) for path, replies in each.selected}
     for last, entry in entries_of((replies[-1] for _, replies in each.selected), session, reread):
@@ -181,8 +181,8 @@ def _placement(path: LogPath, messages: list[Message], standing: dict[int, Stand
 
 
 def of_document(
-    part: Part, snapshot: Snapshot | None, asked: Asked, why: Violation | None
-) -> tuple[list[Record], Violation | None, list[Noted], Covered]:
+    part: Part, snapshot: Snapshot | None, asked: SampleRequest, why: Violation | None
+) -> tuple[list[Record], Violation | None, list[Noted], SessionCoverage]:
     """The samples of a conversation, why there are none, what was found, and what they hold of the replies."""
     sampling = Sampling(asked, lambda longer, shorter: longer > shorter)
     whys: dict[int, str] = {}
@@ -190,36 +190,38 @@ def of_document(
     conversation, parent = part.names(part.place)
     if is_made:
         assert snapshot is not None
-        for at, mark in zip(spoken(snapshot), marks_of(part, snapshot) or (), strict=True):
+        for at, mark in zip(assistant_indices(snapshot), marks_of(part, snapshot) or (), strict=True):
             if mark.why:
                 whys[at] = mark.why
             else:
                 sampling.add(at, conversation, alone(snapshot, snapshot.entry.messages[: at + 1]))
     samples = sampling.finish()
     kind = part.place.kind
-    records = [replace(counted(record, part.options), kind=kind, parent=parent) for record in sampling.records(samples)]
+    records = [
+        replace(count_flags(record, part.options), kind=kind, parent=parent) for record in sampling.records(samples)
+    ]
     noted = sampling.noted(samples)
     why = why or (sampling.refused[0][0] if sampling.refused else None)
     if is_made and not records and why is None:
         why = checks.no_sample(part.place.length)
         noted.append((None, why))
     made = records[0] if records else Rejection(why) if part.is_chosen and why else None
-    placed = _placed(snapshot, sampling, samples) if records and snapshot else None
+    placed = _placements(snapshot, sampling, samples) if records and snapshot else None
     whys |= {key: "refused" for _, key, _ in sampling.refused}
     rows = [*rows_of(part, snapshot, made, placed, whys)]
     covered = covered_by(part, rows, made)
     line = snapshot.entry.line if snapshot else None
     noted += lost_of(covered, line, ways=ways(covered, 0, part.options)) if records else []
     met = [*part.document.relatives, *(part.home_file.relatives if part.home_file else ())]
-    return records, why, noted, Covered(covered, rows, [], family=part.family(), relatives=met)
+    return records, why, noted, SessionCoverage(covered, rows, [], family=part.family(), relatives=met)
 
 
-def _placed(snapshot: Snapshot, sampling: Sampling, samples: list[Sample]) -> Placed:
+def _placements(snapshot: Snapshot, sampling: Sampling, samples: list[Sample]) -> Placed:
     """Where each message is trained on, else the first sample that has it as context."""
     placed: Placed = {}
     for index, sample in enumerate(samples):
         marks = {at: mark for mark in reversed(sampling.marks(sample)) for at in mark.at}
-        for ordinal, at in enumerate(spoken(snapshot)):
+        for ordinal, at in enumerate(assistant_indices(snapshot)):
             if ordinal in marks and (at not in placed or not marks[ordinal].why):
                 placed[at] = index, marks[ordinal]
     return placed

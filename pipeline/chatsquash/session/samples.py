@@ -26,7 +26,7 @@ Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Rejection, list[Vi
 """Makes the record of a snapshot, whose assistant messages may have marks, and says what was found."""
 
 
-class Asked(Struct, frozen=True):
+class SampleRequest(Struct, frozen=True):
     """What samples are made by."""
 
     options: Options
@@ -70,7 +70,7 @@ class Sample(Struct):
 class Sampling(Struct):
     """Makes the samples of a session, one reply after the other."""
 
-    asked: Asked
+    asked: SampleRequest
     goes_on: Callable[[int, int], bool]
     """Whether a reply, by its key, goes on from another one."""
     canon: Canon = field(default_factory=Canon)

@@ -10,7 +10,7 @@ from chatsquash.checks import definitions_in_force, reading
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Last, Same
 from chatsquash.core.model import Added, Entry, Kept, Skipped, Tool
-from chatsquash.session.definitions import Answered, Definitions, Redefined
+from chatsquash.session.definitions import CallTracker, Definitions, Redefined
 from chatsquash.session.session import Noted, Session, Snapshot, Tally
 
 
@@ -24,15 +24,14 @@ def select(
 ) -> Session:
     """Cut to the last entry with the most messages and take it; count every line.
 
-    What is found by comparing entries behind it does not count, so that waits until an entry is known to stay.
-    ``last_tools``: of definitions with one name the last is taken.  ``trace_calls``: the snapshot tells which one held
-    when a call was made.  ``begin`` gives what is counted with.
+    Findings from comparing entries count once an entry is known to stay.  ``last_tools``: of definitions with one name
+    the last is taken.  ``trace_calls``: the snapshot records which one applied to a call.  ``begin`` makes the tally.
     """
     tally = begin()
     best: Entry | None = None
     last: Entry | None = None
     span = settled = _Span()
-    tools, trace, answered = ToolUnion(last_tools), Trace(), Answered()
+    tools, trace, answered = ToolUnion(last_tools), Trace(), CallTracker()
     waiting: list[Noted] = []
     for entry in items:
         if isinstance(entry, Skipped):
@@ -55,12 +54,15 @@ def select(
     if best is None or last is None:
         return tally.session(None)
     if last is not best:
-        short = reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
-        tally.notes.append((best.line, short))
+        tally.notes.append(_short_tail(best, last))
     if tally.lists_entries:  # since those behind the snapshot may become records, too
         tally.notes += waiting
     redefined = answered.redefined(best, tools.redefined()) if trace_calls else None
     return tally.session(_snapshot(best, tools.settled(), settled, span, redefined))
+
+
+def _short_tail(best: Entry, last: Entry) -> Noted:
+    return best.line, reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
 
 
 def _snapshot(best: Entry, tools: list[Tool], settled: _Span, all_: _Span, redefined: Redefined | None) -> Snapshot:

@@ -11,7 +11,7 @@ from chatsquash.checks import files, reading
 from chatsquash.core.model import Entry, Finding, RejectedLine, Repeated, Skipped, Tool, Violation
 from chatsquash.core.outcome import Account, Record, Relative
 from chatsquash.session.definitions import Redefined
-from chatsquash.trees.growth_tracking import Followed
+from chatsquash.trees.growth_tracking import GrowthTracker
 
 Noted = tuple[int | None, Violation]
 """A line, and what was found there; ``None``: it is about the whole log."""
@@ -95,7 +95,7 @@ class _Sums(Struct):
     """What is reported once: its first line, and how often it was found."""
     asides: list[int] = field(default_factory=list)
     """The lines of replies to requests that cleaning dropped."""
-    followed: Followed = field(default_factory=Followed)
+    followed: GrowthTracker = field(default_factory=GrowthTracker)
     """What each reply continues."""
 
     def note(self, line: int | None, findings: Iterable[Violation | Repeated]) -> None:
@@ -118,10 +118,10 @@ class Elsewhere(Protocol):
     def entries(self, lines: set[int]) -> Iterator[Entry]:
         """The entries of those of some lines that stand in them."""
 
-    def marked(self, snapshot: Snapshot) -> Snapshot:
+    def with_failures(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot whose results say which calls failed."""
 
-    def finished(self, record: Record, snapshot: Snapshot) -> Record:
+    def with_exit_code(self, record: Record, snapshot: Snapshot) -> Record:
         """A record with what they tell of how its conversation ended."""
 
 
@@ -215,4 +215,4 @@ class Tally(_Sums):
 
 def tally(*, looks_closely: bool, lazily: bool, lists_entries: bool, keeps_logprobs: bool) -> Tally:
     """What a session is counted with; ``lists_entries`` is as in ``Tally``, the others are as in ``Followed``."""
-    return Tally(lists_entries=lists_entries, followed=Followed(looks_closely, lazily, keeps_logprobs))
+    return Tally(lists_entries=lists_entries, followed=GrowthTracker(looks_closely, lazily, keeps_logprobs))

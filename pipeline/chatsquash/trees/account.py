@@ -77,7 +77,7 @@ def account(trees: Trees, paths: list[LogPath], placements: list[Placement], ids
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
     standing = bearers(placements, [each.written for each in placements], owners)
     written = {id(each.path) for each in placements if each.why != "refused"}
-    fates = _Fates(_replaced(paths, written), _holders(placements))
+    fates = _Fates(_earlier_in_chain(paths, written), _holders(placements))
     rows: list[ReplyOutcome] = []
     for reply in trees.replies:
         path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
@@ -155,7 +155,7 @@ def _holders(placements: list[Placement]) -> dict[int, list[Placement]]:
     return holders
 
 
-def _replaced(paths: list[LogPath], written: set[int]) -> set[int]:
+def _earlier_in_chain(paths: list[LogPath], written: set[int]) -> set[int]:
     """The conversations in whose place a later one of their chain is written."""
     replaced: set[int] = set()
     for path in paths:

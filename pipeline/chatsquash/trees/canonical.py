@@ -76,10 +76,10 @@ class Canon(Struct):
             texts = [text for each in texts if (text := without_reminders(each))]
             if not texts and not others:
                 return NOTHING
-        number = self._joined(role, texts) if len(texts) > 1 else self._text(role, "".join(texts))
+        number = self._join_parts(role, texts) if len(texts) > 1 else self._text(role, "".join(texts))
         return hash((number, others)) if others else number
 
-    def _joined(self, role: str, texts: list[str]) -> int:
+    def _join_parts(self, role: str, texts: list[str]) -> int:
         """What a text is the same by that comes in parts: as a text that came as one, with some seam, if one did."""
         ways = [hash((role, seam.join(texts))) for seam in _SEAMS]
         known = (self._divided.get(way, way if way in self._whole else None) for way in ways)

@@ -175,7 +175,7 @@ class Chains(Struct):
                 self.sets.join(candidates[-1], session)
             return
         if is_new:
-            self._copied(requests, session)
+            self._join_copies(requests, session)
             for place in places[-_DEEP:]:
                 if place != places[0] or _tells(requests.messages[place]):
                     self._awaited.put(requests.chains[place] or 1, session)
@@ -184,13 +184,13 @@ class Chains(Struct):
         """The sessions that have a reply behind the same messages, the last one last."""
         sessions: list[int] = []
         for rank in range(_CANDIDATES):
-            number = self._by_chain.get(_ranked(chain, rank))
+            number = self._by_chain.get(_rank_key(chain, rank))
             if number is None:
                 break
             sessions.append(self.sets.find(self._sessions[number]))
         return sessions
 
-    def _copied(self, requests: Requests, session: int) -> None:
+    def _join_copies(self, requests: Requests, session: int) -> None:
         """Join a session with one of which a request holds replies, though not all that came before them."""
         root = self.sets.find(session)
         met: set[int] = set()
@@ -209,13 +209,13 @@ class Chains(Struct):
         root = self.sets.find(session)
         known = self._candidates(chain)
         rank = known.index(root) if root in known else min(len(known), _CANDIDATES - 1)
-        self._by_chain.put(_ranked(chain, rank), len(self._sessions))
+        self._by_chain.put(_rank_key(chain, rank), len(self._sessions))
         if is_long(words(message)):
             self._said.put(said or 1, len(self._sessions))
         self._sessions.append(session)
 
 
-def _ranked(chain: int, rank: int) -> int:
+def _rank_key(chain: int, rank: int) -> int:
     return (hash((chain, rank)) if rank else chain) or 1
 
 

@@ -10,7 +10,7 @@ from chatsquash.core import chat, reasoning
 from chatsquash.core.blocks import Block, Reasoning, Text
 from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.model import Message
-from chatsquash.trees.growth_tracking import Followed
+from chatsquash.trees.growth_tracking import GrowthTracker
 
 _REASONS = {chat.PRIVATE, *reasoning.MEMBERS}
 """Members of which one stands in each message that has reasoning, unless that is a part of its content."""
@@ -66,7 +66,7 @@ def _thought(fates: Counter[Fate]) -> tuple[int, int, int]:
     return fates["carried"] + fates["lost"], fates["carried"], fates["withheld"]
 
 
-def of_grown(followed: Followed) -> Coverage:
+def of_grown(followed: GrowthTracker) -> Coverage:
     """The sums of a session whose every request goes on from the reply before it: its record holds them all."""
     last = followed.last
     messages = last.messages if last else []

@@ -22,7 +22,7 @@ _HELD = 64
 """Ends of conversations whose entries are held; those of others are read again where they are wanted."""
 
 
-class Grown(Struct, frozen=True, gc=False):
+class GrowingRequest(Struct, frozen=True, gc=False):
     """A request of a session that only grew so far, and its reply, as far as trees need them."""
 
     line: int
@@ -39,7 +39,7 @@ class Grown(Struct, frozen=True, gc=False):
     """How many messages it has, which are the first ones of the last entry's."""
 
 
-class Followed(Struct):
+class GrowthTracker(Struct):
     """What the replies of a session continue."""
 
     looks_closely: bool = False
@@ -53,7 +53,7 @@ class Followed(Struct):
     """Whether to keep what responses say of their tokens."""
     trees: Trees | None = None
     """``None`` as long as every request goes on from the reply before it, and adds to what was there."""
-    grown: list[Grown] = field(default_factory=list)
+    grown: list[GrowingRequest] = field(default_factory=list)
     first: Entry | None = None
     last: Entry | None = None
     entries: dict[int, Entry] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Followed(Struct):
             reply = entry.reply
             response = usage.response_id(reply)
             facts = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
-            self.grown.append(Grown(entry.line, entry.at, entry.tools, *facts))
+            self.grown.append(GrowingRequest(entry.line, entry.at, entry.tools, *facts))
             self.last = entry
             self._count(entry)
             return
@@ -150,7 +150,7 @@ class Followed(Struct):
             self.grown = []
         return self.trees
 
-    def _requests(self, messages: list[Message]) -> Iterator[tuple[Grown, Edits]]:
+    def _requests(self, messages: list[Message]) -> Iterator[tuple[GrowingRequest, Edits]]:
         """The requests so far with their edits, given the messages of the last one."""
         count = 0
         for each in self.grown:
@@ -183,7 +183,7 @@ def _logprobs(raw: bytes) -> bytes:
     return logprobs.of_raw(raw)
 
 
-def _entry(each: Grown, messages: list[Message], edits: Edits) -> Entry:
+def _entry(each: GrowingRequest, messages: list[Message], edits: Edits) -> Entry:
     reply = Response(each.message, finish_reason=each.finish_reason, cut=each.cut)
     return Entry(each.line, each.at, None, messages[: each.count], edits, each.tools, reply, limit=each.limit)
 

@@ -181,7 +181,7 @@ class _Shapes:
         return self._is_small(first) and not first.tools
 
     @cached_property
-    def _asked(self) -> dict[int | str, Reply]:
+    def _replies_by_question(self) -> dict[int | str, Reply]:
         """By what a user says, a reply behind it, in the longest tree that has one."""
         longest = {tree: max(path.length for path in replies) for tree, replies in self._trees.items()}
         replies: dict[int | str, Reply] = {}
@@ -197,7 +197,7 @@ class _Shapes:
         if said is None:
             return None
         for key in _keys(*said):
-            other = self._asked.get(key)
+            other = self._replies_by_question.get(key)
             if other and other.tree != first.tree:
                 is_same = key == said[0]
                 if is_same or any(is_reminded(said[1], each, loosely=False) for _, each in other.users()):

@@ -14,7 +14,7 @@ from chatsquash.trees.canonical import NOTHING, Canon, is_long, is_rewritten, is
 from chatsquash.trees.replies import Reply, Requests, system_prompt
 
 if TYPE_CHECKING:
-    from chatsquash.trees.growth_tracking import Grown
+    from chatsquash.trees.growth_tracking import GrowingRequest
 
 
 class Spoken(NamedTuple):
@@ -218,7 +218,7 @@ class Growth(Struct):
         """Whether a request has what users said before in another wording."""
         return any(not self.is_same(last.messages[place], message) for place, message in self._users)
 
-    def holds_all(self, last: Entry, grown: Iterable[Grown]) -> bool:
+    def holds_all(self, last: Entry, grown: Iterable[GrowingRequest]) -> bool:
         """Whether a request has all replies before it in their places."""
         messages = last.messages
         return all(
@@ -227,7 +227,7 @@ class Growth(Struct):
             if each.message is not None and each.line != last.line
         )
 
-    def as_said(self, messages: list[Message], grown: Iterable[Grown]) -> list[Message]:
+    def as_said(self, messages: list[Message], grown: Iterable[GrowingRequest]) -> list[Message]:
         """The messages of the last request; the replies as they were logged, where others stand in their places."""
         lost = {
             each.count: each.message

@@ -18,7 +18,7 @@ def unwanted(options: Options) -> set[str]:
     return {kind for kind, is_wanted in (("subagent", options.subagents), ("side", options.side)) if not is_wanted}
 
 
-def chosen(paths: list[LogPath], options: Options) -> list[LogPath]:
+def select_paths(paths: list[LogPath], options: Options) -> list[LogPath]:
     """All conversations, but for the kinds that are not wanted, or the last one of the person's chain."""
     if options.conversations == "all":
         aside = unwanted(options)

@@ -59,7 +59,7 @@ class View(Struct, eq=False):
     def results(self) -> Iterator[tuple[str, Message]]:
         """The results in it, by the ids of their calls."""
         for message in self.messages:
-            if call_id := answered(message):
+            if call_id := answered_call_id(message):
                 yield call_id, message
 
 
@@ -124,7 +124,7 @@ def call_ids(message: Message) -> Iterator[str]:
     return (call_id for call_id, _, _ in _calls(message) if call_id)
 
 
-def answered(message: Message) -> str:
+def answered_call_id(message: Message) -> str:
     """The id of the call that a message is the result of; empty for none."""
     call_id = message.get("tool_call_id") if message["role"] == "tool" else None
     return call_id if isinstance(call_id, str) else ""

@@ -37,7 +37,7 @@ class Matching(Struct):
             self.differing.append(reply)
 
 
-def matched(logged: list[Reply], joined: list[View], elsewhere: Iterable[int]) -> Matching:
+def match_replies(logged: list[Reply], joined: list[View], elsewhere: Iterable[int]) -> Matching:
     """Match replies by ids, then by what they say, then by their place between two that are matched.
 
     ``elsewhere`` are keys of replies that other sessions have.

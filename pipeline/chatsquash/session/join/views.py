@@ -20,8 +20,8 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.ending import last_exit
-from chatsquash.session.join.files import View, answered, call_ids, looked_at, views
-from chatsquash.session.join.matching import Matching, matched
+from chatsquash.session.join.files import View, answered_call_id, call_ids, looked_at, views
+from chatsquash.session.join.matching import Matching, match_replies
 from chatsquash.session.join.steps import Places, Step, entries
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees import replies as tree
@@ -31,11 +31,11 @@ Again = Callable[[set[int]], Iterator[Entry]]
 """Reads the entries of some lines of the gateway's log once more."""
 
 
-def joined(session: Session, log: Log, options: Options, again: Again) -> Session:
+def join_agents(session: Session, log: Log, options: Options, again: Again) -> Session:
     """A gateway's session with what the agents' files tell of it."""
     joined_views = views(log.agents, options)
     trees = session.followed.branch()
-    matching = matched(trees.replies, joined_views, log.join.elsewhere if log.join else ())
+    matching = match_replies(trees.replies, joined_views, log.join.elsewhere if log.join else ())
     both = len({reply.number for reply in matching.replies.values()})
     if matching.differing:
         session.note(matching.differing[0].line, [checks.joined_texts(len(matching.differing), both)])
@@ -116,13 +116,13 @@ class AgentFiles(Struct, eq=False, dict=True):
         for line in sorted(lines & self.steps.keys()):
             yield from (entry for _, entry in entries(iter([self.steps[line]]), self.options.cleanups))
 
-    def finished(self, record: Record, snapshot: Snapshot) -> Record:
+    def with_exit_code(self, record: Record, snapshot: Snapshot) -> Record:
         """A record with the exit code of its last command, where an agent's file alone says it."""
-        return self.ends.finished(record, snapshot)
+        return self.ends.with_exit_code(record, snapshot)
 
-    def marked(self, snapshot: Snapshot) -> Snapshot:
+    def with_failures(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot whose results say which calls failed, where an agent's file says so."""
-        return self.ends.marked(snapshot)
+        return self.ends.with_failures(snapshot)
 
     def kinds(self, paths: list[LogPath]) -> None:
         """Give conversations the kinds and the parents that the agents' files tell."""
@@ -212,21 +212,21 @@ class Ends(Struct, frozen=True):
                 failed.add(call_id)
         return cls(contents, failed)
 
-    def marked(self, snapshot: Snapshot) -> Snapshot:
+    def with_failures(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot whose results say which calls failed."""
         entry = snapshot.entry
-        if not any(answered(each) in self.failed for each in entry.messages):
+        if not any(answered_call_id(each) in self.failed for each in entry.messages):
             return snapshot
-        messages = [_failed(each) if answered(each) in self.failed else each for each in entry.messages]
+        messages = [_with_failure(each) if answered_call_id(each) in self.failed else each for each in entry.messages]
         return replace(snapshot, entry=replace(entry, messages=messages))
 
-    def finished(self, record: Record, snapshot: Snapshot) -> Record:
+    def with_exit_code(self, record: Record, snapshot: Snapshot) -> Record:
         """A record with the exit code of its last command, where the agent's results alone say it."""
         messages = snapshot.entry.messages
-        if record.ending.exit is not None or not any(answered(each) in self.contents for each in messages):
+        if record.ending.exit is not None or not any(answered_call_id(each) in self.contents for each in messages):
             return record
         messages = [
-            {**each, "content": self.contents[of]} if (of := answered(each)) in self.contents else each
+            {**each, "content": self.contents[of]} if (of := answered_call_id(each)) in self.contents else each
             for each in messages
         ]
         code, evidence = last_exit(RecordView(Conversation(messages, [])))
@@ -236,7 +236,7 @@ class Ends(Struct, frozen=True):
         return replace(record, ending=ending)
 
 
-def _failed(message: Message) -> Message:
+def _with_failure(message: Message) -> Message:
     """A result that says that its call failed."""
     try:
         made = chat.turn(message) or turns_of_messages([message])[0]

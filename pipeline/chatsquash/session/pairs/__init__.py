@@ -33,7 +33,7 @@ _SHOWN = 400
 """Characters of a result in which it says so."""
 
 
-class Answered(NamedTuple):
+class LoggedAnswer(NamedTuple):
     """A reply, and where it was logged."""
 
     message: Message
@@ -48,8 +48,8 @@ class Candidate(NamedTuple):
     kind: PairKind
     snapshot: Snapshot
     """Of the request."""
-    chosen: Answered
-    rejected: Answered
+    chosen: LoggedAnswer
+    rejected: LoggedAnswer
 
 
 def made(candidates: Iterable[Candidate], make: Make, place: Callable[[int | None], str]) -> list[PreferencePair]:
@@ -59,7 +59,7 @@ def made(candidates: Iterable[Candidate], make: Make, place: Callable[[int | Non
     """
     pairs: dict[bytes, PreferencePair] = {}
     for each in candidates:
-        both = [_divided(each.snapshot, answered.message, make) for answered in (each.chosen, each.rejected)]
+        both = [_divide(each.snapshot, answered.message, make) for answered in (each.chosen, each.rejected)]
         if None in both:
             continue
         chosen, rejected = (value or {} for value in both)
@@ -80,9 +80,9 @@ def made(candidates: Iterable[Candidate], make: Make, place: Callable[[int | Non
     return [*pairs.values()]
 
 
-def _divided(snapshot: Snapshot, message: Message, make: Make) -> dict[str, Any] | None:
+def _divide(snapshot: Snapshot, message: Message, make: Make) -> dict[str, Any] | None:
     """A record of a request and a reply to it, divided into prompt and completion; ``None`` where there is none."""
-    entry = _answered(snapshot.entry, message)
+    entry = _with_reply(snapshot.entry, message)
     ordinal = sum(each["role"] == "assistant" for each in said(entry)) - 1
     marks = [*(Mark((at,), CONTEXT) for at in range(ordinal)), Mark((ordinal,))]
     record, _ = make(replace(snapshot, entry=entry), marks)
@@ -95,7 +95,7 @@ def _divided(snapshot: Snapshot, message: Message, make: Make) -> dict[str, Any]
     return divided(jsonio.loads(record.line), span.start)
 
 
-def _answered(entry: Entry, message: Message) -> Entry:
+def _with_reply(entry: Entry, message: Message) -> Entry:
     """An entry with another reply."""
     if entry.reply.included:
         return replace(entry, messages=[*entry.messages, message])

@@ -11,9 +11,9 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, Message, OriginReply
 from chatsquash.formats import named
 from chatsquash.reading import replies as responses
-from chatsquash.session.agents import Part, marks_of, spoken
+from chatsquash.session.agents import Part, assistant_indices, marks_of
 from chatsquash.session.conversations import entries_of
-from chatsquash.session.pairs import Answered, Candidate, PairKind, Step, counterfactual, results_in
+from chatsquash.session.pairs import Candidate, LoggedAnswer, PairKind, Step, counterfactual, results_in
 from chatsquash.session.sampled import snapshot_of
 from chatsquash.session.samples import Reread, alone
 from chatsquash.session.session import Session, Snapshot
@@ -28,7 +28,7 @@ _CHOICES = ("choices", "candidates")
 """The members of responses that hold several replies."""
 
 
-class _Wanted(Struct, frozen=True):
+class _ReplyPair(Struct, frozen=True):
     """A pair of replies of which the requests are not at hand yet."""
 
     kind: PairKind
@@ -61,11 +61,11 @@ def log_candidates(session: Session, form: str, reread: Reread, *, counterfactua
             yield Candidate(each.kind, snapshot, _answered_by(each.chosen), _answered_by(each.rejected))
 
 
-def _answered_by(reply: Reply) -> Answered:
-    return Answered(reply.message, reply.line)
+def _answered_by(reply: Reply) -> LoggedAnswer:
+    return LoggedAnswer(reply.message, reply.line)
 
 
-def _sampled_again(replies: list[Reply], every: list[Reply]) -> Iterator[_Wanted]:
+def _sampled_again(replies: list[Reply], every: list[Reply]) -> Iterator[_ReplyPair]:
     """Replies to one request of which one was gone on from last."""
     ends = {reply.number: reply.number for reply in every}
     """The last reply that goes on from each."""
@@ -84,12 +84,12 @@ def _sampled_again(replies: list[Reply], every: list[Reply]) -> Iterator[_Wanted
             if other is kept or other.said == kept.said:
                 continue
             if not other.children:
-                yield _Wanted("regenerated", kept, other)
+                yield _ReplyPair("regenerated", kept, other)
             elif ends[other.number] < kept.number:  # which was gone back from
-                yield _Wanted("rewound", kept, other)
+                yield _ReplyPair("rewound", kept, other)
 
 
-def _one_request(each: _Wanted, entries: dict[int, Entry]) -> Candidate | None:
+def _one_request(each: _ReplyPair, entries: dict[int, Entry]) -> Candidate | None:
     """Two replies whose requests are equal, not only the same."""
     kept, other = entries.get(each.chosen.number), entries.get(each.rejected.number)
     if kept is None or other is None or kept.messages != other.messages or kept.tools != other.tools:
@@ -99,7 +99,7 @@ def _one_request(each: _Wanted, entries: dict[int, Entry]) -> Candidate | None:
     )
 
 
-def _steps(replies: list[Reply]) -> Iterator[_Wanted]:
+def _steps(replies: list[Reply]) -> Iterator[_ReplyPair]:
     """Replies that correct a call of the one before them, or go on where it was denied."""
     later: dict[int, list[Reply]] = {}
     for reply in replies:
@@ -113,7 +113,7 @@ def _steps(replies: list[Reply]) -> Iterator[_Wanted]:
         answers = [*results_in(message for each in later.get(reply.number, ()) for message in each.behind)]
         kind = counterfactual(Step(before.message, [*results_in(reply.behind)], reply.message, answers))
         if kind:
-            yield _Wanted(kind, reply, before)
+            yield _ReplyPair(kind, reply, before)
 
 
 def _choices(reply: Reply, entry: Entry, form: str, trees: Trees) -> Iterator[Candidate]:
@@ -127,8 +127,8 @@ def _choices(reply: Reply, entry: Entry, form: str, trees: Trees) -> Iterator[Ca
     snapshot = snapshot_of(reply.path(), entry)
     for at, message in enumerate(choices):
         if message is not None and numbers[at] != numbers[chosen_at]:
-            chosen = Answered(choices[chosen_at] or reply.message, reply.line, chosen_at + 1)
-            yield Candidate("choice", snapshot, chosen, Answered(message, reply.line, at + 1))
+            chosen = LoggedAnswer(choices[chosen_at] or reply.message, reply.line, chosen_at + 1)
+            yield Candidate("choice", snapshot, chosen, LoggedAnswer(message, reply.line, at + 1))
 
 
 def _said(entry: Entry, form: str) -> list[Message | None]:
@@ -222,25 +222,25 @@ def document_candidates(part: Part, snapshot: Snapshot, *, counterfactuals: bool
     """Those whose chosen reply is in the conversation, with the context that the file has of it."""
     place, messages = part.place, snapshot.entry.messages
     replies = {each.at: each for each in (snapshot.entry.origin.replies if snapshot.entry.origin else ())}
-    marks = dict(zip(spoken(snapshot), marks_of(part, snapshot) or (), strict=False))
+    marks = dict(zip(assistant_indices(snapshot), marks_of(part, snapshot) or (), strict=False))
     whole = sorted(at for at in replies if at is not None and at in marks and not marks[at].why)
     lines = {at: reply.line for at, reply in replies.items()}
     times = {each.at: each.time for each in map(place.origin.replies.__getitem__, place.own)}
     for at in whole if place.kind in OF_PERSONS else ():
         for kind, rejected in _others(part, at, times[at]) if at in times else ():
-            yield Candidate(kind, alone(snapshot, messages[:at]), Answered(messages[at], lines[at]), rejected)
+            yield Candidate(kind, alone(snapshot, messages[:at]), LoggedAnswer(messages[at], lines[at]), rejected)
     nexts = zip(whole, whole[1:], [*whole[2:], len(messages)], strict=False)
     for before, at, after in nexts if counterfactuals else ():
         between, behind = [*results_in(messages[before + 1 : at])], [*results_in(messages[at + 1 : after])]
         if kind_of_step := counterfactual(Step(messages[before], between, messages[at], behind)):
-            both = Answered(messages[at], lines[at]), Answered(messages[before], lines[before])
+            both = LoggedAnswer(messages[at], lines[at]), LoggedAnswer(messages[before], lines[before])
             yield Candidate(kind_of_step, alone(snapshot, messages[:before]), *both)
 
 
-def _others(part: Part, at: int, time: int | None) -> Iterator[tuple[PairKind, Answered]]:
+def _others(part: Part, at: int, time: int | None) -> Iterator[tuple[PairKind, LoggedAnswer]]:
     """The replies of the file behind the same messages as one of this conversation, which was kept at a time."""
     for other in alternatives(paths_of(part.document)).of(part.place, at):
-        said = Answered(other.place.conversation.messages[at], other.reply.line)
+        said = LoggedAnswer(other.place.conversation.messages[at], other.reply.line)
         if not other.is_gone_on:
             yield "regenerated", said
         elif time is not None and other.ends[0] and other.ends[0] < time:

@@ -28,7 +28,7 @@ def compose(
     reply = snapshot.entry.reply
     messages = list(snapshot.entry.messages)
     if reply.message is not None:
-        messages.append(_numbered(reply.message, messages))
+        messages.append(_with_ids(reply.message, messages))
     for at in [at for at, message in enumerate(messages) if None in message.values() or message["role"] == _OTHER]:
         messages[at] = normalise(messages[at])
     return Conversation(messages, snapshot.tools, loaded=loaded, source=source, version=version), _missing(reply)
@@ -45,7 +45,7 @@ def _missing(reply: Response) -> Iterator[Violation]:
         yield reading.extra_choices(reply.choices)
 
 
-def _numbered(reply: Message, messages: list[Message]) -> Message:
+def _with_ids(reply: Message, messages: list[Message]) -> Message:
     """A reply whose calls got ids from us, counted on from those of the request."""
     flags = chat.made_up(reply)
     if not flags:

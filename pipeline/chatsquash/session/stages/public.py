@@ -88,12 +88,12 @@ def _media(message: Message) -> list[Json]:
         for each in inner:
             if type(each) is Media and called and (part := part_of(each)):
                 media.append(part)
-            elif type(each) is Other and _is_medium(logged := _logged(each)):
+            elif type(each) is Other and _is_medium(logged := _as_logged(each)):
                 media.append(logged)
     return media
 
 
-def _logged(other: Other) -> Json:
+def _as_logged(other: Other) -> Json:
     """What was logged, which may be an item of a turn and no part of one."""
     value = other.value
     return value["item"] if isinstance(value, dict) and value.keys() == {"item"} else value
@@ -152,7 +152,7 @@ def _says_something(message: Message) -> bool:
 
 def _kind(block: Block) -> str:
     """What a block calls itself, or the first of its members."""
-    value = _logged(block) if type(block) is Other else {"type": block.__struct_config__.tag}
+    value = _as_logged(block) if type(block) is Other else {"type": block.__struct_config__.tag}
     if not isinstance(value, dict):
         return "block"
     named = value.get("type")

@@ -27,7 +27,7 @@ def merge_consecutive(conversation: Conversation) -> StageResult:
     behind: list[int] = []
     for at, message in enumerate(conversation.messages):
         if merged and _fit(merged[-1], message):
-            merged[-1] = _merged(merged[-1], message)
+            merged[-1] = _merge(merged[-1], message)
             behind.append(at)
         else:
             merged.append(message)
@@ -50,7 +50,7 @@ def _rest(message: Message) -> dict[str, Any]:
     return {key: value for key, value in message.items() if key not in _JOINED}
 
 
-def _merged(first: Message, second: Message) -> Message:
+def _merge(first: Message, second: Message) -> Message:
     new: dict[str, Any] = {**first, "content": together(first.get("content"), second.get("content"))}
     thoughts: list[Any] = [message.get("reasoning_content") for message in (first, second)]
     if any(thoughts):
@@ -182,7 +182,7 @@ def _place_of_result(call: Json, messages: list[Message]) -> int | None:
 def shorten(conversation: Conversation) -> StageResult:
     """Ids of nine letters and digits, the same one for a call and its results; those that are missing stay so."""
     short = short_ids(filter(None, map(identifier, _ids(conversation.messages))))
-    messages = [_shortened(message, short) for message in conversation.messages]
+    messages = [_shorten(message, short) for message in conversation.messages]
     changed = sum(ident != made for ident, made in short.items())
     findings = [shapes.shape_changed({"ids shortened": changed})] if changed else []
     return Conversation(messages, conversation.tools, marks=conversation.marks), findings
@@ -194,7 +194,7 @@ def _ids(messages: list[Message]) -> Iterator[Json]:
         yield message.get("tool_call_id")
 
 
-def _shortened(message: Message, short: dict[str, str]) -> Message:
+def _shorten(message: Message, short: dict[str, str]) -> Message:
     new: dict[str, Any] = dict(message)
     if chat.calls(message):
         new["tool_calls"] = [_with("id", call, short) if isinstance(call, dict) else call for call in new["tool_calls"]]

@@ -69,7 +69,7 @@ def used_tools(conversation: Conversation) -> StageResult:
     Calls are those of all assistant messages, also in the legacy form and as markup in the text.
     """
     said = conversation.messages
-    named = _called([*said, *outlined(said)] if has_markup(said) else said)
+    named = _names_called([*said, *outlined(said)] if has_markup(said) else said)
     called = {name for name in named if isinstance(name, str)}
     # A custom tool has the name that its calls have further inside.
     tools = [
@@ -81,7 +81,7 @@ def used_tools(conversation: Conversation) -> StageResult:
     return replace(conversation, tools=tools), [shapes.shape_changed({"definitions of tools not called": gone})]
 
 
-def _called(messages: list[Message]) -> Iterator[object]:
+def _names_called(messages: list[Message]) -> Iterator[object]:
     for message in messages:
         for call in chat.calls(message):
             yield chat.call_name(call) or (chat.custom(call) or {}).get("name")

@@ -1,0 +1,129 @@
+"""A snapshot to its record, with the facts that the log states about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from chatsquash.core.log import Log
+from chatsquash.core.model import Mark, Seen, Violation
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Chosen, Facts, Record, Rejection
+from chatsquash.core.text import printable
+from chatsquash.core.times import stamp
+from chatsquash.redact.pseudonyms import Anonymizer, with_passwords
+from chatsquash.session import prompt_prefix
+from chatsquash.session.plan import Plan
+from chatsquash.session.session import Session, Snapshot
+from chatsquash.sources.compression import stem
+
+if TYPE_CHECKING:
+    from chatsquash.session.lengths import Lengths
+    from chatsquash.templates.confined import Template
+    from chatsquash.templates.inference import Inference
+
+
+class RecordMaker:
+    """Makes the records of sessions by one plan."""
+
+    def __init__(self, options: Options, plan: Plan, anonymizer: Anonymizer | None) -> None:
+        self._options, self._plan, self._anonymizer = options, plan, anonymizer
+        self._tells_facts = options.folder or bool(options.only_model)
+        self._template: Template | None = None
+        self.lengths = _lengths(options)
+        """Counts the tokens of records, if a tokenizer is set."""
+
+    def make(
+        self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
+    ) -> tuple[Record | Rejection, list[Violation]]:
+        """The record of a snapshot with facts, pseudonyms, lengths and logprobs, or why there is none; and findings."""
+        source, version = (seen.format, seen.version) if seen else (None, None)
+        before = self._anonymizer.count if self._anonymizer else 0
+        if self._anonymizer:
+            self._anonymizer.passwords.clear()  # those of what became no record
+        loaded = session.loaded
+        snapshot = session.elsewhere.with_failures(snapshot) if session.elsewhere else snapshot
+        made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
+        if isinstance(made, Rejection):
+            return made, findings
+        addresses = self._anonymizer.count - before if self._anonymizer else 0
+        facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
+        made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
+        made = with_passwords(made, self._anonymizer)
+        if self._options.keep != "none" and self._options.samples == "session":
+            from chatsquash.session.logprobs import with_logprobs  # which few runs ask for
+
+            made = with_logprobs(session, snapshot, made)
+        if self.lengths:
+            fitted, more = self.lengths.measure(made)
+            findings = [*findings, *more]
+            if isinstance(fitted, Violation):
+                return Rejection(fitted), findings
+            made = fitted
+        made = session.elsewhere.with_exit_code(made, snapshot) if session.elsewhere else made
+        if session.entries:
+            made = structs.replace(made, chosen=self.selection(snapshot), size=snapshot.entry.size)
+        return made, findings
+
+    def selection(self, snapshot: Snapshot) -> Chosen:
+        """What the log says about the entry that becomes the record."""
+        entry = snapshot.entry
+        model = entry.reply.model
+        if model is None:
+            from chatsquash.reading import usage  # which few logs need
+
+            model = usage.of_entry(entry).model
+        ended = entry.origin.ended if entry.origin else snapshot.ended
+        return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
+
+    def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
+        """What the log says beside the conversation, without addresses where these are replaced."""
+        from chatsquash.reading import usage  # which the specified record does not need
+
+        entry = snapshot.entry
+        used = usage.of_entry(entry)
+        named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
+        names = (session.id or stem(log), named or suffix, used.model)
+        name, source, model = self._anonymizer.counted(list(names))[0] if self._anonymizer else names
+        return Facts(
+            prefix=prompt_prefix.of_line(line) if self._options.split else "",
+            session=printable(name),
+            source=printable(f"{source}{dot}{suffix}" if named else source),
+            model=printable(model) if model else None,
+            started_at=_stamped(snapshot.started),
+            entries=snapshot.superseded + 1,
+            prompt_tokens=used.prompt_tokens,
+            completion_tokens=used.completion_tokens,
+        )
+
+    def location(self, log: Log, line: int | None) -> str:
+        """Where something was logged, without addresses where these are replaced."""
+        file, at = log.at(line) if log.pieces or log.agents else (log.name, line)
+        named, dot, suffix = file.rpartition(".")
+        name = self._anonymizer.counted([named or suffix])[0][0] if self._anonymizer else named or suffix
+        whole = printable(f"{name}{dot}{suffix}" if named else name)
+        return whole if at is None else f"{whole}:{at}"
+
+    def inference(self) -> Inference | None:
+        """What the samples of a session are rendered with."""
+        if self._options.samples != "auto":
+            return None
+        from chatsquash.templates.inference import Inference, opened
+
+        assert self._options.template
+        self._template = self._template or opened(self._options.template)
+        return Inference(self._template, self.lengths.tokenizer if self.lengths else None)
+
+
+def _lengths(options: Options) -> Lengths | None:
+    """What counts the tokens of records, where somebody asks."""
+    if options.tokenizer is None:
+        return None
+    from chatsquash.session.lengths import Lengths
+
+    return Lengths(options)
+
+
+def _stamped(at: int | None) -> str | None:
+    return None if at is None else stamp(at)
