@@ -12,7 +12,7 @@ from msgspec import MsgspecError
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json, RejectedLine
 from chatsquash.formats.base import TurnError
-from chatsquash.sources.beginnings import read
+from chatsquash.sources.beginnings import read_from_start
 from chatsquash.sources.compression import Expanded
 
 LONGEST = 256 << 20
@@ -40,8 +40,7 @@ def whole(file: BinaryIO) -> bytes | None:
     """All bytes of a file; ``None`` where these are more than are looked at."""
     if is_too_large(file):
         return None
-    file.seek(0)
-    data = read(file, LONGEST + 1)
+    data = read_from_start(file, LONGEST + 1)
     if len(data) > LONGEST:
         return None
     return data

@@ -27,6 +27,7 @@ from chatsquash.reading.recognise import Shape
 from chatsquash.reading.session_log import PLAIN_LOG, Reading
 from chatsquash.reading.sessions import MixedSessionsError, lines_of
 from chatsquash.reading.tools import KnownTools
+from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
 from chatsquash.sources.compression import Expanded, uncompressed
 from chatsquash.sources.suffixes import LOGS
 
@@ -73,16 +74,21 @@ class Reader:
         if log.part is not None or log.unit is not None:
             return self._part(file, log, hashed)
         expanded = file if isinstance(file, Expanded) else None
+        beginning = None
         if log.spans is not None:
             stream = lines_of(file, log.spans, hashed, self._bounds.line)
         elif expanded:
             expanded.hashed = hashed  # as it stands on the disk
             stream = lines(file, self._bounds.line, room=self._room)
+        elif places is None and may_be_remembered(file):
+            beginning = Beginning(file, hashed)
+            stream = lines(file, self._bounds.line, beginning.pass_on, self._room)
         else:
             stream = lines(file, self._bounds.line, hashed, self._room)
         if places is not None:
             stream = _noting(stream, places)
-        seen, items, held = self._begun(file, stream, log)
+        with identifying(beginning):
+            seen, items, held = self._begun(file, stream, log)
         return Reading(seen, _to_the_end(items, stream, log, expanded if log.spans is None else None), held)
 
     def refuse_several(self, file: BinaryIO, log: Log) -> None:
@@ -130,7 +136,10 @@ class Reader:
                 held.is_alone = held.is_alone or not self._from
                 if (len(held.conversations) > 1 or held.units > 1) and self._split:
                     raise MixedSessionsError
-                deque(stream, maxlen=0)  # which hashes the rest
+                if has_read(file, held.size):
+                    file.seek(held.size)
+                else:
+                    deque(stream, maxlen=0)  # which hashes the rest
                 return (*self._spread(held), None) if held.line else (_seen(held), _whole(held, log), held)
         if log.spans is None and (self._by_id or (shape.envelope.MIXES and self._split)):
             raise MixedSessionsError

@@ -16,6 +16,7 @@ from chatsquash.reading.envelopes import Envelope
 from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.lines import LONGEST, Line
 from chatsquash.reading.members import REFUSED
+from chatsquash.sources.beginnings import read_from_start
 
 _ANSWERED = 4
 """The rank up to which evidence stands in the response."""
@@ -142,8 +143,7 @@ def _first_lines(file: BinaryIO, glanced: bytes, memory: int) -> list[bytes]:
 def beginning(file: BinaryIO, most: int) -> bytes:
     """So many bytes of a file, or all of its first line where that has more; the file stands as before."""
     place = file.tell()
-    file.seek(0)
-    pieces = [file.read(most)]
+    pieces = [read_from_start(file, most, lambda file, size: file.read(size))]
     size = len(pieces[0])
     while b"\n" not in pieces[-1] and size < LONGEST and (more := file.read(_BYTES)):
         pieces.append(more)

@@ -21,7 +21,7 @@ from chatsquash.core.options import Options
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.sources import arrays, relatives, wal
-from chatsquash.sources.beginnings import read
+from chatsquash.sources.beginnings import read, read_from_start
 from chatsquash.sources.open import raw
 from chatsquash.sources.places import status_of
 
@@ -64,8 +64,7 @@ def divided(file: BinaryIO, forced: str | None, options: Options, head: bytes | 
     Raises ``TurnError`` for a file that is damaged, and ``OSError`` for one that is beyond the bounds.
     """
     if head is None:
-        file.seek(0)
-        head = read(file, _GLANCE)
+        head = read_from_start(file, _GLANCE)
     if head.startswith(DATABASE):
         return _of_database(file, forced, options)
     for name, module in _dividing().items():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
 from chatsquash.core import footprint, jsonio
@@ -25,8 +28,7 @@ def beginning(file: BinaryIO, memory: int = footprint.MOST) -> bytes:
     Where the file goes on they are made whole: lines end with the last whole one, a value that is cut is closed.  The
     file is read from its beginning.
     """
-    file.seek(0)
-    data = read(file, MOST + 1)
+    data = read_from_start(file, MOST + 1)
     most = MOST
     while most > 1 and not _fits(data[:most], min(memory, _MEMORY)):
         most = min(most, len(data)) // 2
@@ -40,6 +42,82 @@ def read(file: BinaryIO, most: int) -> bytes:
         pieces.append(piece)
         most -= len(piece)
     return b"".join(pieces)
+
+
+class Beginning:
+    """The bytes of an open file that are read while it is identified, so that none is read or hashed twice."""
+
+    def __init__(self, file: BinaryIO, hashed: Callable[[memoryview], object] | None) -> None:
+        self.file, self.data = file, b""
+        self.size = 0
+        """Bytes that were hashed."""
+        self._hashed = hashed
+        self._position = 0
+        self._is_open = True
+
+    def pass_on(self, data: memoryview) -> None:
+        """Hash the next bytes of the file in order, except those that were hashed before."""
+        before, self._position = self._position, self._position + len(data)
+        if self._is_open and len(self.data) == before <= MOST:
+            self.data += data
+        self._hash(data, before)
+
+    def extend(self, data: bytes) -> None:
+        """Hash bytes from the start of the file, and remember them if they are few."""
+        if len(self.data) < len(data) <= 2 * MOST:
+            self.data = data
+        self._hash(memoryview(data), 0)
+
+    def close(self) -> None:
+        """Forget the bytes once the format is known."""
+        self.data, self._is_open = b"", False
+
+    def _hash(self, data: memoryview, offset: int) -> None:
+        stop = offset + len(data)
+        if stop > self.size:
+            if self._hashed:
+                self._hashed(data[self.size - offset :])
+            self.size = stop
+
+
+_open: Beginning | None = None
+"""That of the file that is being identified."""
+
+
+@contextmanager
+def identifying(beginning: Beginning | None) -> Iterator[None]:
+    """Remember the beginning of a file as long as its format is not known."""
+    global _open  # noqa: PLW0603 - one of a process
+    before, _open = _open, beginning
+    try:
+        yield
+    finally:
+        _open = before
+        if beginning:
+            beginning.close()
+
+
+def may_be_remembered(file: BinaryIO) -> bool:
+    """Whether a file is a plain one on a disk, which gives the same bytes in whatever pieces it is read."""
+    return type(file) is io.FileIO
+
+
+def has_read(file: BinaryIO, size: int) -> bool:
+    """Whether so many bytes, from the start of the file that is being identified, were read and hashed."""
+    return _open is not None and _open.file is file and _open.size == size
+
+
+def read_from_start(file: BinaryIO, most: int, read: Callable[[BinaryIO, int], bytes] = read) -> bytes:
+    """So many bytes from the start of a file, of which those that are remembered are not read again."""
+    known = _open if _open and _open.file is file else None
+    data = known.data[:most] if known else b""
+    file.seek(len(data))
+    if len(data) < most:
+        more = read(file, most - len(data))
+        data = data + more if data else more
+    if known:
+        known.extend(data)
+    return data
 
 
 def _fits(data: bytes, memory: int) -> bool:
