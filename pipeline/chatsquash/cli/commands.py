@@ -603,8 +603,8 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     from chatsquash.core.text import counted, escaped, shown
     from chatsquash.dataset.outputs import place_of
     from chatsquash.redact.keys import load_key
+    from chatsquash.results.verify import Known
     from chatsquash.results.verify import verify as run
-    from chatsquash.results.verify_logs import Known
 
     if given and not logs:
         raise click.UsageError("LOGS are compared with --logs only: add that, or leave them out.")
@@ -688,7 +688,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     if others:
         raise click.UsageError(f"{others[0]} has no effect with {first}: leave one of them out.")
     if definitions:
-        from chatsquash.inspect.definitions import definitions as printed
+        from chatsquash.inspect.inspect import definitions as printed
 
         for text in printed(logs, asked):
             click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
