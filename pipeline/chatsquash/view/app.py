@@ -238,18 +238,18 @@ def _search(viewer: Viewer, request: Request) -> Response:
 
 
 def _stream(viewer: Viewer, request: Request) -> Response:
-    found = searches.lines(viewer.named(request), request.query_params.get("q", ""))
-    return StreamingResponse(_in_turn(found, viewer.searching), media_type="application/x-ndjson")
+    lines = searches.lines(viewer.named(request), request.query_params.get("q", ""))
+    return StreamingResponse(_in_turn(lines, viewer.searching), media_type="application/x-ndjson")
 
 
-async def _in_turn(found: Generator[bytes], searching: CapacityLimiter) -> AsyncIterator[bytes]:
+async def _in_turn(lines: Generator[bytes], searching: CapacityLimiter) -> AsyncIterator[bytes]:
     """The lines of a search, which ends where nobody reads it; no page waits for one, since few have threads."""
     try:
-        while (line := await run_sync(next, found, None, limiter=searching)) is not None:
+        while (line := await run_sync(next, lines, None, limiter=searching)) is not None:
             yield line
     finally:
         with suppress(ValueError):  # a thread is in it, which ends with the process
-            found.close()
+            lines.close()
 
 
 def _pair(viewer: Viewer, request: Request) -> Response:
@@ -279,10 +279,10 @@ def _text(viewer: Viewer, request: Request) -> Response:
 
 
 def _image(viewer: Viewer, request: Request) -> Response:
-    found = viewer.conversation(request).picture(request.path_params["name"])
-    if found is None:
+    picture = viewer.conversation(request).picture(request.path_params["name"])
+    if picture is None:
         raise HTTPException(404)
-    return Response(found.data, media_type=found.type)
+    return Response(picture.data, media_type=picture.type)
 
 
 def _markdown(viewer: Viewer, request: Request) -> Response:
