@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from chatsquash.pages.report.charts import Bar, Chart, figure
-from chatsquash.pages.report.svg import cleaned
+from chatsquash.pages.report.charts import Bar, Chart, cleaned, figure
 
 
 def chart(*labels, **others):

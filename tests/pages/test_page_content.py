@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from chatsquash.pages.result import bins
-from chatsquash.pages.result.findings import _most_of_each
 from chatsquash.pages.result.selection import BY_CHANCE, MOST, chosen
+from chatsquash.pages.result.sessions import _most_of_each
 
 
 def table(*rows):

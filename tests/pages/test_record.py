@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from chatsquash.pages.html.pairs import answers
-from chatsquash.pages.html.record import Showing, articles, cut, fitting, size, tools
+from chatsquash.pages.html.record import Showing, answers, articles, cut, fitting, size, tools
 from chatsquash.records.reading import StoredRecord
 from tests.conftest import assistant, user
 

@@ -16,8 +16,7 @@ from chatsquash.conversion.shards.merge import merge
 from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
 from chatsquash.redact import scanner, secrets
-from chatsquash.results.verify import verify
-from chatsquash.results.verify_logs import Known
+from chatsquash.results.verify import Known, verify
 from tests.conftest import assistant, log_line
 
 KEY = b"a key for tests of what is private"

@@ -228,7 +228,7 @@ def test_the_tree_of_an_agent_has_all_parts_and_files_of_the_session(here, case,
 
 def test_every_session_of_the_samples_has_its_log_and_its_tree(sample_reader):
     for at in range(sample_reader.result.sessions.height):
-        looked = sample_reader.viewer.looked(at)
+        looked = sample_reader.viewer.logs.look(at)
         row = sample_reader.result.sessions.row(at, named=True)
         assert looked.outcome.session == row["session"]
         assert not looked.changed
@@ -241,7 +241,7 @@ def test_replies_lead_to_the_messages_that_hold_them(sample_reader):
     led = 0
     for at in range(sample_reader.result.sessions.height):
         shown = sample_reader.of(at, "/copy.json").json()
-        for reply in sample_reader.viewer.looked(at).replies:
+        for reply in sample_reader.viewer.logs.look(at).replies:
             if reply.message is not None and "messages" in shown:
                 assert shown["messages"][reply.message]["role"] == "assistant"
                 led += 1
@@ -292,7 +292,7 @@ def test_a_session_among_others_of_its_file_is_found(here):
     convert("logs", "out", Options(anonymize=False, sessions_by="id"))
     reader = Reader(here / "out")
     for name in "abc":
-        assert reader.viewer.looked(reader.at(name)).outcome.session == name
+        assert reader.viewer.logs.look(reader.at(name)).outcome.session == name
         assert f"{name} says" in said(reader.of(reader.at(name), "/log"))
 
 

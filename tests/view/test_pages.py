@@ -52,7 +52,7 @@ def test_every_hostile_pair_is_ours(hostile_reader):
 
 def test_every_request_and_its_difference_is_ours(reader):
     for at in range(min(12, reader.result.sessions.height)):
-        for row in reader.viewer.looked(at).rows[:3]:
+        for row in reader.viewer.logs.look(at).rows[:3]:
             if row.kept + row.added:
                 hold(reader.of(at, f"/log/{row.line}"))
                 hold(reader.of(at, f"/log/{row.line}/difference"))
@@ -172,7 +172,7 @@ def test_copies_hold_the_whole_record(sample_reader):
 
 
 def test_no_fence_of_a_markdown_copy_is_ended_by_what_it_holds():
-    from chatsquash.view.markdown import markdown
+    from chatsquash.view.texts import markdown
 
     text = markdown([{"role": "tool", "tool_call_id": "c", "content": "a\n```\n````\nb"}], "t")
     assert "`````\na\n```\n````\nb\n`````\n" in text

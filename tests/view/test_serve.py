@@ -18,8 +18,8 @@ from http.cookies import SimpleCookie
 import pytest
 import uvicorn
 
-from chatsquash.view import connections, serve
-from chatsquash.view.scratch import clear, scratch
+from chatsquash.view import guard, serve
+from chatsquash.view.serve import clear, scratch
 from tests.conftest import log_line, user, write_log
 
 URL = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]{43})")
@@ -270,7 +270,7 @@ def test_an_output_folder_without_its_session_table_is_an_error_and_no_log(here,
 
 def test_a_connection_that_asks_for_nothing_ends_and_an_answer_may_take_longer(monkeypatch):
     """Also one that sends a request a byte at a time."""
-    monkeypatch.setattr(connections, "IDLE", 0.2)
+    monkeypatch.setattr(guard, "IDLE", 0.2)
 
     async def answer(scope, receive, send):
         await asyncio.sleep(0.7)
@@ -278,9 +278,9 @@ def test_a_connection_that_asks_for_nothing_ends_and_an_answer_may_take_longer(m
         await send({"type": "http.response.body", "body": b"x"})
 
     async def ends(*pieces):
-        server = uvicorn.Server(uvicorn.Config(answer, http=connections.Connection, lifespan="off", log_config=None))
+        server = uvicorn.Server(uvicorn.Config(answer, http=guard.Connection, lifespan="off", log_config=None))
         made = await asyncio.get_running_loop().create_server(
-            lambda: connections.Connection(server.config, server.server_state, {}), "127.0.0.1", 0
+            lambda: guard.Connection(server.config, server.server_state, {}), "127.0.0.1", 0
         )
         server.config.load()
         reader, writer = await asyncio.open_connection(*made.sockets[0].getsockname())

@@ -1,7 +1,7 @@
 """Tool definitions on the pages of records and requests."""
 
 from chatsquash import Options, convert
-from chatsquash.view.pages.tools import tools
+from chatsquash.view.pages.code import tools
 from tests.conftest import log_line, write_log
 from tests.view import markup
 from tests.view.conftest import Reader

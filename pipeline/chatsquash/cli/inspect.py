@@ -42,7 +42,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     if others:
         raise click.UsageError(f"{others[0]} has no effect with {first}: leave one of them out.")
     if definitions:
-        from chatsquash.inspect.definitions import definitions as printed
+        from chatsquash.inspect.inspect import definitions as printed
 
         for text in printed(logs, asked):
             click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is

@@ -28,8 +28,8 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     from chatsquash.core.text import counted, escaped, shown
     from chatsquash.dataset.outputs import place_of
     from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.results.verify import Known
     from chatsquash.results.verify import verify as run
-    from chatsquash.results.verify_logs import Known
 
     if given and not logs:
         raise click.UsageError("LOGS are compared with --logs only: add that, or leave them out.")

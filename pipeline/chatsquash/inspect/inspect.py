@@ -1,16 +1,18 @@
-"""A session entry by entry, to see why it came out as it did."""
+"""A session entry by entry, to see why it came out as it did, and the definitions that it logged."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from chatsquash.core import chat, jsonio
+from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Added, Entry, Message, Seen
 from chatsquash.core.options import Options
@@ -18,12 +20,14 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import aligned, counted, escaped, printable
 from chatsquash.dataset.findings_text import as_json, as_text
 from chatsquash.dataset.option_rules import refuse_wrong
+from chatsquash.formats import documents
 from chatsquash.inspect.conversations import drawn, in_lines, of_file
 from chatsquash.reading.envelopes import PLAIN
 from chatsquash.reading.usage import of_entry
 from chatsquash.session.chains import each_session
 from chatsquash.session.converter import Converter, EntryStream
 from chatsquash.session.session import Session
+from chatsquash.session.stages.supplied_definitions import as_toml
 from chatsquash.trees.kinds import conversations
 
 T = TypeVar("T")
@@ -229,3 +233,56 @@ def _text(message: Message) -> str:
 def _short(role: str) -> str:
     """A role, which is any text, for a narrow column."""
     return escaped(role if len(role) <= _ROLE else f"{role[: _ROLE - 1]}…")
+
+
+def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
+    """The definitions and the system prompt of each session as a table of TOML, equal ones once.
+
+    They are those of its record.  Raises ``UsageError`` for a file that cannot be read, and where there is none.
+    """
+    converter = Converter(replace(options, integrity_analysis=False))
+    printed: set[str] = set()
+
+    def converted(log: Log) -> tuple[Log, Outcome, Seen | None]:
+        seeing = _Seeing()
+        return log, converter.convert(log, seeing), seeing.seen
+
+    refuse_wrong(options)
+    for log, outcome, seen in each_session(logs, options, converted):
+        table = _toml_table(log, outcome, seen)
+        place = f"# {escaped(log.shown)}: session {escaped(outcome.session)}"
+        if not table:
+            yield f"{place}: {outcome.left_out or 'no definitions and no system prompt'}\n"
+        elif table not in printed:
+            printed.add(table)
+            yield f"{place}\n{table}\n"
+
+
+class _Seeing:
+    """Sees what the first lines of a log tell, and leaves its entries alone."""
+
+    seen: Seen | None = None
+
+    def logged(self, items: EntryStream) -> EntryStream:
+        return items
+
+    def left(self, items: EntryStream) -> EntryStream:
+        return items
+
+    def settle(self, seen: Seen | None, session: Session) -> None:
+        del session
+        self.seen = seen
+
+
+def _toml_table(log: Log, outcome: Outcome, seen: Seen | None) -> str:
+    """The table of a session; empty where its record has neither, or it has none."""
+    record = jsonio.loads(outcome.record) if outcome.record else {"messages": [], "tools": []}
+    leading = takewhile(lambda message: message["role"] == "system", record["messages"])
+    prompt = "\n\n".join(text for message in leading if (text := chat.joined(message)))
+    if not record["tools"] and not prompt:
+        return ""
+    agent = seen.format if seen and seen.format in documents.names() else None
+    try:
+        return as_toml(agent, record["tools"], prompt or None)
+    except UnicodeEncodeError:
+        raise UsageError(f"{log.shown}: the system prompt has half of a UTF-16 pair, which TOML cannot hold") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager, suppress
-from functools import wraps
+from functools import partial, wraps
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
@@ -26,7 +26,6 @@ from chatsquash.view.choose import choose, wanted
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.guard import Guard, Keys
 from chatsquash.view.logs import Logs, Looked, NoLogError
-from chatsquash.view.markdown import markdown
 from chatsquash.view.needle import Needle
 from chatsquash.view.pages import conversation as conversations
 from chatsquash.view.pages import logs as log_pages
@@ -38,6 +37,7 @@ from chatsquash.view.pages.layout import page
 from chatsquash.view.pairs import pair
 from chatsquash.view.rendering import Model, trained_on
 from chatsquash.view.result import ReplacedError, Result
+from chatsquash.view.texts import markdown
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -121,10 +121,6 @@ class Viewer:
             raise HTTPException(404)
         return Conversation(result, at)
 
-    def looked(self, at: int) -> Looked:
-        """What the log of a session says; raises ``NoLogError``."""
-        return self._logs.look(at)
-
     @property
     def logs(self) -> Logs:
         """The logs of the result."""
@@ -150,8 +146,8 @@ def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
         f"{session}/tree": _tree,
         f"{session}/template": _template,
         f"{session}/log": _log,
-        f"{session}/log/{{line}}": _request,
-        f"{session}/log/{{line}}/difference": _difference,
+        f"{session}/log/{{line}}": partial(_of_line, page=log_pages.request),
+        f"{session}/log/{{line}}/difference": partial(_of_line, page=log_pages.difference),
         f"{session}/log/{{line}}/raw": _raw,
         f"{session}/log/{{line}}/shown": _shown,
     }
@@ -216,17 +212,13 @@ def _asked(request: Request, name: str) -> int:
     return _number(request.query_params.get(name)) or 0
 
 
-def _html(page: Html) -> Response:
-    return HTMLResponse(page)
-
-
 # The list and the search
 
 
 def _sessions(viewer: Viewer, request: Request) -> Response:
     result, is_new = viewer.newest()
     asked = wanted(request.query_params)
-    return _html(sessions.sessions(result, asked, choose(result, asked), is_new=is_new))
+    return HTMLResponse(sessions.sessions(result, asked, choose(result, asked), is_new=is_new))
 
 
 def _state(viewer: Viewer, _: Request) -> Response:
@@ -242,28 +234,28 @@ def _static(_: Viewer, request: Request) -> Response:
 
 
 def _search(viewer: Viewer, request: Request) -> Response:
-    return _html(searches.search(viewer.named(request), request.query_params.get("q", "")[:200]))
+    return HTMLResponse(searches.search(viewer.named(request), request.query_params.get("q", "")[:200]))
 
 
 def _stream(viewer: Viewer, request: Request) -> Response:
-    found = searches.lines(viewer.named(request), request.query_params.get("q", ""))
-    return StreamingResponse(_in_turn(found, viewer.searching), media_type="application/x-ndjson")
+    lines = searches.lines(viewer.named(request), request.query_params.get("q", ""))
+    return StreamingResponse(_in_turn(lines, viewer.searching), media_type="application/x-ndjson")
 
 
-async def _in_turn(found: Generator[bytes], searching: CapacityLimiter) -> AsyncIterator[bytes]:
+async def _in_turn(lines: Generator[bytes], searching: CapacityLimiter) -> AsyncIterator[bytes]:
     """The lines of a search, which ends where nobody reads it; no page waits for one, since few have threads."""
     try:
-        while (line := await run_sync(next, found, None, limiter=searching)) is not None:
+        while (line := await run_sync(next, lines, None, limiter=searching)) is not None:
             yield line
     finally:
         with suppress(ValueError):  # a thread is in it, which ends with the process
-            found.close()
+            lines.close()
 
 
 def _pair(viewer: Viewer, request: Request) -> Response:
     result = viewer.named(request)
     found = pair(result, _number(request.path_params["number"]) or 0)
-    return _html(pair_pages.pair(result, found) if found else pair_pages.nothing(result))
+    return HTMLResponse(pair_pages.pair(result, found) if found else pair_pages.nothing(result))
 
 
 # A session
@@ -272,7 +264,7 @@ def _pair(viewer: Viewer, request: Request) -> Response:
 def _conversation(viewer: Viewer, request: Request) -> Response:
     found = viewer.conversation(request)
     page = conversations.conversation(found, _asked(request, "m"), has_template=viewer.model is not None)
-    return _html(page)
+    return HTMLResponse(page)
 
 
 def _find(viewer: Viewer, request: Request) -> Response:
@@ -287,10 +279,10 @@ def _text(viewer: Viewer, request: Request) -> Response:
 
 
 def _image(viewer: Viewer, request: Request) -> Response:
-    found = viewer.conversation(request).picture(request.path_params["name"])
-    if found is None:
+    picture = viewer.conversation(request).picture(request.path_params["name"])
+    if picture is None:
         raise HTTPException(404)
-    return Response(found.data, media_type=found.type)
+    return Response(picture.data, media_type=picture.type)
 
 
 def _markdown(viewer: Viewer, request: Request) -> Response:
@@ -309,7 +301,7 @@ def _template(viewer: Viewer, request: Request) -> Response:
     if viewer.model is None or found.place is None:
         raise HTTPException(404)
     trained = trained_on(parsed(found.data), found.held.messages)
-    return _html(templates.template(found, viewer.model.render(found.held, trained), viewer.model.path))
+    return HTMLResponse(templates.template(found, viewer.model.render(found.held, trained), viewer.model.path))
 
 
 # Its log
@@ -317,36 +309,30 @@ def _template(viewer: Viewer, request: Request) -> Response:
 
 def _tree(viewer: Viewer, request: Request) -> Response:
     found = viewer.conversation(request)
-    return _html(tree.tree(found, viewer.logs, _looked(viewer, found), has_template=viewer.model is not None))
+    return HTMLResponse(tree.tree(found, viewer.logs, _looked(viewer, found), has_template=viewer.model is not None))
 
 
 def _log(viewer: Viewer, request: Request) -> Response:
     found = viewer.conversation(request)
     message, entry = _asked(request, "m"), _asked(request, "entry")
     looked = _looked(viewer, found)
-    return _html(log_pages.beside(found, message, viewer.logs, looked, entry, has_template=viewer.model is not None))
+    return HTMLResponse(
+        log_pages.beside(found, message, viewer.logs, looked, entry, has_template=viewer.model is not None)
+    )
 
 
 def _looked(viewer: Viewer, found: Conversation) -> Looked | NoLogError:
     try:
-        return viewer.looked(found.at)
+        return viewer.logs.look(found.at)
     except NoLogError as problem:
         return problem
 
 
-def _request(viewer: Viewer, request: Request) -> Response:
-    return _of_line(viewer, request, log_pages.request)
-
-
-def _difference(viewer: Viewer, request: Request) -> Response:
-    return _of_line(viewer, request, log_pages.difference)
-
-
 def _of_line(viewer: Viewer, request: Request, page: Callable[..., Html]) -> Response:
     found = viewer.conversation(request)
-    looked = viewer.looked(found.at)
+    looked = viewer.logs.look(found.at)
     asked = viewer.logs.request(looked, _number(request.path_params["line"]) or 0)
-    return _html(page(found, looked, asked, has_template=viewer.model is not None))
+    return HTMLResponse(page(found, looked, asked, has_template=viewer.model is not None))
 
 
 def _raw(viewer: Viewer, request: Request) -> Response:
@@ -359,4 +345,4 @@ def _shown(viewer: Viewer, request: Request) -> Response:
 
 def _line(viewer: Viewer, request: Request) -> bytes:
     found = viewer.conversation(request)
-    return viewer.logs.raw(viewer.looked(found.at), _number(request.path_params["line"]) or 0)
+    return viewer.logs.raw(viewer.logs.look(found.at), _number(request.path_params["line"]) or 0)

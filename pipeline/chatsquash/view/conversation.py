@@ -12,7 +12,7 @@ from chatsquash.core import chat
 from chatsquash.core.model import Json
 from chatsquash.core.outcome import Place
 from chatsquash.formats.parts import image_type
-from chatsquash.pages.html.pairs import answers
+from chatsquash.pages.html.record import answers
 from chatsquash.records import media
 from chatsquash.records.datasets import PARQUET
 from chatsquash.records.message_texts import parts

@@ -21,7 +21,7 @@ from chatsquash.core.urls import is_remote
 from chatsquash.dataset.options_json import as_described
 from chatsquash.reading.lines import lines
 from chatsquash.results.types import Input
-from chatsquash.results.verify_logs import spelled
+from chatsquash.results.verify import spelled
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.suffixes import LOGS

@@ -1,4 +1,4 @@
-"""``chatsquash view``: serves a result on loopback until it is stopped."""
+"""``chatsquash view``: serves a result on loopback until it is stopped, with a private scratch folder."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import asyncio
 import getpass
 import logging
 import os
+import shutil
 import signal
 import socket
+import stat
 import sys
+import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -16,13 +19,15 @@ from contextlib import contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
+from time import time
 from types import FrameType
 from typing import TYPE_CHECKING, Self
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import escaped
 from chatsquash.core.urls import refuse_remote
-from chatsquash.view.scratch import clear, scratch
+from chatsquash.storage.folder import Folder
+from chatsquash.storage.lock import lock, unlock
 
 if TYPE_CHECKING:
     import uvicorn
@@ -204,8 +209,7 @@ def _serve(viewer: Viewer, bound: socket.socket, hang_up: _HangUp, *, opens: boo
     import uvicorn
 
     from chatsquash.view.app import app
-    from chatsquash.view.connections import Connection
-    from chatsquash.view.guard import Keys
+    from chatsquash.view.guard import Connection, Keys
 
     keys = Keys()
     port: int = bound.getsockname()[1]
@@ -280,3 +284,42 @@ def _log_escaped() -> None:
     logger.handlers = [handler]
     logger.propagate = False
     logger.setLevel(logging.ERROR)
+
+
+_PREFIX = "chatsquash-view-"
+_LOCK = "lock"
+_OLD = 3_600
+"""Seconds after which a folder without a lock is none of a viewer that begins or ends."""
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder among the system's temporary ones that its owner alone can read; it goes at the end."""
+    path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    folder = Folder(path)
+    held = lock(folder, _LOCK)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        unlock(held)
+        folder.close()
+
+
+def clear() -> None:
+    """Remove what viewers left that were killed: folders of ours in which none has its lock any more."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            status = path.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+                continue
+            folder = Folder(path)
+            try:
+                if folder.status(_LOCK):
+                    held = lock(folder, _LOCK)
+                    shutil.rmtree(path, ignore_errors=True)
+                    unlock(held)
+                elif time() - status.st_mtime > _OLD:  # else it begins, or ends
+                    shutil.rmtree(path, ignore_errors=True)
+            finally:
+                folder.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +13,6 @@ from chatsquash.core import chat, jsonio, reasoning
 from chatsquash.core.marks import FLAGS
 from chatsquash.core.model import Json, Message
 from chatsquash.pages.html.markup import Child, Html, tag, together
-from chatsquash.pages.html.pairs import answers
 from chatsquash.records import media
 from chatsquash.records.message_texts import RESULTS, arguments, made
 from chatsquash.records.reading import StoredRecord
@@ -299,3 +298,39 @@ def _bytes(text: str) -> int:
 
 def _short(text: str) -> str:
     return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
+
+
+Place = tuple[int, int]
+"""The index of a message, and which of its calls it is."""
+
+
+def answers(messages: list[Any]) -> dict[Place, int]:
+    """Of each call that is answered the index of the message that does.
+
+    A result answers the first open call with its id; one without an id, the first open call of the message before.
+    """
+    found: dict[Place, int] = {}
+    by_id: dict[str | bytes, deque[Place]] = defaultdict(deque)
+    last: deque[Place] = deque()
+    for at, message in enumerate(messages):
+        if message["role"] in RESULTS:
+            key = chat.id_key(message.get("tool_call_id"))
+            waiting = last if key is None else by_id.get(key, deque())
+            place = _next(waiting, found)
+            if place:
+                found[place] = at
+        elif message["role"] == "assistant":
+            last = deque()
+            for number, call in enumerate(made(message)):
+                last.append((at, number))
+                if (key := chat.id_key(call.get("id"))) is not None:
+                    by_id[key].append((at, number))
+    return found
+
+
+def _next(waiting: deque[Place], found: dict[Place, int]) -> Place | None:
+    while waiting:
+        place = waiting.popleft()
+        if place not in found:
+            return place
+    return None

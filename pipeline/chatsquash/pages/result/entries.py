@@ -20,7 +20,7 @@ from chatsquash.pages.report.data import Entries
 from chatsquash.pages.result.selection import Key, Picked
 from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.results.types import Input, RejectedRow, ReplyRow
-from chatsquash.results.verify_logs import differences, spelled
+from chatsquash.results.verify import log_differences, spelled
 
 _LARGEST = 64 << 20
 """Bytes of a log that is read."""
@@ -87,7 +87,7 @@ def _readable(log: str, inputs: list[Input], asked: Options, left: int) -> tuple
     size = path.stat().st_size
     if size > min(left, _LARGEST):
         return "", 0, f"The log is large: {_ASK}."
-    if any(differences(log, [each.xxh3_128 for each in inputs], asked)):
+    if any(log_differences(log, [each.xxh3_128 for each in inputs], asked)):
         return "", 0, "The log is not what it was when it was converted."
     return str(path), size, ""
 

@@ -11,7 +11,7 @@ from chatsquash.core.logged import ELSEWHERE
 from chatsquash.core.options import Options, declared
 from chatsquash.core.text import counted
 from chatsquash.dataset.options_json import described
-from chatsquash.pages.report.bounds import bounded
+from chatsquash.pages.report.charts import bounded
 from chatsquash.pages.report.data import Figure
 from chatsquash.pages.result import bins
 from chatsquash.results.output import ResultFolder

@@ -13,11 +13,9 @@ from chatsquash.pages.report.data import Content
 from chatsquash.pages.report.page import page
 from chatsquash.pages.result import figures
 from chatsquash.pages.result.chart_data import charts
-from chatsquash.pages.result.findings import Findings
-from chatsquash.pages.result.lengths import Observer
 from chatsquash.pages.result.selection import chosen
-from chatsquash.pages.result.sessions import sessions
-from chatsquash.pages.result.table import table
+from chatsquash.pages.result.sessions import Findings, sessions
+from chatsquash.pages.result.table import Observer, table
 from chatsquash.results.output import ResultFolder
 
 PAGE = "report.html"

@@ -1,16 +1,22 @@
-"""The session table as the page has it: held to what a run writes, and with what the records themselves tell."""
+"""The session table of the page: checked against what a run writes, with the lengths of the records."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from chatsquash.core.logged import ELSEWHERE
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.session_table import SESSIONS
-from chatsquash.pages.result.lengths import Observer, lengths
+from chatsquash.records.places import rows
+from chatsquash.records.reading import NotARecordError, parsed, record
 from chatsquash.results.frame import frame_of
 from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.results.types import SessionRow
+from chatsquash.templates.counting import texts
+
+if TYPE_CHECKING:
+    import polars as pl
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,3 +50,32 @@ def _elsewhere(result: ResultFolder, told: SessionRow) -> int:
     if (file is None) != (not row) or (file is not None and file not in result.record_files):
         raise damaged(result.folder, SESSIONS)
     return told["replies"]["lost"].get(ELSEWHERE, 0)
+
+
+Observer = Callable[[int, int], None]
+"""Told how many bytes more are read, and the bytes of all files."""
+
+
+def lengths(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame:
+    """Of each record its file, its row and its characters, as ``chatsquash stats`` counts them."""
+    import polars as pl
+
+    schema = {"row": pl.Int64, "characters": pl.Int64}
+    total = sum(result.record_files.values())
+    frames = [pl.DataFrame(schema={"file": pl.String, **schema})]
+    for name, size in result.record_files.items():
+        done = 0
+        found: list[tuple[int, int]] = []
+        for row in rows(result.folder, name):
+            try:
+                characters = sum(map(len, texts(record(parsed(row.data)))))
+            except NotARecordError:
+                raise damaged(result.folder, name) from None
+            found.append((row.number, characters))
+            if observe:
+                more = min(size - done, len(row.data) + 1)  # what is compressed has more than its file
+                done += more
+                observe(more, total)
+        of_file = pl.DataFrame(found, schema=schema, orient="row")
+        frames.append(of_file.select(pl.lit(name).alias("file"), *schema))
+    return pl.concat(frames)

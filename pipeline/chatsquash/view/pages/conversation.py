@@ -13,8 +13,8 @@ from chatsquash.pages.html.record import Showing, articles, medium
 from chatsquash.records.message_texts import made
 from chatsquash.view.conversation import WINDOW, Conversation, Window
 from chatsquash.view.pages import code
+from chatsquash.view.pages.code import tools
 from chatsquash.view.pages.layout import facts, joined, page, short, url
-from chatsquash.view.pages.tools import tools
 
 TEXT = 16_000
 """Bytes of a text that a page shows; the rest has a place of its own."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from difflib import unified_diff
 from html import unescape
 from itertools import islice
 
 from chatsquash.core import jsonio
-from chatsquash.core.logged import ReplyOutcome
+from chatsquash.core.logged import WHY, ReplyOutcome
 from chatsquash.core.model import Message
 from chatsquash.core.text import counted, escaped
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
@@ -19,10 +19,10 @@ from chatsquash.view.conversation import Conversation
 from chatsquash.view.difference import Step, steps
 from chatsquash.view.logs import Logs, Looked, NoLogError, Rows
 from chatsquash.view.pages import code
+from chatsquash.view.pages.code import tools
 from chatsquash.view.pages.conversation import attributes, head, pages, section, toolbar
 from chatsquash.view.pages.layout import facts, joined, page, short, url
-from chatsquash.view.pages.replies import became, in_words
-from chatsquash.view.pages.tools import tools
+from chatsquash.view.table import WRITTEN
 from chatsquash.view.texts import readable
 from chatsquash.view.watching import OUTCOMES, EntryRow, MessageRow, Request
 
@@ -260,3 +260,64 @@ def _tools(found: Request) -> Html:
 def nothing(shown: Conversation, why: NoLogError, *, has_template: bool) -> Html:
     """Why the log cannot be shown."""
     return page("log", shown.result, *head(shown, "", has_template=has_template), tag("p", escaped(str(why))))
+
+
+def became(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> Iterator[Child]:
+    """Where some replies of one conversation stand, each record once and as a link, and why others stand in none."""
+    firsts = _firsts(replies)
+    for number, reply in enumerate(firsts):
+        told, to = _place(shown, rows, reply)
+        yield ", " if number else "in "
+        yield tag("a", told, href=to) if to else told
+    if why := _lost(replies):
+        yield "; " if firsts else ""
+        yield why
+
+
+def in_words(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> str:
+    """The same without links."""
+    places = ", ".join(_place(shown, rows, reply)[0] for reply in _firsts(replies))
+    return "; ".join(filter(None, (f"in {places}" if places else "", _lost(replies))))
+
+
+def _lost(replies: Sequence[ReplyOutcome]) -> str:
+    """Why replies stand in no record; empty where all do."""
+    lost = [reply for reply in replies if reply.status == "lost"]
+    whys = dict.fromkeys(WHY.get(reply.why or "", reply.why or "nothing says why") for reply in lost)
+    count = "" if len(lost) == len(replies) else f"{len(lost):,} "
+    return f"{count}lost: {', '.join(whys)}" if lost else ""
+
+
+def is_in(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> bool:
+    """Whether the record that is shown holds one of some replies."""
+    return any(_row(rows, reply) == shown.at for reply in _firsts(replies)) and shown.place is not None
+
+
+def _firsts(replies: Sequence[ReplyOutcome]) -> list[ReplyOutcome]:
+    """The first reply that stands in each record."""
+    found: dict[int, ReplyOutcome] = {}
+    for reply in replies:
+        if reply.status != "lost":
+            found.setdefault(reply.record or 0, reply)
+    return list(found.values())
+
+
+def _row(rows: Rows, reply: ReplyOutcome) -> int | None:
+    return rows.get(reply.record or 0)
+
+
+def _place(shown: Conversation, rows: Rows, reply: ReplyOutcome) -> tuple[str, str | None]:
+    """The message of a record that holds a reply, or what became of the record; and its URL."""
+    at = _row(rows, reply)
+    if at is None:
+        return "a record that was left out, since another one stands for it", None
+    row = shown.result.sessions.row(at, named=True)
+    if row["outcome"] != WRITTEN:
+        return f"a record that was left out: {escaped(str(row['outcome']))}", url(shown.result, "s", at)
+    place = "this record" if at == shown.at else escaped(f"{row['file']}:{row['row']}")
+    is_sample = shown.result.session_lines[at].get("sample") is not None  # which begins elsewhere
+    if reply.message is None or is_sample:
+        return place, url(shown.result, "s", at)
+    return f"{place}, message {reply.message:,}", url(
+        shown.result, "s", at, m=reply.message, fragment=f"m{reply.message}"
+    )

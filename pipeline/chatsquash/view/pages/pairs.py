@@ -11,8 +11,8 @@ from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.pages.html.record import Showing, fitting
 from chatsquash.records.reading import NotARecordError, StoredRecord, record
 from chatsquash.view.pages import code
+from chatsquash.view.pages.code import tools
 from chatsquash.view.pages.layout import address, facts, joined, page, short, url
-from chatsquash.view.pages.tools import tools
 from chatsquash.view.pairs import Pair
 from chatsquash.view.result import Result
 

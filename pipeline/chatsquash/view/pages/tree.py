@@ -14,8 +14,7 @@ from chatsquash.view.conversation import Conversation
 from chatsquash.view.logs import Logs, Looked, NoLogError, Rows
 from chatsquash.view.pages.conversation import head
 from chatsquash.view.pages.layout import facts, joined, page, short, url
-from chatsquash.view.pages.logs import time
-from chatsquash.view.pages.replies import became, is_in
+from chatsquash.view.pages.logs import became, is_in, time
 
 _DRAWN = 1_000
 """Conversations of a session that are drawn."""
