@@ -19,7 +19,6 @@ from chatsquash.redact import (
     credentials,
     encodings,
     ips,
-    known,
     lists,
     paths,
     phones,
@@ -96,7 +95,7 @@ RUNNING = {
 WALKS = [
     ("addresses", lambda text: deque(addresses.private(text), maxlen=0), [*ADDRESSES, *OF_ADDRESSES, *USERINFO], 0),
     ("passwords", userinfo.passwords, USERINFO, 0),
-    ("known values", known.values({"some-value": ("SECRET", "known")}), IN_FORMS, 0),
+    ("known values", lists.values({"some-value": ("SECRET", "known")}), IN_FORMS, 0),
     ("names", listed_names.names(b"Some Body"), [*IN_FORMS, listed_names._FILLED.pattern], 0),
     (
         "hashes",
