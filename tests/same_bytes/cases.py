@@ -15,6 +15,8 @@ from tests.same_bytes import options
 
 Step = tuple[str, ...] | Callable[[Path], None]
 """The arguments of ``chatsquash``, or a change of the folder."""
+EARLIER = "earlier:"
+"""In front of the arguments, where the base runs them for both sides; the output of this step is not compared."""
 
 FORMS = ("anthropic", "clippy", "gemini", "model_messages", "ollama", "openai_chat", "openai_responses")
 FORMS += ("oumi", "oumi_history", "portable", "pydantic_ai", "vercel_ai")
@@ -202,8 +204,6 @@ def _runs(inputs: Path) -> Iterator[Case]:
     two = (*again[:-1], "2")
     logs = _same(*LOGS)
     killed = {**logs, "state": "states/killed"}
-    complete = {**logs, "state": "states/complete"}
-    shards = {**logs, "state": "states/shards"}
     yield Case("again", (again, again, _append, again, (*again, "--full"), ("verify", "out")), logs, quick=True)
     yield Case(
         "again other options", (again, (*again, "--preset", "hf"), (*again, "--preset", "hf", "--replace")), logs
@@ -217,10 +217,20 @@ def _runs(inputs: Path) -> Iterator[Case]:
     yield Case(
         "read a killed run", (_start, *((name, "out") for name in ("verify", "merge", "stats", "report"))), killed
     )
-    yield Case("after a run of the base", (_start, again, _append, again, ("verify", "out")), complete, quick=True)
-    yield Case("redo a run of the base", (_start, (*again, "--full"), ("report", "out")), complete)
-    steps = (_start, ("convert", "--shard", "2/2", "-o", "out", *ONE), ("merge", "out"), ("verify", "out"))
-    yield Case("shards of the base", steps, shards, quick=True)
+    earlier = (EARLIER, *again)
+    yield Case("after a run of the base", (earlier, again, _append, again, ("verify", "out")), logs, quick=True)
+    yield Case("redo a run of the base", (earlier, (*again, "--full"), ("report", "out")), logs)
+    divide, *both = (
+        ("shards", *again[1:-2], "--shards", "2"),
+        *(("convert", "--shard", f"{n}/2", "-o", "out", *ONE) for n in (1, 2)),
+    )
+    merge = (("merge", "out"), ("verify", "out"))
+    yield Case(
+        "merge shards of the base", ((EARLIER, *divide), *((EARLIER, *step) for step in both), *merge), logs, quick=True
+    )
+    yield Case(
+        "go on with shards of the base", ((EARLIER, *divide), (EARLIER, *both[0]), both[1], *merge, divide), logs
+    )
 
 
 def _start(folder: Path) -> None:
