@@ -45,6 +45,12 @@ VARIABLE = [
         b"ROOT",
         "the temporary folder in which a run was killed",
     ),
+    Variable(
+        r".*/\.chatsquash/shards/done-.*",
+        rb'("listing":)"[0-9a-f]{32}"',
+        rb'\1""',
+        "the hash of a list that contains the temporary folder",
+    ),
     Variable(r".*/\.chatsquash/state\.json .*", rb"(\[\d+,)\d+\]", rb"\1 0]", "when a file was written"),
     Variable(
         r".*/\.chatsquash/state\.json .*",
