@@ -45,12 +45,6 @@ VARIABLE = [
         b"ROOT",
         "the temporary folder in which a run was killed",
     ),
-    Variable(
-        r".*/\.chatsquash/shards/done-.*",
-        rb'("listing":)"[0-9a-f]{32}"',
-        rb'\1""',
-        "the hash of a list that contains the temporary folder",
-    ),
     Variable(r".*/\.chatsquash/state\.json .*", rb"(\[\d+,)\d+\]", rb"\1 0]", "when a file was written"),
     Variable(
         r".*/\.chatsquash/state\.json .*",
@@ -68,6 +62,7 @@ VARIABLE = [
 UNCOMPARED = {
     r".*/\.chatsquash/lock .*": "contains the id of a process",
     r".*/\.chatsquash/journal/.*": "is named by time and process; resumed runs show what it contains",
+    r".*/\.chatsquash/shards/(part|done)-.*": "is named by hashes of paths in the temporary folder; merge shows its contents",
 }
 
 
