@@ -23,6 +23,8 @@ class Result(NamedTuple):
     case: cases.Case
     base: Outcome
     new: Outcome
+    seconds: float
+    """What the working tree took."""
 
 
 class Comparison:
@@ -31,16 +33,13 @@ class Comparison:
     def __init__(self, revision: str, root: Path, *, itself: bool) -> None:
         cache = Path(os.environ.get("SAME_BYTES_CACHE") or inputs.ROOT / "bench" / ".data" / "same-bytes").absolute()
         package = inputs.sources(revision, cache) / "pipeline"
-        self._base = run.Side(package, cache)
-        self._new = self._base if itself else run.Side(inputs.ROOT / "pipeline", cache)
         self._root, self._cache = root, cache / inputs.key(revision)
         self.inputs = inputs.once(self._cache / "inputs", lambda folder: inputs.make(cache, folder))
-        inputs.once(self._cache / "states", lambda folder: self._make_states(package, folder))
-
-    def _make_states(self, package: Path, folder: Path) -> None:
-        other = self._root / "other"
-        states.other_code(package, other)
-        states.make(run.Side(other, self._cache), self._root, self._cache, folder)
+        other = inputs.once(self._cache / "earlier", lambda folder: states.other_code(package, folder))
+        earlier = run.Side(other, cache)
+        self._base = run.Side(package, cache, earlier)
+        self._new = self._base if itself else run.Side(inputs.ROOT / "pipeline", cache, earlier)
+        inputs.once(self._cache / "states", lambda folder: states.make(earlier, root, self._cache, folder))
 
     def base(self, case: cases.Case) -> Outcome:
         path = self._cache / "outcomes" / f"{case.folder}-{case.digest}"
@@ -51,7 +50,9 @@ class Comparison:
         return outcome
 
     def compared(self, case: cases.Case) -> Result:
-        return Result(case, self.base(case), self._new.outcome(case, self._root, self._cache))
+        base, start = self.base(case), time.monotonic()
+        new = self._new.outcome(case, self._root, self._cache)
+        return Result(case, base, new, time.monotonic() - start)
 
 
 def main() -> int:
@@ -61,6 +62,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="PATTERN", help="only cases whose names match")
     parser.add_argument("--quick", action="store_true", help="only some cases, in less than a minute")
     parser.add_argument("--itself", action="store_true", help="compare the base with itself")
+    parser.add_argument("--times", action="store_true", help="print what each case took")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     arguments = parser.parse_args()
     if not os.environ.get("REAL_EXCHANGES"):
@@ -71,7 +73,7 @@ def main() -> int:
         if arguments.list:
             print(*(case.name for case in chosen), sep="\n")
             return 0
-        return _compare(comparison, chosen, arguments.jobs)
+        return _compare(comparison, chosen, arguments)
 
 
 def _is_chosen(case: cases.Case, arguments: argparse.Namespace) -> bool:
@@ -80,12 +82,14 @@ def _is_chosen(case: cases.Case, arguments: argparse.Namespace) -> bool:
     return not arguments.only or any(fnmatch(case.name, f"*{pattern}*") for pattern in arguments.only)
 
 
-def _compare(comparison: Comparison, chosen: list[cases.Case], jobs: int) -> int:
+def _compare(comparison: Comparison, chosen: list[cases.Case], arguments: argparse.Namespace) -> int:
     start, different, names, size = time.monotonic(), 0, 0, 0
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(arguments.jobs) as pool:
         for result in pool.map(comparison.compared, chosen):
             names += len(result.base)
             size += sum(map(len, result.base.values()))
+            if arguments.times:
+                print(f"{result.seconds:5.1f} s  {result.case.name}")
             lines = list(differences(result.base, result.new))
             if lines:
                 different += 1

@@ -74,6 +74,12 @@ SETS: dict[str, str] = {
 }
 """Words divided by blanks; one worker unless a set says otherwise."""
 QUICK = ("default", "hf-parquet", "all", "restore", "redact", "chain", "join", "pairs", "samples-reply", "near")
+GOLDEN_ONLY = (
+    *("native", "reasoning-drop", "text", "all-but-asides", "restore-reasoning", "chain-last", "file", "join-all"),
+    *("split-session", "split-day", "split-scenario", "prefix", "ids", "exact", "abort", "drop-text", "one-file"),
+    *("scenarios", "no-reports", "quiet", "dates", "globs", "drop-errors", "fail-on", "as-openai", "hf-keep"),
+)
+"""Sets that show no more on the sample logs than on the golden ones."""
 EXCHANGES = (*QUICK, "main", "openai", "mistral", "text-inline", "modifiers", "two-workers", "sharegpt", "id")
 GENERATED = (
     *QUICK,

@@ -10,7 +10,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from tests.same_bytes.cases import Case
+from tests.same_bytes.cases import EARLIER, Case
 from tests.same_bytes.compare import Outcome, files, without_root
 
 SECONDS = 300
@@ -20,8 +20,9 @@ SECONDS = 300
 class Side:
     """A version of the package; ``sources`` is the folder that contains the package."""
 
-    def __init__(self, package: Path, cache: Path) -> None:
-        self._package, self._bytecode = package, cache / "bytecode"
+    def __init__(self, package: Path, cache: Path, earlier: Side | None = None) -> None:
+        """``earlier`` runs the steps that precede both sides."""
+        self._package, self._bytecode, self._earlier = package, cache / "bytecode", earlier or self
         asked = [sys.executable, "-c", "import chatsquash; print(chatsquash.__file__)"]
         done = subprocess.run(asked, env=self.environment(Path("/")), capture_output=True, text=True, check=False)
         if not Path(done.stdout.strip() or "/").is_relative_to(package):
@@ -50,6 +51,9 @@ class Side:
                 step(folder)
                 continue
             prefix = f"{number} {' '.join(step)}"
+            if step[:1] == (EARLIER,):
+                self._earlier._run(step[1:], folder)
+                continue
             code, out, err = self._run(step, folder)
             outcome[f"{prefix} code"] = code
             outcome[f"{prefix} stdout"] = without_root(out, root)

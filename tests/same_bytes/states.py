@@ -1,7 +1,7 @@
-"""Output folders that the base left: of a killed run, of a complete one, and with some of its shards.
+"""The output folder of a run of the base that was killed, and the base that leaves such folders.
 
-Journals and shards are bound to the state of the code that wrote them. The base that leaves these folders differs from
-the base that is compared by a comment, so that both sides of the comparison meet the folders of another state.
+Journals and shards are bound to the state of the code that wrote them. The base that leaves folders differs from the
+base that is compared by a comment, so that both sides of the comparison meet the folders of another state.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ _JOURNALED = 100_000
 """Bytes in the journals from which on a run is killed."""
 
 
-def make(base: Side, root: Path, cache: Path, folder: Path) -> None:
-    """Write all states into a folder."""
+def make(earlier: Side, root: Path, cache: Path, folder: Path) -> None:
+    """Kill a run and keep its output folder."""
     case = Case("state", (), {name: f"inputs/{name}" for name in LOGS})
-    makers = {"killed": _kill, "complete": _complete, "shards": _shard}
-    for name, maker in makers.items():
-        work = prepared(case, root / "state", cache)
-        maker(base, work)
-        shutil.copytree(work / "out", folder / name / "out", symlinks=True)
-        shutil.rmtree(work)
+    work = prepared(case, root / "state", cache)
+    _kill(earlier, work)
+    shutil.copytree(work / "out", folder / "killed" / "out", symlinks=True)
+    shutil.rmtree(work)
 
 
 def other_code(package: Path, folder: Path) -> None:
@@ -37,19 +35,6 @@ def other_code(package: Path, folder: Path) -> None:
     shutil.copytree(package, folder, dirs_exist_ok=True)
     with (folder / "chatsquash" / "__init__.py").open("a", encoding="utf-8") as module:
         module.write("\n# another state of the code\n")
-
-
-def _complete(base: Side, folder: Path) -> None:
-    _run(base, folder, *_CONVERT, "1")
-
-
-def _shard(base: Side, folder: Path) -> None:
-    _run(base, folder, "shards", *LOGS, "--shards", "2", "-o", "out")
-    _run(base, folder, "convert", "--shard", "1/2", "-o", "out", "--workers", "1")
-
-
-def _run(base: Side, folder: Path, *arguments: str) -> None:
-    subprocess.run(base.command(*arguments), cwd=folder, env=base.environment(folder), capture_output=True, check=False)
 
 
 def _kill(base: Side, folder: Path) -> None:
