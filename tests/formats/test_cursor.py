@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chatsquash import Options
 from chatsquash.formats import documents
 from chatsquash.formats.agents import crush, cursor, goose, hermes, opencode
-from chatsquash.formats.agents.cursor.protobuf import root
+from chatsquash.formats.agents.cursor.store import root
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.databases import Database, held
 from chatsquash.formats.providers.openai_chat.read import turns_of

@@ -14,8 +14,8 @@ from chatsquash.checks._features import FEATURES
 from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Violation
-from chatsquash.core.nearest import meant
 from chatsquash.core.registry import Room
+from chatsquash.core.text import meant
 
 
 @cache

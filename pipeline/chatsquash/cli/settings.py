@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.nearest import meant
+from chatsquash.core.text import meant
 
 OWN, SHARED = "chatsquash.toml", "pyproject.toml"
 _PROFILES = "profile"

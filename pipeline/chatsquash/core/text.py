@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import reprlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import orjson
 
@@ -95,3 +95,25 @@ def without_marked(text: str, opening: str, closing: str) -> str:
 def certified(true: int, trained: int) -> str:
     """How many replies are trained on behind what their template gives at inference, in words."""
     return f"train = inference: {true:,} of {counted(trained, 'trained reply', 'trained replies')}"
+
+
+_ALIKE = 0.7
+"""How like a known name one has to be, where names are short."""
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """The known names that are like an unknown one, if any, and all known ones."""
+    from difflib import get_close_matches
+
+    names = [*known]
+    near = get_close_matches(name, names, 3, _ALIKE)
+    asked = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"{asked}known are {', '.join(names)}"
+
+
+def meant(name: str, known: Iterable[str], otherwise: str) -> str:
+    """What is asked of somebody who wrote an unknown name; ``otherwise`` is said where no known one is like it."""
+    from difflib import get_close_matches  # which only an error needs
+
+    near = get_close_matches(name, [*known], 1)
+    return f"did you mean {near[0]}?" if near else otherwise

@@ -6,16 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from msgspec.structs import replace
+
+from chatsquash.checks import dataset
 from chatsquash.core.errors import StoppedError
 from chatsquash.core.log import Log
+from chatsquash.core.model import Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.dataset.copies import Copied
 from chatsquash.dataset.filters import Filters
-from chatsquash.dataset.split_sessions import Meetings
+from chatsquash.reading.tokens import total
 from chatsquash.redact.privacy import Privacy
 from chatsquash.session import private_texts
 from chatsquash.session.session import INVALID, finding
+from chatsquash.trees.index import Index
 
 if TYPE_CHECKING:
     from chatsquash.dataset.pre_pass import Foresight
@@ -116,3 +120,58 @@ def stop_for(outcome: Outcome, file: str, options: Options) -> None:
         raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {why(outcome, file)}")
     if options.strict and (outcome.left_out or outcome.report.rejected or cut_short(outcome)):
         raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")
+
+
+class Copied:
+    """Knows the responses of the sessions that came before; of each it keeps one number."""
+
+    def __init__(self) -> None:
+        self._seen = Index()
+
+    def counted_once(self, outcome: Outcome) -> Outcome:
+        """A session whose tokens are those of the responses that no session before it has."""
+        again = [
+            Tokens(prompt, completion)
+            for digest, prompt, completion in outcome.replies.sampled
+            if self._seen.put(digest or 1, 0) is not None
+        ]
+        if not again:
+            return outcome
+        copied, all_of_them = total(again), outcome.replies.tokens
+        left = (None if have is None else have - (less or 0) for have, less in zip(all_of_them, copied, strict=True))
+        return replace(outcome, replies=replace(outcome.replies, tokens=Tokens(*left)))
+
+
+class Meetings:
+    """Holds the sessions of a run to those that came before; of each it keeps three numbers.
+
+    ``shown`` says how a path is told in findings.
+    """
+
+    def __init__(self, logs: Sequence[Log], shown: Callable[[str], str]) -> None:
+        self._logs, self._shown_as = logs, shown
+        self._file = -1
+        self._shown = ""
+        self._ids, self._begins, self._ends = Index(), Index(), Index()
+
+    def take(self, log: Log, outcome: Outcome) -> Violation | None:
+        """What a session has in common with one of another file."""
+        if log.shown != self._shown:
+            self._file, self._shown = self._file + 1, log.shown
+        met, here = outcome.replies.meeting, self._file
+        if met is None:
+            return None
+        same = self._ids.put(met.id, here) if met.id else None
+        before = self._ends.get(met.begin) if met.begin else None
+        behind = self._begins.get(met.end) if met.end else None
+        if met.begin:
+            self._begins.put(met.begin, here)
+        if met.end:
+            self._ends.put(met.end, here)
+        if same is None and before is None and behind is None:
+            return None
+        found = (("has the session_id of", same), ("goes on from", before), ("goes on in", behind))
+        others = ((how, file) for how, file in found if file is not None and file != here)
+        return next(
+            (dataset.divided_session(how, self._shown_as(self._logs[file].shown)) for how, file in others), None
+        )

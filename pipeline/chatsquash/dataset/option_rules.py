@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from chatsquash.checks import refuse_unknown, rules, schemas
 from chatsquash.core.errors import UsageError
-from chatsquash.core.nearest import hint
 from chatsquash.core.option_declarations import Declared
 from chatsquash.core.options import ERRORS, Options, declared
+from chatsquash.core.text import hint
 from chatsquash.redact.pseudonyms import SHORTEST_KEY
 
 _DIVIDED, _PAIRED = ("chat", "hf", "text"), ("chat", "hf")

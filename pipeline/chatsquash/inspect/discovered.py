@@ -11,8 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.nearest import hint
-from chatsquash.core.text import aligned, counted
+from chatsquash.core.text import aligned, counted, hint
 from chatsquash.formats import documents
 from chatsquash.sources.agent_files import Kept, files, place
 from chatsquash.sources.compression import uncompressed

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.edits import difference
-from chatsquash.core.model import Added, Json, Message, Repeated, Tool
-from chatsquash.formats import bodies
-from chatsquash.formats.base import Format
-from chatsquash.reading import turns
+from chatsquash.core.model import Added, Edits, Json, Kept, Message, Repeated, Tool
+from chatsquash.formats import bodies, view
+from chatsquash.formats.base import Format, TurnError
 from chatsquash.reading.deltas import Request
-from chatsquash.reading.exchange import Exchange
+from chatsquash.reading.exchange import Exchange, LineError
 from chatsquash.reading.members import NOTHING
 from chatsquash.reading.repeated_members import SYSTEM
-from chatsquash.reading.turns import Turns
 
 
 class LoadedRequest(NamedTuple):
@@ -53,7 +52,7 @@ class Loader:
     def load(self, exchange: Exchange, request: Request) -> LoadedRequest:
         """A request as it adds to the one before; raises ``LineError`` for what is no turn of the format."""
         form = self.form
-        before = self.before or LoadedRequest(turns.nothing(form), [], (NOTHING, None))
+        before = self.before or LoadedRequest(nothing(form), [], (NOTHING, None))
         raw = exchange.first(form.SYSTEM)
         system = (
             before.system if raw in (SYSTEM, before.system[0]) else (raw, jsonio.loads(raw) if raw != NOTHING else None)
@@ -66,9 +65,7 @@ class Loader:
         if base or before.referred:  # the reader's edits are those of what stood in the lines
             edits = difference(before.whole, whole)
         brought = bodies.brought(form, (turn for run in edits if isinstance(run, Added) for turn in run.messages))
-        return LoadedRequest(
-            turns.follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought
-        )
+        return LoadedRequest(follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
 
     def remember(self, loaded: LoadedRequest, exchange: Exchange) -> tuple[Repeated, ...]:
         """A request that is an entry: the next one goes on from it; gives what was found."""
@@ -90,3 +87,102 @@ class Loader:
 def _key(reference: bytes) -> str:
     value = jsonio.loads(reference) if reference[:1] == b'"' else ""
     return str(value)
+
+
+class Turns(Struct, frozen=True):
+    """The turns of one request, loaded."""
+
+    states: list[Any]
+    """The state before each turn, and behind the last one."""
+    stops: list[int]
+    """How many messages there are before each turn, and behind the last one."""
+    system: Json = None
+    """The system member, as the same object while unchanged."""
+    messages: list[Message] = field(default_factory=list)
+    """Those of the system member, of the turns, and those still open behind the last turn."""
+    edits: Edits = ()
+    """How they come out of the previous request's."""
+
+
+def nothing(form: Format) -> Turns:
+    """What stands before the first request."""
+    return Turns([form.START], [0])
+
+
+def follow(form: Format, before: Turns, turns: list[Any], edits: Edits, system: Json) -> Turns:
+    """Load what a request adds to the one before; raises ``LineError`` for what is no turn of the format.
+
+    ``edits`` are those of the turns.
+    """
+    same = system is before.system
+    head = before.messages[: before.stops[0]] if same else _system(form, system)
+    loading = _Loading(form, before, [form.START], [len(head)], list(head), [])
+    loading.add(Kept(0, len(head)) if same else head)
+    at = 0
+    for run in edits:
+        at = loading.run(run, turns, at)
+    still_open = view.messages(form.close(loading.states[-1]))
+    loading.messages += still_open
+    loading.add(still_open)
+    return Turns(loading.states, loading.stops, system, loading.messages, tuple(loading.edits))
+
+
+class _Loading(Struct):
+    form: Format
+    before: Turns
+    states: list[Any]
+    stops: list[int]
+    messages: list[Message]
+    edits: list[Kept | Added]
+
+    def run(self, run: Kept | Added, turns: list[Any], at: int) -> int:
+        """A run of turns from ``at`` on; gives the place behind it."""
+        return self.keep(run, turns, at) if isinstance(run, Kept) else self.load(turns, at, at + len(run.messages))
+
+    def keep(self, run: Kept, turns: list[Any], at: int) -> int:
+        """A run of the previous request's turns: what they gave, if they begin in the same state."""
+        if self.states[-1] != self.before.states[run.start]:
+            return self.load(turns, at, at + run.stop - run.start)
+        start, stop = self.before.stops[run.start], self.before.stops[run.stop]
+        shift = len(self.messages) - start
+        stops = self.before.stops[run.start + 1 : run.stop + 1]
+        self.states += self.before.states[run.start + 1 : run.stop + 1]
+        self.stops += [each + shift for each in stops] if shift else stops
+        self.messages += self.before.messages[start:stop]
+        self.add(Kept(start, stop))
+        return at + run.stop - run.start
+
+    def load(self, turns: list[Any], at: int, stop: int) -> int:
+        """New turns, one by one."""
+        first = len(self.messages)
+        for number in range(at, stop):
+            try:
+                loaded = self.form.load(turns[number], self.states[-1])
+            except TurnError as problem:
+                raise LineError("bad-entry", f"request.{self.form.TURNS}[{number}] {problem}") from None
+            self.messages += view.messages(loaded.turns)
+            self.states.append(loaded.state)
+            self.stops.append(len(self.messages))
+        self.add(self.messages[first:])
+        return stop
+
+    def add(self, run: Kept | list[Message]) -> None:
+        """One run more, joined to the last one where they are neighbours."""
+        last = self.edits[-1] if self.edits else None
+        if isinstance(run, list):
+            if run and isinstance(last, Added):
+                self.edits[-1] = Added((*last.messages, *run))
+            elif run:
+                self.edits.append(Added(tuple(run)))
+        elif run.stop > run.start:
+            if isinstance(last, Kept) and last.stop == run.start:
+                self.edits[-1] = Kept(last.start, run.stop)
+            else:
+                self.edits.append(run)
+
+
+def _system(form: Format, value: Json) -> list[Message]:
+    try:
+        return view.messages(form.system(value)) if value is not None else []
+    except TurnError as problem:
+        raise LineError("bad-entry", f"request.{form.SYSTEM[0]} {problem}") from None

@@ -6,17 +6,21 @@ first message is of the system.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, groupby
 from typing import Any, NamedTuple
 
 from chatsquash.checks import contents, shapes
 from chatsquash.core import chat
+from chatsquash.core import reasoning as thoughts
 from chatsquash.core.model import Json, Message
+from chatsquash.core.shape_options import Media
 from chatsquash.core.text import quoted
+from chatsquash.formats import parts
 from chatsquash.formats.providers.openai_chat.members import identifier, is_empty
-from chatsquash.records import content, media
+from chatsquash.records import media
 from chatsquash.records.arguments import Arguments
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices
@@ -45,7 +49,7 @@ def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: C
     for at, message in enumerate(messages):
         try:
             reading.take(message, at)
-        except content.RefusedMediaError as problem:
+        except RefusedMediaError as problem:
             behind = messages[at:]
             if any(each["role"] == "assistant" for each in behind):
                 raise CannotHoldError(shapes.media_dropped(str(problem), at)) from None
@@ -150,7 +154,7 @@ class _Reading:
     def _plain(self, message: Message, role: str) -> Turn:
         if len(message) == 2 and type(message.get("content")) is str:
             return message  # type: ignore[return-value]
-        return {"role": role, "content": content.text(message, role, self.notes, self.choices.media)}
+        return {"role": role, "content": content_text(message, role, self.notes, self.choices.media)}
 
     def _assistant(self, message: Message, at: int) -> None:
         if self.waiting:
@@ -164,7 +168,7 @@ class _Reading:
 
     def _more(self, message: Message, turn: Turn, at: int) -> None:
         """The reasoning and the calls of a message."""
-        if reasoning := content.reasoning(message):
+        if reasoning := content_reasoning(message):
             turn["reasoning_content"] = reasoning
         calls: Json = message.get("tool_calls")
         if not is_empty(message.get("function_call")):
@@ -212,7 +216,7 @@ class _Reading:
         call = self.waiting.pop(place)
         text: Json = message.get("content")
         if len(message) > 3 or logged is None or type(text) is not str:
-            text = content.text(message, "tool", self.notes, self.choices.media)
+            text = content_text(message, "tool", self.notes, self.choices.media)
         self.turns.append(_answer(call, text))
         if self.held:
             self.notes.changed["results moved up to their calls"] += 1
@@ -243,3 +247,89 @@ def _answer(call: _Open, text: Json) -> Turn:
 
 def _joined(first: Turn, second: Turn) -> Turn:
     return {"role": first["role"], "content": media.together(first["content"], second["content"])}
+
+
+_MEMBERS = {
+    "system": frozenset({"role", "content"}),
+    "user": frozenset({"role", "content"}),
+    "assistant": frozenset({"role", "content", "tool_calls", *thoughts.MEMBERS}),
+    "tool": frozenset({"role", "content", "tool_call_id", "name"}),
+}
+_ODD = frozenset(thoughts.MEMBERS[1:])
+
+
+def content_text(message: Message, role: str, notes: Notes, wanted: Media = "refuse") -> str | list[Any]:
+    """The content as a string: text parts are joined, other parts go; members that no preset has are noted.
+
+    Where media are to be kept, a content with images is a list of texts and images; raises ``RefusedMediaError``.
+    """
+    if rest := message.keys() - _MEMBERS[role]:
+        holder: dict[str, Any] = message  # type: ignore[assignment]
+        if wanted != "drop":
+            _refuse(message, content=False)
+        notes.dropped.update(f"member {key} of {role} messages" for key in sorted(rest) if not is_empty(holder[key]))
+    content = message.get("content")
+    if type(content) is str:
+        return content
+    if content is None:
+        return ""
+    if type(content) is list and any(map(chat.medium, content)):
+        if wanted == "keep":
+            return _with_pictures(content, role, notes)
+        if wanted == "refuse":
+            _refuse(message)
+    notes.dropped.update(f"parts of type {kind}" for kind in _kinds(content, role))
+    return chat.joined(message) or ""
+
+
+class RefusedMediaError(Exception):
+    """A medium that is not kept and not to be dropped; the text says which."""
+
+
+def _refuse(message: Message, *, content: bool = True) -> None:
+    """Raise ``RefusedMediaError`` for media of a message, of its own members alone where those in parts are kept."""
+    kinds = Counter(media.of(message) if content else media.of({**message, "content": ""}))
+    if kinds:
+        listed = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+        raise RefusedMediaError(f"the preset has no place for media: {listed}")
+
+
+def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[Any]:
+    """Texts and images in their order."""
+    found: list[Any] = []
+    for is_medium, run in groupby(content, key=lambda part: chat.medium(part) is not None):
+        held = list(run)
+        if is_medium:
+            found += map(_picture, held)
+            if role == "tool":
+                raise RefusedMediaError("a result has an image, and trainers count only those that are said")
+            continue
+        notes.dropped.update(f"parts of type {kind}" for kind in _kinds(held, role))
+        if said := chat.join(held, role == "assistant"):
+            found.append(parts.text(said))
+    return found
+
+
+def _picture(part: Json) -> media.Picture:
+    if isinstance(part, media.Picture):  # of a system message that became the user's
+        return part
+    try:
+        return media.picture(part)
+    except media.NoPictureError as problem:
+        raise RefusedMediaError(str(problem)) from None
+
+
+def content_reasoning(message: Message) -> str:
+    """The text of the reasoning, in whichever spelling; empty if there is none."""
+    said = message.get(thoughts.MEMBER)
+    if isinstance(message.get("content"), list) or not _ODD.isdisjoint(message) or not isinstance(said, str | None):
+        return thoughts.text(message)
+    return said or ""
+
+
+def _kinds(content: Json, role: str) -> Iterator[str]:
+    """The types of parts that are no text, but for reasoning, which has a place of its own."""
+    for part in chat.other_parts({"role": role, "content": content}):
+        if not thoughts.is_part(part) or role != "assistant":
+            kind = part.get("type") if isinstance(part, dict) else None
+            yield kind if isinstance(kind, str) else type(part).__name__

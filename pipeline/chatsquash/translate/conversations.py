@@ -13,7 +13,7 @@ from chatsquash.core.blocks import FAILED, PROMPTS, Result, Text, Turn
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json
-from chatsquash.core.nearest import hint
+from chatsquash.core.text import hint
 from chatsquash.formats import bodies, documents, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of

@@ -6,21 +6,31 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import count
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.model import Json
+from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
+from chatsquash.core.urls import is_remote
+from chatsquash.dataset.commit import RUN
+from chatsquash.dataset.option_rules import refuse_wrong
+from chatsquash.dataset.options_json import as_described
 from chatsquash.dataset.reports.findings import FINDINGS
+from chatsquash.dataset.reports.rejected import REJECTED
+from chatsquash.dataset.reports.replies import REPLIES
+from chatsquash.inspect.inspect import inspect_as_json
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.pages.html.record import medium, size
-from chatsquash.pages.report.data import Shown
-from chatsquash.pages.result.entries import entries
+from chatsquash.pages.report.data import Entries, Shown
 from chatsquash.pages.result.selection import Key, Picked
 from chatsquash.records.media import FOLDER
 from chatsquash.records.places import read_all
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.results.output import ResultFolder, damaged
-from chatsquash.results.types import FindingRow
+from chatsquash.results.types import FindingRow, Input, RejectedRow, ReplyRow
+from chatsquash.results.verify import log_differences, spelled
 
 
 def sessions(result: ResultFolder, picked: list[Picked], found: Findings) -> Iterator[Shown]:
@@ -167,3 +177,149 @@ def _most_of_each(counts: Iterable[int], most: int) -> int:
             return share
         left -= wanted
     return most
+
+
+_LARGEST = 64 << 20
+"""Bytes of a log that is read."""
+_ALL = 512 << 20
+"""Bytes of all logs that are read."""
+_LAST, _OTHERS = 40, 20
+"""Entries that are shown: the last ones, and others that are not in the record."""
+_READING = ("cleaning", "reading", "bounds", "sessions")
+"""The groups of options that say how a log was read."""
+_EXPANSION = ("max_expansion", "max_expanded")
+_ROLES = ("system", "user", "tool", "function", "A", "Ac", "At", "Act")
+_READ = ("selected", "superseded", "cut")
+_ASK = "chatsquash inspect shows them"
+
+
+class _Traced(NamedTuple):
+    """What reports tell of lines, by file and line."""
+
+    replies: dict[tuple[str, int | None], list[ReplyRow]]
+    """A file of an agent may have all replies on one line."""
+    rejected: dict[tuple[str, int | None], RejectedRow]
+
+
+def entries(result: ResultFolder, picked: Iterable[Picked]) -> dict[Key, Entries]:
+    """The entries of sessions; of those that cannot be told, why."""
+    by_log: dict[str, list[Picked]] = defaultdict(list)
+    for each in picked:
+        by_log[each.key[0]].append(each)
+    traced = _traced(result, set(by_log))
+    asked = _asked(result)
+    inputs, left = result.inputs(by_log), _ALL
+    found: dict[Key, Entries] = {}
+    for log, sessions in by_log.items():
+        path, size, why = _readable(log, inputs[log], asked, left)
+        told: dict[str, list[dict[str, Any]]] = {}
+        if path:
+            left -= size
+            told, why = _inspected(path, asked, {each.key[1] for each in sessions})
+        for each in sessions:
+            rows = [_row(each, row, traced) for row in told.get(each.key[1], [])]
+            kept = _kept(rows)
+            told_why = why or "The log does not hold this session."
+            found[each.key] = Entries(kept, len(rows) - len(kept), told_why, log.rpartition("/")[2])
+    return found
+
+
+def _asked(result: ResultFolder) -> Options:
+    """The options by which the logs were read; raises ``UsageError`` for what are none."""
+    try:
+        asked = Options(**as_described(result.options, _READING), anonymize=False)
+        refuse_wrong(asked)
+    except UsageError:
+        raise damaged(result.folder, RUN) from None
+    return asked
+
+
+def _readable(log: str, inputs: list[Input], asked: Options, left: int) -> tuple[str, int, str]:
+    """The path of a log that can be read, and its bytes; empty where it cannot, and why."""
+    path = Path(spelled(log))
+    if why := _untouched(log, inputs, asked):
+        return "", 0, f"{why}: {_ASK}."
+    if not path.is_file():
+        return "", 0, "The log is not there any more, seen from this folder."
+    size = path.stat().st_size
+    if size > min(left, _LARGEST):
+        return "", 0, f"The log is large: {_ASK}."
+    if any(log_differences(log, [each.xxh3_128 for each in inputs], asked)):
+        return "", 0, "The log is not what it was when it was converted."
+    return str(path), size, ""
+
+
+def _untouched(log: str, inputs: list[Input], asked: Options) -> str:
+    """Why a log is not so much as looked for; empty where it is."""
+    if is_remote(log):
+        return "The log is in a store"
+    if not inputs or any(each.path_digest for each in inputs):
+        return "The run does not tell the path of the log"
+    if any(getattr(asked, name) > getattr(Options(), name) for name in _EXPANSION):  # a small file may be endless
+        return "The run let logs expand further than is usual"
+    return ""
+
+
+def _inspected(path: str, asked: Options, sessions: set[str]) -> tuple[dict[str, list[dict[str, Any]]], str]:
+    """The entries of these sessions of a log."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    try:
+        for told in inspect_as_json([path], asked):
+            if told["session"] in sessions:
+                found[told["session"]] = told["entries"]
+            if len(found) == len(sessions):
+                break
+    except (ChatsquashError, OSError) as problem:
+        return found, f"The log cannot be read ({problem})."
+    return found, ""
+
+
+def _row(picked: Picked, told: dict[str, Any], traced: _Traced) -> dict[str, Any]:
+    log, line = picked.key[0], told["line"]
+    roles = [each if each.partition("*")[0] in _ROLES else "other" for each in told["roles"]]
+    reply = told["reply"] if told["reply"] in (None, *_ROLES) else "other"
+    rejected = traced.rejected.get((log, line))
+    return {
+        **told,
+        "roles": roles,
+        "reply": reply,
+        "outcome": _outcome(picked, line, told["outcome"]),
+        "others": [_place(each) for each in picked.others if each["line"] == line],
+        "replies": traced.replies.get((log, line), []),
+        "reason": rejected["reason"] if rejected else None,
+    }
+
+
+def _outcome(picked: Picked, line: int, told: str) -> str:
+    """What became of an entry, as seen from the record that is shown: others may be made of other lines."""
+    own = picked.facts["line"]
+    if told not in _READ or own is None or own == line or not picked.others:
+        return "selected" if told in _READ and own == line else told
+    return "superseded" if line < own else "cut"
+
+
+def _place(row: dict[str, Any]) -> str:
+    return f"{row['file']}:{row['row']}"
+
+
+def _kept(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The entries that are shown: the last ones, and before them those that are not simply in the record."""
+    first, last = rows[:-_LAST], rows[-_LAST:]
+    others = [each for each in first if each["outcome"] != "superseded" or any(map(_is_not_carried, each["replies"]))]
+    return [*others[:_OTHERS], *last]
+
+
+def _is_not_carried(reply: ReplyRow) -> bool:
+    return reply["status"] != "carried"
+
+
+def _traced(result: ResultFolder, logs: set[str]) -> _Traced:
+    """What became of the replies of logs, where that was traced, and why lines could not be read."""
+    replies: dict[tuple[str, int | None], list[ReplyRow]] = defaultdict(list)
+    for told in result.objects(REPLIES, ReplyRow):
+        if told["file"] in logs:
+            replies[told["file"], told["line"]].append(told)
+    rejected = {
+        (each["file"], each["line"]): each for each in result.objects(REJECTED, RejectedRow) if each["file"] in logs
+    }
+    return _Traced(replies, rejected)

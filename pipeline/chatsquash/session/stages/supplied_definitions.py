@@ -16,9 +16,8 @@ from chatsquash.checks import definitions_in_force
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Tool
-from chatsquash.core.nearest import hint
 from chatsquash.core.options import Options
-from chatsquash.core.text import escaped, json_type, quoted, shown
+from chatsquash.core.text import escaped, hint, json_type, quoted, shown
 from chatsquash.formats import documents, names
 from chatsquash.session.select import flatten
 

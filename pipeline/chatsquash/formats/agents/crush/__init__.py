@@ -10,7 +10,7 @@ from chatsquash.formats.agents.crush.database import families as families
 from chatsquash.formats.agents.crush.database import from_rows as from_rows
 from chatsquash.formats.agents.crush.database import tables as tables
 from chatsquash.formats.agents.crush.parts import read_part
-from chatsquash.formats.agents.opencode.usage import BROKEN_OFF
+from chatsquash.formats.agents.opencode.rows import BROKEN_OFF
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.clients.model_messages.read import read
 from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment, with_origin

@@ -20,7 +20,7 @@ from chatsquash.formats.agents.opencode.message_texts import (
     text,
     texts_and_files,
 )
-from chatsquash.formats.agents.opencode.usage import BROKEN_OFF, tokens
+from chatsquash.formats.agents.opencode.rows import BROKEN_OFF, tokens
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, at, compact, kind, members, objects, string

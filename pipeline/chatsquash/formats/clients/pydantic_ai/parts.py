@@ -10,8 +10,8 @@ from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import arguments, call
 from chatsquash.formats.calls import native as rest_of
-from chatsquash.formats.clients.pydantic_ai import media, servers
-from chatsquash.formats.clients.pydantic_ai.members import PART, PROVIDER, given, own, shared, tagged, whose
+from chatsquash.formats.clients.pydantic_ai import media
+from chatsquash.formats.clients.pydantic_ai.members import PART, PROVIDER, given, own, packed, shared, tagged, whose
 from chatsquash.formats.values import Object, at, compact, objects, string
 from chatsquash.formats.writing import native
 
@@ -128,7 +128,7 @@ def said(blocks: Sequence[Block]) -> list[Object]:
     """The parts of a response; sources go with the text before them, else with the first behind them."""
     found, waiting = list[Object](), list[Source]()
     cited = list[tuple[Object, list[Source]]]()
-    for block in servers.packed(blocks):
+    for block in packed(blocks):
         if type(block) is Source:
             waiting.append(block)
         for part in _parts(block):

@@ -10,8 +10,17 @@ from chatsquash.core.blocks import Block, Other, Text, Turn
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import Said, State, result
-from chatsquash.formats.clients.pydantic_ai import media, servers, wording
-from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER, own, tagged
+from chatsquash.formats.clients.pydantic_ai import media
+from chatsquash.formats.clients.pydantic_ai.members import (
+    MESSAGE,
+    PART,
+    PROVIDER,
+    errors_wording,
+    opened,
+    own,
+    shown_wording,
+    tagged,
+)
 from chatsquash.formats.clients.pydantic_ai.parts import OUTCOMES, blocks_of, text_of
 from chatsquash.formats.values import Object, compact, kind, listed, objects, string
 
@@ -125,7 +134,7 @@ def _response(message: Object, number: int, state: State, waiting: list[Block]) 
             raise TurnError(f"[{number}].parts[{place}] {problem}") from None
         call_number += sum(getattr(block, "made_up", False) for block in made)
         blocks += made
-    return [Told(Turn("assistant", tuple(servers.opened(blocks))), number, {})], [], state.called(blocks)
+    return [Told(Turn("assistant", tuple(opened(blocks))), number, {})], [], state.called(blocks)
 
 
 def _heard(of: str, part: Object, state: State) -> tuple[Turn | None, State]:
@@ -142,7 +151,7 @@ def _heard(of: str, part: Object, state: State) -> tuple[Turn | None, State]:
             made = Turn("user", _shown(part), native=tagged(own(part, "part_kind", "content")))
         case "speech" if blocks := _spoken(part):
             made = Turn("user", blocks, native=tagged({PART: own(part, "transcript", "audio")}))
-        case _ if shown := wording.shown(part):
+        case _ if shown := shown_wording(part):
             known = own({PART: own(part, _TIME), _TIME: part.get(_TIME)})
             made = Turn(shown[0], (Text(shown[1]),), native=tagged(known))
         case _:
@@ -168,7 +177,7 @@ def _result(part: Object, state: State) -> tuple[Turn, State]:
     answered, state = state.answer(logged, name)
     came: Any = part["outcome"] if part.get("outcome") in OUTCOMES else "success"
     read: tuple[str, ...] = ("part_kind", "content", "outcome")
-    shown = wording.errors(content) if part["part_kind"] == "retry-prompt" else content
+    shown = errors_wording(content) if part["part_kind"] == "retry-prompt" else content
     if part["part_kind"] == "retry-prompt":
         came, read = "retried", read if shown == content else ()
     said = _output(shown, part.get("content_file_digests"))

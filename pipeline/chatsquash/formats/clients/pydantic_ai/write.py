@@ -7,8 +7,8 @@ from itertools import groupby
 from chatsquash.core import jsonio
 from chatsquash.core.blocks import PROMPTS, Block, Media, Other, Result, Text, Turn
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.clients.pydantic_ai import media, wording
-from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER
+from chatsquash.formats.clients.pydantic_ai import media
+from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER, shown_wording
 from chatsquash.formats.clients.pydantic_ai.parts import said
 from chatsquash.formats.clients.pydantic_ai.read import INSTRUCTIONS
 from chatsquash.formats.providers.openai_chat.read import turns_of
@@ -111,7 +111,7 @@ def _heard(turn: Turn, blocks: list[Block], called: dict[str, str]) -> list[Json
         return [_result(block, called) for block in blocks if isinstance(block, Result)]
     members = {key: value for key, value in native(turn, PROVIDER).items() if not key.startswith(MESSAGE)}
     part, text = members.pop(PART, None), text_of(blocks)
-    if isinstance(part, dict) and (shown := wording.shown(part)) and shown[1] == text:
+    if isinstance(part, dict) and (shown := shown_wording(part)) and shown[1] == text:
         return [{**part, **members}]
     if at(part, "part_kind") == "speech":
         heard = next((media.item(block) for block in blocks if isinstance(block, Media)), None)

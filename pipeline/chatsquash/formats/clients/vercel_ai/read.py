@@ -11,8 +11,7 @@ from chatsquash.core.blocks import Block, Call, Native, Other, Result, Source, T
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import EMPTY
-from chatsquash.formats.clients.pydantic_ai import wording
-from chatsquash.formats.clients.pydantic_ai.servers import opened
+from chatsquash.formats.clients.pydantic_ai.members import opened, shown_wording
 from chatsquash.formats.clients.vercel_ai import media, tools
 from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, joined, native, thought
 from chatsquash.formats.clients.vercel_ai.version4 import newer
@@ -121,7 +120,7 @@ def _worded(role: str, part: Object) -> Turn | None:
     if part["type"] == "text" and isinstance(asked, dict) and string(part, "text"):
         return Turn(role, (Text(part["text"]),), native={PYDANTIC: {"part": asked}})
     summary = {"part_kind": "compaction", **members(data)}
-    if part["type"] == "data-compaction" and role == "user" and (shown := wording.shown(summary)):
+    if part["type"] == "data-compaction" and role == "user" and (shown := shown_wording(summary)):
         return Turn(role, (Text(shown[1]),), native={PYDANTIC: {"part": summary}})
     return None
 

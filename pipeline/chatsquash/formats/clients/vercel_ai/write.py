@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from chatsquash.core import blocks
 from chatsquash.core.blocks import Block, Turn
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.clients.pydantic_ai.servers import packed
+from chatsquash.formats.clients.pydantic_ai.members import packed
 from chatsquash.formats.clients.vercel_ai import media, tools
 from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, known, thoughts, told
 from chatsquash.formats.clients.vercel_ai.read import DATA, STEERING, numbered

@@ -4,8 +4,7 @@ from chatsquash.formats.base import no_system as system
 from chatsquash.formats.base import nothing_open as close
 from chatsquash.formats.providers.ollama.evidence import marks
 from chatsquash.formats.providers.ollama.read import PROVIDER, START, load, tools
-from chatsquash.formats.providers.ollama.response import reply
-from chatsquash.formats.providers.ollama.stream import assemble
+from chatsquash.formats.providers.ollama.response import assemble, reply
 from chatsquash.formats.providers.ollama.write import dump
 
 NAME = "ollama"

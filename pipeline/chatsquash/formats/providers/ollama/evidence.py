@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chatsquash.formats.base import Mark, Marks
-from chatsquash.formats.providers.ollama.stream import is_chunk
+from chatsquash.formats.providers.ollama.response import is_chunk
 from chatsquash.formats.values import Object, objects
 
 
