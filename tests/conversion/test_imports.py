@@ -9,7 +9,7 @@ ABSENT = """
 asyncio concurrent.futures email http lzma multiprocessing polars pyarrow socket sqlite3 ssl subprocess tempfile tqdm
 xml zstandard
 chatsquash.storage.confine.process chatsquash.reading.loading chatsquash.session.agents chatsquash.session.chains
-chatsquash.session.conversations chatsquash.session.parts chatsquash.conversion.previous_result chatsquash.session.parts chatsquash.session.parts
+chatsquash.session.conversations chatsquash.session.parts chatsquash.conversion.previous_result
 chatsquash.dataset.stops chatsquash.results.verify chatsquash.trees.selection chatsquash.trees.kinds chatsquash.trees.links
 chatsquash.trees.restore chatsquash.trees.rewrites chatsquash.trees.trees chatsquash.dataset.card chatsquash.dataset.dataset
 chatsquash.dataset.parquet chatsquash.dataset.splits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,8 +16,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Account, Family, Record, Rejection, Relative
 from chatsquash.session.session import Noted, Session
 from chatsquash.trees.coverage import of_grown
-from chatsquash.trees.kinds import LogPath
-from chatsquash.trees.selection import name_of_line
+
+if TYPE_CHECKING:
+    from chatsquash.trees.kinds import LogPath
 
 _SEQUENCE, _TAIL = "role-sequence", "short-tail"
 """Codes of what is found by comparing the requests of a session, whatever their conversations."""
@@ -88,6 +89,8 @@ def with_asides(
     """
     if not lines:
         return rows
+    from chatsquash.trees.selection import name_of_line  # which most sessions do not need
+
     begun = sorted((path.own[0].line, ids[id(path)]) for path in paths if path.kind == "main")
     asides: list[ReplyOutcome] = []
     for line in lines:
