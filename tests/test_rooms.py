@@ -17,7 +17,7 @@ FORMAT = '''\
 
 from chatsquash.core.blocks import Text, Turn
 from chatsquash.formats.base import LoadedTurn, Mark, Marks, Stream, Tools
-from chatsquash.core.model import Reply
+from chatsquash.core.model import Response
 
 NAME = "parrot"
 PLACE = 25
@@ -43,7 +43,7 @@ def tools(value):
 
 
 def reply(body):
-    return Reply({"role": "assistant", "content": body["squawk"]}, 1, "stop")
+    return Response({"role": "assistant", "content": body["squawk"]}, 1, "stop")
 
 
 def assemble(events):

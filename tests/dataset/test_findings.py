@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, RejectedLine
-from chatsquash.core.outcome import Outcome
+from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.dataset import findings_text as report
 from chatsquash.dataset.reports import TakenSession, rejected
 
@@ -83,7 +83,7 @@ def test_the_integrity_report_names_the_record():
 
 def test_a_rejected_line_says_where_its_bytes_are():
     log = Log("f", "f\udcff", "f", 0)
-    outcome = Outcome("s", [], None, [], [RejectedLine(3, 120, 17, "bad-line", "no JSON")])
+    outcome = Outcome("s", report=SessionFindings(rejected=[RejectedLine(3, 120, 17, "bad-line", "no JSON")]))
     ((name, line),) = rejected.RejectedLines().add(TakenSession(log, outcome, None, None, None, ""))
     assert name == "reports/rejected.jsonl"
     assert json.loads(line) == {
