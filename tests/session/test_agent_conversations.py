@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -272,7 +273,7 @@ def test_workers_and_reruns_give_the_same_bytes(logs):
     options = Options(anonymize=False, trace_replies=True, conversations="all")
     write_log(logs / "b.jsonl", *({**each, "sessionId": "s2"} for each in LINES))
     convert("logs", "one", options)
-    convert("logs", "two", Options(**{**{name: getattr(options, name) for name in options.__slots__}, "workers": 2}))
+    convert("logs", "two", replace(options, workers=2))
     assert comparable("one") == comparable("two")
     write_log(logs / "c.jsonl", *({**each, "sessionId": "s3"} for each in LINES))
     assert convert("logs", "one", options).reused == 8
