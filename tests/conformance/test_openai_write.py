@@ -14,6 +14,7 @@ from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation
 from chatsquash.formats import bodies
 from chatsquash.formats.providers import openai_chat, openai_responses
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.writing import without_marks
 from tests.conftest import needs_real_exchanges, real_exchanges
 from tests.formats.kinds import KINDS, ODD, SIGNATURE, answers, asks, calling, conversation, gives, says, turn
@@ -78,7 +79,7 @@ def is_ours(block: Any) -> bool:
 
 def check_chat(held: Conversation) -> None:
     """What we make is valid, and so long as it was before unknown keys were dropped."""
-    turns = [ours(replace(turn, blocks=tuple(filter(is_ours, turn.blocks)))) for turn in held.turns]
+    turns = [ours(replace(turn, blocks=tuple(filter(is_ours, turn.blocks)))) for turn in turns_of(held)]
     body = json.loads(json.dumps(openai_chat.dump(conversation(*turns, tools=held.tools))))
     found = walked(MESSAGES.validate_python(body["messages"]))
     assert [message["role"] for message in found] == [message["role"] for message in body["messages"]]

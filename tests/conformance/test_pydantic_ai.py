@@ -20,6 +20,7 @@ from chatsquash.formats import bodies, parts
 from chatsquash.formats.calls import given
 from chatsquash.formats.clients import pydantic_ai, vercel_ai
 from chatsquash.formats.providers import anthropic
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.writing import named
 from chatsquash.translate import losses
 from tests.formats.kinds import KINDS, PNG, calling, conversation, gives, says, turn
@@ -147,10 +148,10 @@ def told(document):
 
 def gist(held):
     """What turns say to a model, without marks, ids of messages, empty ones and the spelling of arguments."""
-    called = named(held.turns)[1]
+    called = named(turns_of(held))[1]
     said = [
         (turn.role, told)
-        for turn in held.turns
+        for turn in turns_of(held)
         if (told := [each for block in turn.blocks if (each := gist_of(block, called))])
     ]
     return [(role, [each for _, told in group for each in told]) for role, group in groupby(said, lambda each: each[0])]
