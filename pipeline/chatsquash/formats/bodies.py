@@ -98,7 +98,8 @@ def aside(form: Format, body: Json) -> Aside:
 
 def has_turns(form: Format, body: Json) -> bool:
     """Whether there is anything in the list of a body's turns."""
-    return bool(body.get(form.TURNS) if isinstance(body, dict) else body)
+    turns = body.get(form.TURNS) if isinstance(body, dict) else body
+    return isinstance(body, dict | list) and bool(turns)
 
 
 def recognise(body: Json) -> formats.Recognised:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatsquash.core import reasoning
 from chatsquash.core.errors import UsageError
+from chatsquash.storage.confine.inside import OUT_OF_MEMORY
 from chatsquash.templates.source import TemplateSource, read
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Renderer:
         given = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": generation}
         try:
             text = template.render({**self._source.tokens, **given})
-        except MemoryError:
+        except OUT_OF_MEMORY:
             raise
         except Exception as problem:  # noqa: BLE001 - a template may do anything that the sandbox allows
             return Rendering(None, _said(problem))
@@ -65,7 +66,7 @@ def _compiled(path: str, source: str) -> Template:
 
     try:
         return compiled(source)
-    except MemoryError:
+    except OUT_OF_MEMORY:
         raise
     except Exception as problem:  # noqa: BLE001 - jinja2 lets through what Python's compiler makes of its code
         raise UsageError(f"{path}: is no template ({_placed(problem)})") from None

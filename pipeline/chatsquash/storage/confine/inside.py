@@ -15,6 +15,8 @@ from importlib import import_module
 
 NO_MEMORY = 70
 """The exit code of a process that needs more memory than it may have."""
+OUT_OF_MEMORY = (MemoryError, SystemError)
+"""What Python raises where memory runs out; a ``SystemError`` if there is none left for the exception itself."""
 HEAD = 9
 """Bytes before each frame of an answer: its length, and whether it is the last one."""
 _MOST = 1 << 50
@@ -41,7 +43,7 @@ def main(module: str, memory: str, seconds: str, lifeline: str) -> None:
             _send(held, last=True)
             signal.setitimer(signal.ITIMER_REAL, 0)
             del request, held
-    except MemoryError:
+    except OUT_OF_MEMORY:
         os._exit(NO_MEMORY)
     except BrokenPipeError:
         os._exit(1)
