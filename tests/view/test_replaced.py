@@ -47,7 +47,7 @@ def test_a_page_that_is_made_while_the_folder_is_replaced_says_so(reader, here, 
 @pytest.mark.parametrize("ends", [None, ValueError("moved")])
 def test_a_search_ends_where_the_folder_is_replaced(reader, here, monkeypatch, ends):
     from chatsquash.view.pages import search
-    from chatsquash.view.search import Progress
+    from chatsquash.view.pages.search import Progress
 
     def late(*_):
         yield Progress(0, 1)
