@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from chatsquash.pages.report import chart_data as bins
-from chatsquash.pages.report.report import _most_of_each
-from chatsquash.pages.report.selection import BY_CHANCE, MOST, chosen
+from chatsquash.pages.report.selection import BY_CHANCE, MOST, _most_of_each, chosen
 
 
 def table(*rows):

@@ -56,7 +56,7 @@ def test_a_search_ends_where_the_folder_is_replaced(reader, here, monkeypatch, e
             raise ends
         yield Progress(1, 1)
 
-    monkeypatch.setattr(search, "run", late)
+    monkeypatch.setattr(search, "hits", late)
     told = reader.get(f"/r/{reader.viewer.tag}/search/stream", q="first").text.splitlines()
     assert len(told) == 2
     assert "was replaced while it was searched" in told[1]

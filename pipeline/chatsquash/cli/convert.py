@@ -22,8 +22,8 @@ from chatsquash.cli.conversion import (
     single_file,
     watch_of,
     where_of,
+    write_report,
 )
-from chatsquash.cli.report import write_report
 
 
 def _agents() -> tuple[str, ...]:
