@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.opencode.message_texts import BROKEN_OFF
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.clients.model_messages.read import read
 from chatsquash.formats.database_rows import key, named, order, parsed, readable, roots
-from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment, with_origin
+from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment
+from chatsquash.formats.threads import counted
 from chatsquash.formats.values import Object, at, kind, members, objects, string
 
 NAME = "crush"
@@ -71,7 +72,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     callers = _callers(sessions)
     told = [_conversation(session, number, callers) for session in sessions for number in _asked_for(session)]
     shown = [each for each in told if each.messages]
-    return [with_origin(each, unread=unread.of(place)) for place, each in enumerate(shown)]
+    return counted(shown, unread)
 
 
 def _asked_for(session: _Session) -> list[int]:
@@ -109,13 +110,12 @@ def _conversation(session: _Session, number: int, callers: dict[tuple[str, str],
 
 
 def _session(value: Object, place: str, line: int, unread: Unread) -> _Session:
-    meta, held = members(value.get("meta")), value.get("messages")
-    if not isinstance(held, list):
-        raise TurnError(f"{place} has messages that are {kind(held)}, not a list")
+    meta = members(value.get("meta"))
+    messages = expect_list(value.get("messages"), f"{place} has messages that are")
     unread.rest("session", meta, *_HEADER)
     unread.rest("file", value, "meta", "messages")
     eras: list[list[_Said]] = [[]]
-    for number, message in enumerate(held):
+    for number, message in enumerate(messages):
         said = _said(message, f"{place}, messages[{number}]", line, string(meta, "summary_message_id"), unread)
         if said and said.is_summary:
             eras.append([])
@@ -125,8 +125,7 @@ def _session(value: Object, place: str, line: int, unread: Unread) -> _Session:
 
 def _said(message: Json, place: str, line: int, summary: str, unread: Unread) -> _Said | None:
     """A message as a turn; ``None`` for one that holds nothing that a model sees."""
-    if not isinstance(message, dict):
-        raise TurnError(f"{place} is {kind(message)}, not an object")
+    expect_object(message, f"{place} is")
     role, parts = message.get("role"), message.get("parts")
     if role not in _ROLES or not isinstance(parts, list) or len(objects(parts)) < len(parts):
         raise TurnError(f"{place} has no role of Crush's, or no list of parts")

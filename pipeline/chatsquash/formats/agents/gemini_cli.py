@@ -7,11 +7,11 @@ from glob import escape
 from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.base import TurnError, expect_list
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, moment, origin, told
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.providers.gemini.blocks import camel
-from chatsquash.formats.values import Object, count, is_plain_name, kind, listed, objects, string, without
+from chatsquash.formats.values import Object, count, is_plain_name, listed, objects, string, without
 from chatsquash.formats.values import at as member
 
 NAME = "gemini_cli"
@@ -67,7 +67,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     if history:
         evidence = [Evidence(1, is_sampled=content["role"] == "model") for content in history]
         turns = [Logged(f"history[{place}]", *pair) for place, pair in enumerate(zip(history, evidence, strict=True))]
-        return [Conversation((held := told(gemini, turns)).messages, [], origin=origin(held))]
+        return [load_conversation(gemini, turns)]
     session = Session()
     for place, number, line in entries(found, lines):
         session.add(f"entry {place}", number, line)
@@ -169,8 +169,7 @@ class Session:
         held = members.get("messages")
         if not held:
             return
-        if not isinstance(held, list):
-            raise TurnError(f"{place} has messages that are {kind(held)}, not a list")
+        expect_list(held, f"{place} has messages that are")
         records: dict[str, Record] = {}
         for index, record in enumerate(held):
             where = f"{place}, messages[{index}]"

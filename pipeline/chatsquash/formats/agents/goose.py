@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chatsquash.core import chat, jsonio
 from chatsquash.core.blocks import Block, Call
 from chatsquash.core.model import Conversation, Json, Message
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, expect_list
 from chatsquash.formats.database_rows import key, order, parsed
 from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, entries, moment, origin, told, with_origin
 from chatsquash.formats.providers import anthropic
@@ -197,9 +197,7 @@ def _used(evidence: list[Evidence], header: Object) -> list[Evidence]:
 def _held(session: Object, place: int) -> list[tuple[str, Json]]:
     """The messages in the object of a session; none where they are lines of their own."""
     name = next((name for name in _TURNS if session.get(name) is not None), "")
-    held = session.get(name, [])
-    if not isinstance(held, list):
-        raise TurnError(f"entry {place} has a {name} that is {kind(held)}, not a list")
+    held = expect_list(session.get(name, []), f"entry {place} has a {name} that is")
     return [(f"{name}[{number}]", message) for number, message in enumerate(held)]
 
 

@@ -6,12 +6,23 @@ import re
 
 from chatsquash.core.model import Conversation, Json
 from chatsquash.core.times import Moment
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import Step, counted, linked, paths, text
+from chatsquash.formats.threads import Step, counted, first_places, linked, paths, text
 from chatsquash.formats.threads import conversations as told_of
-from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string, without
+from chatsquash.formats.values import (
+    Object,
+    at,
+    compact,
+    count,
+    listed,
+    objects,
+    string,
+    texts,
+    total,
+    without,
+)
 
 NAME = "pi"
 HOLDS_TOOLS = False
@@ -50,9 +61,7 @@ def _is_of_openclaw(entry: Object) -> bool:
         return True
     if at(entry, "message", "role") != "user":
         return False
-    content = at(entry, "message", "content")
-    said = content if isinstance(content, str) else next((string(each, "text") for each in objects(content)), "")
-    return bool(_PREFIX.match(said[:80]))
+    return any(map(_PREFIX.match, texts(at(entry, "message", "content"))[:1]))
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
@@ -71,9 +80,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     if not held:
         return []
     names = [text(value.get("id")) for _, _, value in held]
-    known: dict[str, int] = {}
-    for number, name in enumerate(names):
-        known.setdefault(name or "", number)
+    known = first_places(names)
     steps = [step(f"entry {place}", line, value, known, unread) for place, line, value in held]
     before = linked(names, [text(value.get("parentId")) for _, _, value in held])
     if not any("parentId" in value for _, _, value in held):  # as the first version wrote it
@@ -144,9 +151,7 @@ def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Un
 
 
 def _message(place: str, line: int, entry: Object, unread: Unread) -> Step:
-    message = entry.get("message")
-    if not isinstance(message, dict):
-        raise TurnError(f"{place} has a message that is {kind(message)}, not an object")
+    message = expect_object(entry.get("message"), f"{place} has a message that is")
     role = string(message, "role")
     if role not in _SAID:
         raise TurnError(
@@ -165,15 +170,14 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> Step:
 
 def _assistant(place: str, line: int, time: Moment | None, message: Object) -> Step:
     """What a model said; what failed or was broken off may be there in part."""
-    used = members(message.get("usage"))
-    asked = [tokens for name in _USED if (tokens := count(used.get(name))) is not None]
+    used = message.get("usage")
     known = Evidence(
         line,
         time,
         is_sampled=True,
         model=text(message.get("model")),
-        prompt_tokens=sum(asked) if asked else None,
-        completion_tokens=count(used.get("output")),
+        prompt_tokens=total(used, *_USED),
+        completion_tokens=count(at(used, "output")),
         finish_reason=_STOPS.get(string(message, "stopReason"), text(message.get("stopReason"))),
     )
     content = list(map(_part, _content(message.get("content"))))

@@ -8,7 +8,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.cursor import composer, store, transcript
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Unread, entries
+from chatsquash.formats.evidence import Unread, entries, session_folder
 from chatsquash.formats.threads import counted
 from chatsquash.formats.values import Object, compact
 
@@ -37,8 +37,7 @@ def fits(found: list[Json]) -> str | None:
 def session(path: str, origin: Origin) -> str | None:
     """The folder of a store of the CLI has the id of its agent for its name."""
     del origin
-    *_, folder, name = ("", *path.split("/"))
-    return folder or None if name == "store.db" else None
+    return session_folder(path) if path.rpartition("/")[2] == "store.db" else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:

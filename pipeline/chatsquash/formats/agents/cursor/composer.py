@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.agents.cursor.messages import result, thought, with_more
+from chatsquash.formats.agents.cursor.messages import thought, with_more
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.calls import function_call
+from chatsquash.formats.calls import function_call, tool_message
 from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment, of, with_origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import Step
@@ -308,4 +308,4 @@ def _answer(call: Object) -> Object | None:
         told = _once(call.get("error"))
     if told in (None, "") and status != "completed":
         return None
-    return result(call.get("toolCallId"), call["name"], "" if told is None else told, outcome)
+    return tool_message(call.get("toolCallId"), "" if told is None else told, outcome, call["name"])

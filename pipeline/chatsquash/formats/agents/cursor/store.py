@@ -9,10 +9,10 @@ from typing import NamedTuple
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats.agents.cursor.messages import MODEL, is_summary, named_model, turns
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.base import TurnError, expect_object
+from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, compact, kind, listed, members, string, unrepeated
+from chatsquash.formats.values import Object, compact, listed, members, string, unrepeated
 
 _STORE = ("agentId", "latestRootBlobId", "createdAt", MODEL, "messages", "lists", "unread")
 _HIDDEN = "blobEncryptionKey"
@@ -60,9 +60,7 @@ def _metadata(rows: list[Object]) -> Object:
         value = jsonio.loads(data)
     except (ValueError, RecursionError):
         raise TurnError("the store has metadata that are no JSON") from None
-    if not isinstance(value, dict):
-        raise TurnError(f"the store has metadata that are {kind(value)}, not an object")
-    return value
+    return expect_object(value, "the store has metadata that are")
 
 
 def _bytes(cell: Json) -> bytes:
@@ -133,11 +131,9 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
     model = string(value, MODEL)
     found = []
     for number, era in enumerate(eras(lists)):
-        held = told(
-            openai_chat, _logged(f"{place}, list {number + 1}", line, era, model, unread if not number else Unread())
-        )
+        turns = _logged(f"{place}, list {number + 1}", line, era, model, Unread() if number else unread)
         linked = {"id": era.id, "kind": era.kind, "parent": era.parent}
-        found.append(Conversation(held.messages, [], origin=origin(held, **known, **linked)))
+        found.append(load_conversation(openai_chat, turns, **known, **linked))
     return found
 
 

@@ -7,7 +7,7 @@ from chatsquash.formats.agents.hermes import messages, sessions
 from chatsquash.formats.agents.hermes.database import families as families
 from chatsquash.formats.agents.hermes.database import from_rows as from_rows
 from chatsquash.formats.agents.hermes.database import tables as tables
-from chatsquash.formats.evidence import Logged, Unread, entries, origin, told
+from chatsquash.formats.evidence import Logged, Unread, entries, load_conversation
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import counted
 from chatsquash.formats.values import Object, at, string
@@ -70,5 +70,4 @@ def conversations_of_lines(placed: list[tuple[int, int, Object]], unread: Unread
             turns.append(Logged(where, messages.turn(where, message, unread), known))
     if not turns:
         return []
-    found = told(openai_chat, turns)
-    return [Conversation(found.messages, tools, origin=origin(found))]
+    return [load_conversation(openai_chat, turns, tools)]

@@ -13,7 +13,8 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import values
 from chatsquash.formats.agents.inspect_ai.sample import conversations_of
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Unread, numbers, with_origin
+from chatsquash.formats.evidence import Unread, numbers
+from chatsquash.formats.threads import counted
 from chatsquash.formats.values import Object, at, members
 from chatsquash.storage import decoders
 
@@ -119,7 +120,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
         for number, sample in enumerate(samples):
             where = f"samples[{number}]" if len(samples) > 1 else "sample"
             whole += conversations_of(sample, where, line, model if isinstance(model, str) else None, unread)
-    return [with_origin(each, unread=unread.of(number)) for number, each in enumerate(whole)]
+    return counted(whole, unread)
 
 
 _ZIP_BEGINS = b"PK\3\4"

@@ -8,10 +8,10 @@ from typing import Any
 
 from chatsquash.core.model import Json, Origin
 from chatsquash.core.outcome import EACH
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import expect_object
 from chatsquash.formats.database_rows import key, named, order, parsed, readable, roots
 from chatsquash.formats.evidence import Unread, moment
-from chatsquash.formats.values import Object, at, is_plain_name, kind, string
+from chatsquash.formats.values import Object, at, is_plain_name, string
 
 _SESSION = ("id", "parent_id", "time_created")
 _OLDER = {"message": ("id", "session_id", "time_created"), "part": ("id", "message_id")}
@@ -152,10 +152,7 @@ def _entry(row: Object) -> Object:
 
 def _data(row: Object, table: str) -> Object:
     place = named(row, table)
-    data = parsed(row, "data", place)
-    if not isinstance(data, dict):
-        raise TurnError(f"{place} has a data that is {kind(data)}, not an object")
-    return data
+    return expect_object(parsed(row, "data", place), f"{place} has a data that is")
 
 
 _SESSION_FILE = re.compile(r"(ses_[0-9A-Za-z]{1,100})\.json")
