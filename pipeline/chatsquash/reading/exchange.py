@@ -123,15 +123,18 @@ def _request(form: Format) -> type[Struct]:
     return msgspec.defstruct("Request", fields, gc=False)
 
 
-def split(line: bytes | bytearray, form: Format) -> Exchange:
-    """The exchange in a line; raises ``LineError`` for what is none, and ``ValueError`` for a bad reply."""
+def split(line: bytes | bytearray, form: Format, answers: Format | None = None) -> Exchange:
+    """The exchange in a line; raises ``LineError`` for what is none, and ``ValueError`` for a bad reply.
+
+    ``answers`` is the format of the response if that is not the one of the request.
+    """
     found: Any
     try:
         found = _decoder(None, tuple(envelopes.__path__)).decode(line)
     except REFUSED:
         found = _split_slowly(bytes(line))
     turns = bytes(found.request.get(form.TURNS, NOTHING))
-    exchange = _exchange(found, found.request, turns, form)
+    exchange = _exchange(found, found.request, turns, answers or form)
     first = turns[:1]
     if first == b"[":
         return exchange
@@ -141,7 +144,9 @@ def split(line: bytes | bytearray, form: Format) -> Exchange:
     raise LineError("bad-entry", f"request.{form.TURNS} {what}")
 
 
-def parse(line: bytes | bytearray, form: Format) -> tuple[list[Message], Exchange] | None:
+def parse(
+    line: bytes | bytearray, form: Format, answers: Format | None = None
+) -> tuple[list[Message], Exchange] | None:
     """The turns of a line as objects, parsed in one go with the rest; ``None`` where ``split`` has to decide."""
     try:
         found = _decoder(form.NAME, tuple(envelopes.__path__)).decode(line)
@@ -151,14 +156,14 @@ def parse(line: bytes | bytearray, form: Format) -> tuple[list[Message], Exchang
     turns = request.pop(form.TURNS)
     tools = [request.pop(name) for name in form.TOOLS]
     first = next((list(map(bytes, each)) for each in tools if each is not None), None)
-    return turns, _exchange(found, request, NOTHING, form, first)
+    return turns, _exchange(found, request, NOTHING, answers or form, first)
 
 
 def _exchange(
-    line: Any, request: Mapping[str, Raw | bytes], turns: bytes, form: Format, tools: list[bytes] | None = None
+    line: Any, request: Mapping[str, Raw | bytes], turns: bytes, answers: Format, tools: list[bytes] | None = None
 ) -> Exchange:
     asked = bytes(request.get(replies.ASKED, NOTHING))
-    reply = replies.reply(bytes(line.response), form, bytes(line.status), asked)
+    reply = replies.reply(bytes(line.response), answers, bytes(line.status), asked)
     return Exchange(request, turns, bytes(line.timestamp), session_id(bytes(line.session_id)), reply, tools, line)
 
 

@@ -1,4 +1,4 @@
-"""Which format and which envelope a log has, by its first lines."""
+"""The format and the envelope of lines: what is found in each of them, and what the first ones of a file agree on."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from msgspec import Raw, Struct
 
 from chatsquash.core import footprint, jsonio
 from chatsquash.core.model import Json, Seen
-from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
+from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, named, recognise, recognise_file
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
 from chatsquash.reading.envelopes import Envelope
-from chatsquash.reading.exchange import Exchange
+from chatsquash.reading.exchange import Exchange, LineError, split
 from chatsquash.reading.lines import LONGEST, Line
 from chatsquash.reading.members import REFUSED
 from chatsquash.sources.beginnings import read_from_start
@@ -37,12 +37,20 @@ _OPENING = 64
 
 
 class Shape(NamedTuple):
-    """How the lines of a log are to be read."""
+    """How the lines of a log are read."""
 
-    format: str = PLAIN
+    request: str = PLAIN
+    """The format of requests."""
+    response: str = PLAIN
+    """That of responses."""
     envelope: Envelope = envelopes.PLAIN
     forced: bool = False
     """Whether the user named the format."""
+
+    @classmethod
+    def of(cls, name: str, envelope: Envelope = envelopes.PLAIN, *, forced: bool = False) -> Shape:
+        """The shape of lines with the same format on both sides."""
+        return cls(name, name, envelope, forced)
 
 
 class _Choice(Struct, gc=False):
@@ -62,11 +70,20 @@ _answer = msgspec.json.Decoder(
 _line = msgspec.json.Decoder(dict[str, Raw])
 
 
-def is_plain(exchange: Exchange) -> bool:
-    """Whether a line that was read as chat is that and nothing else, told without asking the other formats.
+def is_chat(line: Line) -> bool:
+    """Whether a line is a chat exchange and nothing else, which is decided without considering other formats.
 
-    It has no member that another envelope needs, and its response none that chat has not.
+    It has no member that another envelope needs, and its response none that chat does not have.
     """
+    try:
+        exchange = split(line.buffer[line.start : line.stop], named(PLAIN))
+    except (LineError, ValueError):
+        return False
+    return is_plain(exchange)
+
+
+def is_plain(exchange: Exchange) -> bool:
+    """The same of the exchange in a line."""
     try:
         answer: Any = _answer.decode(exchange.reply.raw)
     except REFUSED:
@@ -85,7 +102,7 @@ def shape_of(line: bytes) -> Shape | None:
     if found is None:
         return None
     envelope, exchange = found
-    return Shape(exchange.name, envelope) if exchange.name and exchange.rank <= _BEYOND_DOUBT else None
+    return Shape.of(exchange.name, envelope) if exchange.name and exchange.rank <= _BEYOND_DOUBT else None
 
 
 def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST) -> tuple[Shape, Seen]:
@@ -98,9 +115,9 @@ def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST
     quick = [_evidence(line) for line in _lines(data, memory)[:AGREEING]]
     envelope, first = quick[0] if quick and quick[0] else (envelopes.PLAIN, None)
     if forced:
-        return Shape(forced, envelope, forced=True), Seen(forced, envelope.NAME, f"{forced}, as --from says")
+        return Shape.of(forced, envelope, forced=True), Seen(forced, envelope.NAME, f"{forced}, as --from says")
     if first and first.name and first.rank <= _ANSWERED and not any(_tells_other(each, first) for each in quick):
-        return Shape(first.name, envelope), Seen(first.name, envelope.NAME, f"{first.name} ({first.why})")
+        return Shape.of(first.name, envelope), Seen(first.name, envelope.NAME, f"{first.name} ({first.why})")
     return _of_most(_first_lines(file, data, memory))
 
 
@@ -111,7 +128,7 @@ def _of_most(lines: list[bytes]) -> tuple[Shape, Seen]:
     whole = recognise_file([exchange for _, exchange in found])
     if whole.name:
         envelope = next(each for each, exchange in found if exchange.name == whole.name)
-        return Shape(whole.name, envelope), Seen(whole.name, envelope.NAME, whole.why)
+        return Shape.of(whole.name, envelope), Seen(whole.name, envelope.NAME, whole.why)
     instead = next((words for line in lines if (words := look_alike(_value(line)))), None)
     why = instead or (whole.why if found else "")
     # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
