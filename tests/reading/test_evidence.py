@@ -7,10 +7,8 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.formats import formats
-from chatsquash.formats.providers import openai_chat
 from chatsquash.reading import evidence
 from chatsquash.reading.evidence import Shape
-from chatsquash.reading.exchange import LineError, split
 from tests.reading.exchanges import CHAT, EXCHANGES, http, plain, sse
 
 USER = {"role": "user", "content": "hi"}
@@ -60,11 +58,7 @@ PLAIN = [
 
 @pytest.mark.parametrize(("sentence", "line", "expected"), PLAIN, ids=[row[0] for row in PLAIN])
 def test_a_line_decides_at_once_only_where_it_is_plain_chat(sentence, line, expected):
-    try:
-        found = evidence.is_plain(split(log(line), openai_chat))
-    except LineError:
-        found = False
-    assert found is expected
+    assert evidence.is_chat(log(line)) is expected
 
 
 @pytest.mark.parametrize("name", formats())

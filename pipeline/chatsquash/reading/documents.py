@@ -75,6 +75,8 @@ class LogDocument(Struct):
     """The files beside it that tell of it."""
     units: tuple[bytes, ...] = ()
     """As in ``Content``."""
+    is_identified: bool = False
+    """Whether the first lines of its file are known not to be those of a log."""
 
     @property
     def seen(self) -> Seen:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from chatsquash.core import footprint, jsonio
 from chatsquash.core.model import Json, Seen
 from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, named, recognise, recognise_file
+from chatsquash.formats.providers.openai_chat import TURNS
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
 from chatsquash.reading.envelopes import Envelope
-from chatsquash.reading.exchange import Exchange, LineError, split
-from chatsquash.reading.lines import LONGEST, Line
-from chatsquash.reading.members import REFUSED
+from chatsquash.reading.exchange import LineError, is_claimed, raw_members, split
+from chatsquash.reading.lines import LONGEST
+from chatsquash.reading.members import NOTHING, REFUSED
 from chatsquash.sources.beginnings import read_from_start
 
 _ANSWERED = 4
@@ -28,12 +29,6 @@ _GLANCE = 1 << 16
 """Bytes in which these are looked for; the first one is looked at in any case."""
 _LINES, _NEAR, _BYTES = 50, 1 << 19, 4 << 20
 """How much of a file is looked at where its first line does not tell."""
-
-
-_CHOICES = (b'"choices"', b"\\u00")
-"""The name of the member that responses of chat have, unless it is written with escapes."""
-_OPENING = 64
-"""Bytes of messages, with the name of their member, that are the same in lines of a log that grows."""
 
 
 class Shape(NamedTuple):
@@ -53,47 +48,46 @@ class Shape(NamedTuple):
         return cls(name, name, envelope, forced)
 
 
-class _Choice(Struct, gc=False):
-    message: dict[str, Raw]
-
-
-_others: list[Any] = [(name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object")]
-_answer = msgspec.json.Decoder(
+_READ: list[Any] = [("id", Any, None), ("model", Any, None), ("usage", Any, None)]
+_others: list[Any] = [
+    (name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object", "id", "model", "usage")
+]
+_answer = jsonio.decoder(
     msgspec.defstruct(
         "Answer",
-        [("choices", list[_Choice]), ("object", Literal["chat.completion"], "chat.completion"), *_others],
+        [
+            ("choices", list[replies.Choice]),
+            ("object", Literal["chat.completion"], "chat.completion"),
+            *_READ,
+            *_others,
+        ],
         forbid_unknown_fields=True,
         gc=False,
     )
 )
-"""What splits a response that has no member that chat has not."""
+"""Parses of a response what is read, if it has no member that chat does not have."""
 _line = msgspec.json.Decoder(dict[str, Raw])
 
 
-def is_chat(line: Line) -> bool:
+def is_chat(line: bytes | bytearray) -> bool:
     """Whether a line is a chat exchange and nothing else, which is decided without considering other formats.
 
     It has no member that another envelope needs, and its response none that chat does not have.
     """
     try:
-        exchange = split(line.buffer[line.start : line.stop], named(PLAIN))
-    except (LineError, ValueError):
-        return False
-    return is_plain(exchange)
-
-
-def is_plain(exchange: Exchange) -> bool:
-    """The same of the exchange in a line."""
-    try:
-        answer: Any = _answer.decode(exchange.reply.raw)
+        members = raw_members(line)
+        answer: Any = _answer.decode(members.response)
     except REFUSED:
         return False
-    return bool(answer.choices) and not exchange.is_claimed
-
-
-def may_be_chat(line: Line) -> bool:
-    """Whether a line may be chat with an answer, as far as the name of its response's member tells."""
-    return any(line.buffer.find(name, line.start, line.stop) >= 0 for name in _CHOICES)
+    if is_claimed(members) or not answer.choices or bytes(members.request.get(TURNS, NOTHING))[:1] != b"[":
+        return False
+    if not bytes(members.status) and type(answer.choices[0].message.get("role")) is str:
+        return True
+    try:
+        split(line, named(PLAIN))
+    except (LineError, ValueError):
+        return False
+    return True
 
 
 def shape_of(line: bytes) -> Shape | None:

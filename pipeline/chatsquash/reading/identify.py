@@ -63,7 +63,7 @@ PLAIN_CHAT = Identity(Seen(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].mes
 
 def are_chat(head: Iterable[Line]) -> bool:
     """Whether the first lines of a log are plain chat and nothing else, so that no other format is considered."""
-    return all(evidence.may_be_chat(line) and evidence.is_chat(line) for line in head)
+    return all(evidence.is_chat(line.buffer[line.start : line.stop]) for line in head)
 
 
 def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
@@ -85,6 +85,7 @@ def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
         return Identity(Seen(None, "document", str(problem), conflict=True), shape)
     if document is None:
         return Identity(seen, shape)
+    document.is_identified = True
     if document.line:
         shape, seen = evidence.look(BytesIO(document.line), forced, options.max_memory)
         return Identity(seen, shape, document)

@@ -78,7 +78,7 @@ def document_parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
             shared = zip(units, _shares(units, log.size), strict=True)
             return [replace(log, unit=unit, size=size, whole=log.size) for unit, size in shared]
         document = document_in(file, options, log.unit)  # which takes less of a log than its lines
-        if document and not log.unit:
+        if document and not (log.unit or document.is_identified):
             document = identify(file, options).document
     except (OSError, TurnError):
         return []
