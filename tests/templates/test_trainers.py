@@ -64,7 +64,7 @@ NAMED = [
 @pytest.mark.parametrize("trainer, name, text, told", NAMED, ids=[f"{row[0]} {row[1]}" for row in NAMED])
 def test_a_template_is_taken_by_its_name(trainer, name, text, told):
     found = chosen(trainer, name)
-    assert (found.source.templates, found.told) == ({"default": text}, told)
+    assert (found.source.templates, found.description) == ({"default": text}, told)
     assert set(found.source.tokens.values()) == {""}
 
 
@@ -82,7 +82,7 @@ def test_the_template_of_a_model_is_taken_as_the_trainer_takes_it(tmp_path, trai
     found = chosen(trainer, path)
     assert found.source.templates == {"default": text}
     assert found.source.tokens["bos_token"] == "<s>"
-    assert found.told == f"{path}, as {TRAINERS[trainer].title} 1.2 does{form}"
+    assert found.description == f"{path}, as {TRAINERS[trainer].title} 1.2 does{form}"
 
 
 def test_axolotl_renders_arguments_as_objects_and_no_null_members():

@@ -39,7 +39,7 @@ class Trials:
         self._template = template(path, self._chosen, **bounds)
         self._remedies = Remedies(self._look)
         self._mending = Mending(self._look)
-        self._name = self._chosen.told if self._chosen else path
+        self._name = self._chosen.description if self._chosen else path
         self.records = 0
         self.whole = 0
         """Records with all that they hold in their rendering."""
@@ -82,7 +82,7 @@ class Trials:
 
     def summary(self) -> Iterator[str]:
         """What was tried and found, for people."""
-        which = f" ({escaped(self._template.told)})" if self._template.told else ""
+        which = f" ({escaped(self._template.description)})" if self._template.description else ""
         yield f"{counted(self.records, 'record')} rendered with {escaped(self._name)}{which}: {self.whole:,} whole"
         for (code, remedy), count in sorted(self.counts.items()):
             yield f"  {count:>7,}  {code}: {remedy}"

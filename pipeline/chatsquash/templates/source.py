@@ -29,7 +29,7 @@ class TemplateSource(NamedTuple):
         return self.templates[_WITH_TOOLS if with_tools and _WITH_TOOLS in self.templates else _DEFAULT]
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Which of several templates is taken when; empty where there is one."""
         unused = sorted(self.templates.keys() - {_DEFAULT, _WITH_TOOLS})
         told = [f"its template {_WITH_TOOLS} for records with tools"] if _WITH_TOOLS in self.templates else []

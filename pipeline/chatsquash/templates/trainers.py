@@ -24,7 +24,7 @@ class Chosen(NamedTuple):
     """What a trainer renders records with."""
 
     source: TemplateSource
-    told: str
+    description: str
     """Which template that is, for people."""
     prepare: Callable[[StoredRecord], StoredRecord] | None
     """What the trainer makes of records before it renders them."""

@@ -181,7 +181,7 @@ def _bounds(holder: Object) -> Object:
     if ended is None:
         return {}
     is_naive = ended.naive or (began is not None and began.naive)
-    told = {"found": ((1, Repeated("naive-timestamp")),)} if is_naive else {}
+    told = {"findings": ((1, Repeated("naive-timestamp")),)} if is_naive else {}
     return {"started": (began or ended).at, "ended": ended.at, **told}
 
 
