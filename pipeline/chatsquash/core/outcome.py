@@ -60,11 +60,11 @@ class Usage(NamedTuple):
 def counted_once(records: list[Record]) -> list[tuple[Record, Usage]]:
     """The records of a session, with the use of tools that none before them counts."""
     seen: set[int] = set()
-    found = []
+    counted = []
     for record in records:
-        found.append((record, record.usage.once(seen)))
+        counted.append((record, record.usage.once(seen)))
         seen.update(each.message for each in record.usage.shared)
-    return found
+    return counted
 
 
 class Account(NamedTuple):
