@@ -12,8 +12,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, Repeated
 from chatsquash.core.times import Moment
 from chatsquash.formats import view
-from chatsquash.formats.agents.claude_code.origins import Place
-from chatsquash.formats.agents.claude_code.paths import Path
+from chatsquash.formats.agents.claude_code.paths import Path, Place
 from chatsquash.formats.agents.claude_code.rows import Row
 from chatsquash.formats.agents.claude_code.texts import kinds
 from chatsquash.formats.agents.claude_code.tree import Tree

@@ -7,8 +7,7 @@ from glob import escape
 from chatsquash.core.model import Conversation, Json, Message, Origin, Repeated, Tool
 from chatsquash.formats import view
 from chatsquash.formats.agents.codex import messages
-from chatsquash.formats.agents.codex.items import is_bare
-from chatsquash.formats.agents.codex.rollout import History, Meta, Rollout
+from chatsquash.formats.agents.codex.rollout import History, Meta, Rollout, is_bare
 from chatsquash.formats.evidence import Evidence, entries, origin
 from chatsquash.formats.providers import openai_responses
 from chatsquash.formats.values import Object, at, is_plain_name, string
