@@ -336,12 +336,12 @@ class Conversion:
                 continue
             name = f"{group}.jsonl"
             offset = self._sizes[name]
-            if record.held and self._given:
-                self._out.join(name, self._given.descriptor(record.held), record.held)
+            if record.line_place and self._given:
+                self._out.join(name, self._given.descriptor(record.line_place), record.line_place)
             else:
                 self._out.append(name, record.line)
             self._rows[name] += 1
-            self._sizes[name] += record.held.size if record.held else len(record.line) + 1
+            self._sizes[name] += record.line_place.size if record.line_place else len(record.line) + 1
             places.append(Place(name, self._rows[name], offset))
         return outcome, places
 

@@ -80,7 +80,7 @@ class EntryReader:
                     yield Skipped(line.number, "blank", line.size)
                     continue
                 if what := self._aside(line, problem):
-                    yield Skipped(line.number, "blank", line.size, found=(Repeated("no-exchange", (what,)),))
+                    yield Skipped(line.number, "blank", line.size, findings=(Repeated("no-exchange", (what,)),))
                     continue
                 yield unreadable(
                     RejectedLine(line.number, line.offset, line.length, problem.code, str(problem)), line.size
@@ -132,7 +132,7 @@ class EntryReader:
         self._stream = self._new(other)
         entry = self._stream.read(line)
         mixed = Repeated("mixed-formats", (self._shape.request, other.request))
-        return replace(entry, found=(*entry.found, mixed))
+        return replace(entry, findings=(*entry.findings, mixed))
 
     def _settled(self, entry: Entry) -> Entry:
         """The entry as it differs from the one before by value, whichever way that was found."""
@@ -213,7 +213,7 @@ class _Stream:
         return Entry(
             *(line.number, at, session_id, messages, edits, tools, reply),
             size=line.size,
-            found=found,
+            findings=found,
             loaded=is_loaded,
             limit=exchange.first(LIMITS),
         )
@@ -262,7 +262,7 @@ _NOTHING_OFFERED = _Offered(NO_TOOLS)
 def unreadable(rejected: RejectedLine, size: int) -> Skipped:
     """A line that cannot be read, and its bytes with the line feed."""
     make = reading.bad_line if rejected.code == "bad-line" else reading.bad_entry
-    return Skipped(rejected.line, "unreadable", size, rejected=rejected, found=(make(rejected.reason),))
+    return Skipped(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
 
 
 def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[Repeated]:

@@ -136,7 +136,7 @@ class Reader:
             raise OSError(EIO, "it changed while it was read")
         if hashed and not document.digest:
             _hash(file, hashed)
-        cut = [Skipped(lines=0, found=(reading.cut_short(document.cut),))] if document.cut else []
+        cut = [Skipped(lines=0, findings=(reading.cut_short(document.cut),))] if document.cut else []
         return Reading(document.seen, chain(_whole(document, log), cut), document)
 
     def _broken(self, file: BinaryIO, log: Log, problem: str, hashed: Callable[[memoryview], object] | None) -> Reading:
@@ -163,7 +163,7 @@ def _to_the_end(items: Items, stream: Iterator[Line], log: Log, expanded: Expand
     elif ended:
         deque(stream, maxlen=0)  # which hashes the rest
     if problem:
-        yield Skipped(lines=0, found=(reading.cut_short(problem),))
+        yield Skipped(lines=0, findings=(reading.cut_short(problem),))
 
 
 def _nothing() -> Items:
@@ -187,10 +187,10 @@ def _whole(held: LogDocument, log: Log) -> Items:
             size -= taken
             yield unreadable(rejected, taken)
         if len(held.conversations) > 1 and log.part is None:
-            yield Skipped(lines=0, found=(reading.other_conversations(len(held.conversations)),))
+            yield Skipped(lines=0, findings=(reading.other_conversations(len(held.conversations)),))
     found = () if log.part else tuple(_aside(held))
     if not held.conversations:
-        yield Skipped(1, size=size, found=found)
+        yield Skipped(1, size=size, findings=found)
         return None
     chosen = held.conversations[log.part or 0]
     yield from _found_in(chosen.origin)
@@ -201,8 +201,8 @@ def _whole(held: LogDocument, log: Log) -> Items:
 def _found_in(origin: Origin | None) -> Iterator[Skipped]:
     """What was found in reading a conversation, at the lines of its file, and what was not read."""
     if origin:
-        yield from (Skipped(line, lines=0, found=(each,)) for line, each in origin.found)
-        yield from [Skipped(lines=0, found=(files.not_read(origin.unread),))] if origin.unread else []
+        yield from (Skipped(line, lines=0, findings=(each,)) for line, each in origin.findings)
+        yield from [Skipped(lines=0, findings=(files.not_read(origin.unread),))] if origin.unread else []
 
 
 def _entry(chosen: Conversation, size: int, found: tuple[Repeated, ...]) -> Entry:
@@ -212,7 +212,7 @@ def _entry(chosen: Conversation, size: int, found: tuple[Repeated, ...]) -> Entr
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
     line, edits = first_line(origin) or 1, (Added(tuple(chosen.messages)),)
     named = origin.started, origin.session_id, chosen.messages, edits, chosen.tools, reply
-    return Entry(line, *named, size=size, found=found, loaded=True, origin=chosen.origin)
+    return Entry(line, *named, size=size, findings=found, loaded=True, origin=chosen.origin)
 
 
 def _aside(held: LogDocument) -> Iterator[Repeated]:

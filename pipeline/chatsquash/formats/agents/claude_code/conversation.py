@@ -12,8 +12,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, Repeated
 from chatsquash.core.times import Moment
 from chatsquash.formats import view
-from chatsquash.formats.agents.claude_code.origins import Place
-from chatsquash.formats.agents.claude_code.paths import Path
+from chatsquash.formats.agents.claude_code.paths import Path, Place
 from chatsquash.formats.agents.claude_code.rows import Row
 from chatsquash.formats.agents.claude_code.texts import kinds
 from chatsquash.formats.agents.claude_code.tree import Tree
@@ -92,7 +91,7 @@ def conversation(path: Path, place: Place, snapshot: Snapshot, known: Known) -> 
         started=min((moment.at for _, moment in moments), default=None),
         ended=max((moment.at for _, moment in moments), default=None),
         replies=tuple(known.replies(((at, turn) for at, (_, turn) in spoken), path.kept)),
-        found=_found(messages, lines, moments),
+        findings=_found(messages, lines, moments),
         lines=tuple(lines),
     )
     return Conversation(messages, list(anthropic.tools(snapshot.tools).functions), origin=origin)

@@ -7,6 +7,7 @@ import base64
 from chatsquash.core.model import Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.agents.opencode.message_texts import (
+    BROKEN_OFF,
     EXECUTED,
     OPTIONS,
     Answer,
@@ -19,8 +20,8 @@ from chatsquash.formats.agents.opencode.message_texts import (
     results,
     text,
     texts_and_files,
+    tokens,
 )
-from chatsquash.formats.agents.opencode.rows import BROKEN_OFF, tokens
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, at, compact, kind, members, objects, string

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from chatsquash.core.model import Json
 from chatsquash.formats.agents.opencode.message_texts import (
+    BROKEN_OFF,
     EXECUTED,
     OPTIONS,
     Answer,
@@ -18,8 +19,8 @@ from chatsquash.formats.agents.opencode.message_texts import (
     results,
     text,
     texts_and_files,
+    tokens,
 )
-from chatsquash.formats.agents.opencode.rows import BROKEN_OFF, tokens
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, at, kind, members, objects, string
