@@ -145,7 +145,7 @@ def origin(found: Told, /, **members: Any) -> Origin:
         if each.is_sampled and message["role"] == "assistant"
     ]
     if naive != 0:
-        members["found"] = (*members.get("found", ()), (naive, Repeated("naive-timestamp")))
+        members["findings"] = (*members.get("findings", ()), (naive, Repeated("naive-timestamp")))
     bounds = {"started": min(times_of), "ended": max(times_of)} if times_of else {}
     return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in found.evidence))
 

@@ -89,7 +89,7 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
     left = count_unread(held, {row.place for path in taken for row in path.rows})
     if read:  # the first one has what is said of the whole file
-        read[0] = with_origin(read[0], found=(*tree.found, *of(read[0]).found), unread=left)
+        read[0] = with_origin(read[0], findings=(*tree.found, *of(read[0]).findings), unread=left)
     # A file beside names the call that began a sub-agent; prompts may be alike.
     call_id = string(meta, "toolUseId")
     for place, each in enumerate(read if call_id else ()):

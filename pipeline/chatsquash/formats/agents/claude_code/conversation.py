@@ -91,7 +91,7 @@ def conversation(path: Path, place: Place, snapshot: Snapshot, known: Known) -> 
         started=min((moment.at for _, moment in moments), default=None),
         ended=max((moment.at for _, moment in moments), default=None),
         replies=tuple(known.replies(((at, turn) for at, (_, turn) in spoken), path.kept)),
-        found=_found(messages, lines, moments),
+        findings=_found(messages, lines, moments),
         lines=tuple(lines),
     )
     return Conversation(messages, list(anthropic.tools(snapshot.tools).functions), origin=origin)

@@ -71,7 +71,7 @@ def _conversation(rollout: Rollout, history: History, prompt: list[Message], met
     if meta.time and not any(each.time for each in found.evidence):
         known |= {"started": meta.time.at, "ended": meta.time.at}
     if rollout.is_continued:
-        known["found"] = ((meta.line, Repeated("missing-history")),)
+        known["findings"] = ((meta.line, Repeated("missing-history")),)
     kind = "subagent" if history.kind == "main" and rollout.parent else history.kind
     parent = history.parent or (rollout.parent if kind == "subagent" else None)
     linked = {"id": history.id, "kind": kind, "parent": parent, "unread": rollout.unread.of(place)}
