@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chatsquash.cli import click_help
+from chatsquash.cli import click_options
 from chatsquash.cli.formats import exchanges, held
 from chatsquash.cli.main import cli
 from chatsquash.dataset.option_rules import PAIRS
@@ -151,7 +151,7 @@ def _help(command: str = "", *, shows_all: bool = False) -> str:
     context = cli.make_context("chatsquash", [], resilient_parsing=True, terminal_width=COLUMNS - 2)
     if command:
         context = cli.commands[command].make_context(command, [], parent=context, resilient_parsing=True)
-    context.meta[click_help.ALL] = shows_all
+    context.meta[click_options.SHOWS_ALL] = shows_all
     return f"```text\n{context.get_help()}\n```"
 
 

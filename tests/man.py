@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from chatsquash import __version__
-from chatsquash.cli import click_help
+from chatsquash.cli import click_options
 from chatsquash.cli.main import cli
 
 NAME = "chatsquash"
@@ -38,7 +38,7 @@ def pages() -> dict[str, str]:
 
 def page(name: str, context: click.Context) -> str:
     """The manual page of a command."""
-    context.meta[click_help.ALL] = True
+    context.meta[click_options.SHOWS_ALL] = True
     command = context.command
     pieces = " ".join(command.collect_usage_pieces(context))
     lines = [

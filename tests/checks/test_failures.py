@@ -250,4 +250,4 @@ OBJECTS = st.recursive(
 @given(OBJECTS, st.booleans(), st.sampled_from([(", ", ": "), (",", ":"), (" , ", " :\n ")]))
 def test_what_is_told_without_parsing_is_what_parsing_tells(value, escaped, separators):
     text = json.dumps(value, ensure_ascii=escaped, separators=separators)
-    assert judged(text) == failures._told(json.loads(text))
+    assert judged(text) == failures._object_failure(json.loads(text))

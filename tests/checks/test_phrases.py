@@ -57,7 +57,7 @@ def record(*messages, **members):
 
 def found(phrase, value):
     """What is found, which is the same for the value, for its bytes and for those of its messages."""
-    read = list(Phrases([phrase]).found(value))
+    read = list(Phrases([phrase]).violations(value))
     assert list(Phrases([phrase]).written(jsonio.dumps(value))) == read
     if "messages" in value:
         assert list(Phrases([phrase]).written(jsonio.dumps(value["messages"]))) == read
@@ -80,13 +80,13 @@ def test_definitions_are_no_messages():
 
 def test_a_phrase_is_reported_once_with_the_first_message_and_their_number():
     value = record(user("x"), assistant(SAID), user(SAID), assistant("ok"))
-    (fact,) = Phrases(["begin anew", "begin anew"]).found(value)
+    (fact,) = Phrases(["begin anew", "begin anew"]).violations(value)
     assert (fact.at, "stands in 2 messages" in fact.text) == (1, True)
 
 
 def test_each_phrase_is_reported_in_the_order_in_which_they_are_named():
     value = record(user("b"), user("a"))
-    assert [fact.at for fact in Phrases(["a", "nothing", "b"]).found(value)] == [1, 0]
+    assert [fact.at for fact in Phrases(["a", "nothing", "b"]).violations(value)] == [1, 0]
 
 
 def test_turns_of_sharegpt_are_messages_and_its_system_prompt_stands_at_the_first():

@@ -11,7 +11,7 @@ import pytest
 
 from chatsquash import convert
 from chatsquash.core.errors import UsageError
-from chatsquash.hub.repository import repository
+from chatsquash.hub.public import repository
 from tests.conftest import write_log
 from tests.hub.conftest import manifest, public
 from tests.hub.hub import TOKEN

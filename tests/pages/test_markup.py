@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.pages.html import policy
+from chatsquash.pages.html import markup
 from chatsquash.pages.html.markup import Html, tag, text, together
 
 SCOTLAND = "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
@@ -126,7 +126,7 @@ def test_scripts_and_styles_are_no_elements_like_others():
         with pytest.raises(ValueError):
             tag(name, "x")
         with pytest.raises(ValueError):
-            getattr(policy, name)(f"a</{name.upper()}>b")
+            getattr(markup, name)(f"a</{name.upper()}>b")
 
 
 def test_texts_and_elements_stand_one_behind_the_other():

@@ -5,9 +5,8 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from chatsquash.pages.result import bins
-from chatsquash.pages.result.selection import BY_CHANCE, MOST, chosen
-from chatsquash.pages.result.sessions import _most_of_each
+from chatsquash.pages.report import chart_data as bins
+from chatsquash.pages.report.selection import BY_CHANCE, MOST, _most_of_each, chosen
 
 
 def table(*rows):
@@ -118,7 +117,7 @@ PERIODS = [
 def test_days_become_as_few_bars_as_there_is_room_for(days, name, last):
     period = bins.periods(days)
     assert (period.name, period.label(period.of(days[-1]))) == (name, last)
-    assert len(list(period.axis())) <= bins.MOST
+    assert len(list(period.axis())) <= bins._BARS
 
 
 GAPS = [

@@ -8,7 +8,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.logged import WHY
 from chatsquash.pages.report.charts import Bar, Chart, _ticks, figure
-from chatsquash.pages.result.report import report
+from chatsquash.pages.report.report import report
 from tests.conftest import assistant, log_line, write_log
 
 
@@ -162,7 +162,7 @@ def test_large_numbers_are_told_short():
 
 
 def test_sources_have_colours_that_say_nothing_of_how_grave_something_is():
-    from chatsquash.pages.result.chart_data import _SEVERITIES, _SOURCES
+    from chatsquash.pages.report.chart_data import _SEVERITIES, _SOURCES
 
     assert not {*_SOURCES} & {"red", "amber", "green"}
     assert {*_SEVERITIES.values()} >= {"red", "amber"}

@@ -3,21 +3,21 @@
 import base64
 import hashlib
 
-from chatsquash.pages.html import policy
+from chatsquash.pages.html import markup
 
 
 def test_the_policy_names_what_stands_in_the_page_by_its_hash():
-    told = policy.of_page(["let a = 1;\n"], ["p { color: red; }"])
+    told = markup.of_page(["let a = 1;\n"], ["p { color: red; }"])
     digest = base64.b64encode(hashlib.sha256(b"let a = 1;\n").digest()).decode()
     assert f"script-src 'sha256-{digest}'" in told
     assert told.startswith("default-src 'none'; ")
     assert "img-src data:" in told
     assert "unsafe" not in told
-    assert policy.script("let a = 1;\n") == '<script type="module">let a = 1;\n</script>'
+    assert markup.script("let a = 1;\n") == '<script type="module">let a = 1;\n</script>'
 
 
 def test_the_style_sheet_loads_nothing():
-    sheet = policy.source("chatsquash.pages.html", "base.css")
+    sheet = markup.source("chatsquash.pages.html", "base.css")
     assert "url(" not in sheet
     assert "@import" not in sheet
 
@@ -39,7 +39,7 @@ SHAPES = ("field", "blue", "green", "amber", "red", "violet", "grey")
 
 
 def test_texts_and_shapes_have_the_contrast_that_wcag_asks_for():
-    sheet = policy.source("chatsquash.pages.html", "base.css")
+    sheet = markup.source("chatsquash.pages.html", "base.css")
     blocks = sheet.split(":root {")[1:]
     assert len(blocks) == 3  # light, dark, printed
     for block in blocks:

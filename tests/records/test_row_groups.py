@@ -11,9 +11,9 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.records import places
 from chatsquash.records.row_groups import FooterError, row_groups
-from chatsquash.view.needle import Needle
+from chatsquash.view.conversation import Needle
+from chatsquash.view.pages.search import hits
 from chatsquash.view.result import Result
-from chatsquash.view.search import search
 from tests.conftest import log_line, user, write_log
 
 
@@ -75,7 +75,7 @@ def test_no_record_of_a_row_group_that_is_too_large_is_read(large):
     for reads in (
         lambda: places.read(large.folder, Place(name, 1, None)),
         lambda: list(places.rows(large.folder, name)),
-        lambda: list(search(large, Needle("word"))),
+        lambda: list(hits(large, Needle("word"))),
     ):
         with pytest.raises(UsageError, match=r"cannot be read \(a row group has \d+,\d+ bytes, more than"):
             reads()

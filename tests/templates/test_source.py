@@ -70,9 +70,9 @@ def test_a_file_in_such_a_folder_is_read_alone_and_what_is_taken_is_told(tmp_pat
     (tmp_path / MORE).mkdir()
     write(tmp_path, chat_template__jinja="plain")
     write(tmp_path / MORE, tool_use__jinja="tools", rag__jinja="rag")
-    assert read(str(tmp_path)).told == "its template tool_use for records with tools, never its template rag"
+    assert read(str(tmp_path)).description == "its template tool_use for records with tools, never its template rag"
     alone = read(str(tmp_path / "chat_template.jinja"))
-    assert (alone.told, list(alone.templates)) == ("", ["default"])
+    assert (alone.description, list(alone.templates)) == ("", ["default"])
 
 
 def test_a_folder_whose_files_have_no_default_is_told(tmp_path):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatsquash import frame
-from chatsquash.view.choose import PAGE, SORTS, Wanted, choose
+from chatsquash.view.pages.sessions import PAGE, SORTS, Wanted, choose
 from chatsquash.view.result import Result
 
 
@@ -88,7 +88,7 @@ def test_every_column_sorts_both_ways_with_what_is_not_known_last(result, name):
 
 
 def test_pages_follow_each_other(result, monkeypatch):
-    monkeypatch.setattr("chatsquash.view.choose.PAGE", 30)
+    monkeypatch.setattr("chatsquash.view.pages.sessions.PAGE", 30)
     whole = [sessions(result, page=str(page)) for page in (1, 2, 3, 4)]
     assert [len(page) for page in whole] == [30, 30, 25, 0]
     assert sessions(result) == whole[0]

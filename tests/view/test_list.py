@@ -5,7 +5,7 @@ import re
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.view.choose import Wanted, choose
+from chatsquash.view.pages.sessions import Wanted, choose
 from tests.conftest import assistant, log_line, write_log
 from tests.view import markup
 from tests.view.conftest import Reader

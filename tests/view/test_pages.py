@@ -172,7 +172,7 @@ def test_copies_hold_the_whole_record(sample_reader):
 
 
 def test_no_fence_of_a_markdown_copy_is_ended_by_what_it_holds():
-    from chatsquash.view.texts import markdown
+    from chatsquash.view.pages.code import markdown
 
     text = markdown([{"role": "tool", "tool_call_id": "c", "content": "a\n```\n````\nb"}], "t")
     assert "`````\na\n```\n````\nb\n`````\n" in text

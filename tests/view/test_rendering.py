@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.records.reading import StoredRecord
-from chatsquash.view.rendering import Model, trained_on
+from chatsquash.view.pages.template import Model, trained_on
 from tests.conftest import assistant, log_line, user, write_log
 from tests.view import markup
 from tests.view.conftest import Reader

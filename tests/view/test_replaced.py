@@ -47,7 +47,7 @@ def test_a_page_that_is_made_while_the_folder_is_replaced_says_so(reader, here, 
 @pytest.mark.parametrize("ends", [None, ValueError("moved")])
 def test_a_search_ends_where_the_folder_is_replaced(reader, here, monkeypatch, ends):
     from chatsquash.view.pages import search
-    from chatsquash.view.search import Progress
+    from chatsquash.view.pages.search import Progress
 
     def late(*_):
         yield Progress(0, 1)
@@ -56,7 +56,7 @@ def test_a_search_ends_where_the_folder_is_replaced(reader, here, monkeypatch, e
             raise ends
         yield Progress(1, 1)
 
-    monkeypatch.setattr(search, "run", late)
+    monkeypatch.setattr(search, "hits", late)
     told = reader.get(f"/r/{reader.viewer.tag}/search/stream", q="first").text.splitlines()
     assert len(told) == 2
     assert "was replaced while it was searched" in told[1]

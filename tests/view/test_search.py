@@ -8,10 +8,10 @@ import pytest
 from anyio.to_thread import current_default_thread_limiter
 
 from chatsquash import Options, convert
-from chatsquash.view import search as module
-from chatsquash.view.needle import COUNTED, Needle
+from chatsquash.view.conversation import COUNTED, Needle
+from chatsquash.view.pages import search as module
+from chatsquash.view.pages.search import Hit, Progress, _candidates, hits
 from chatsquash.view.result import Result
-from chatsquash.view.search import Hit, Progress, _candidates, search
 from tests.conftest import assistant, log_line, user, write_log
 from tests.view.conftest import Reader
 
@@ -90,13 +90,13 @@ def test_a_text_is_found_wherever_a_message_says_it(here, asked, form):
         write_log(here / f"logs/{name}.jsonl", log_line(*messages, session_id=name))
     convert("logs", "out", Options(anonymize=False, format=form, preset="hf" if form == "parquet" else "chat"))
     result = Result(here / "out")
-    hits = [each for each in search(result, Needle(asked)) if isinstance(each, Hit)]
+    matches = [each for each in hits(result, Needle(asked)) if isinstance(each, Hit)]
     reader = Reader(here / "out")
     found = {line["session"] for line in _lines(reader, asked) if "session" in line}
     expected = set(places) - {"none"} - ({"call"} if asked not in arguments else set())
     assert found - {"call"} == expected - {"call"}
     assert form == "parquet" or found == expected  # which keeps arguments as values there
-    assert len(hits) == len(found)
+    assert len(matches) == len(found)
 
 
 def _lines(reader, asked):
@@ -126,7 +126,7 @@ def test_every_hit_leads_to_a_message_that_says_it(sample_reader):
 
 def test_progress_is_told_up_to_all_bytes(samples):
     result = Result(samples)
-    told = [each for each in search(result, Needle("zzz")) if isinstance(each, Progress)]
+    told = [each for each in hits(result, Needle("zzz")) if isinstance(each, Progress)]
     total = sum(size for name, size in result.outputs.items() if name.endswith(".jsonl") and "/" not in name)
     assert told[0] == Progress(0, total)
     assert told[-1] == Progress(total, total)
@@ -145,7 +145,7 @@ def test_no_more_is_read_once_nobody_goes_on_asking(here, monkeypatch):
     monkeypatch.setattr(
         module, "opened", lambda folder, name, open=module.opened: opened.append(name) or open(folder, name)
     )
-    going = search(Result(here / "out"), Needle("word"))
+    going = hits(Result(here / "out"), Needle("word"))
     while not isinstance(next(going), Hit):
         pass
     going.close()
@@ -185,11 +185,11 @@ def test_words_that_are_also_names_of_members_are_found_where_they_are_said(tmp_
     parsed = []
     monkeypatch.setattr(module, "parsed", lambda line, made=module.parsed: parsed.append(line) or made(line))
     for word in WORDS:
-        hits = [each for each in search(result, Needle(word)) if isinstance(each, Hit)]
+        matches = [each for each in hits(result, Needle(word)) if isinstance(each, Hit)]
         with monkeypatch.context() as patch:
             patch.setattr(Needle, "may_be_said", lambda *_: True)
-            assert [each for each in search(result, Needle(word)) if isinstance(each, Hit)] == hits
-        assert hits
+            assert [each for each in hits(result, Needle(word)) if isinstance(each, Hit)] == matches
+        assert matches
 
 
 @pytest.mark.parametrize("word", ["role", "content", "tool", "assistant", "tool_call", "l"])
@@ -201,7 +201,7 @@ def test_no_record_is_parsed_where_a_word_is_only_the_name_of_a_member(here, mon
     convert("logs", "out", Options(anonymize=False))
     parsed = []
     monkeypatch.setattr(module, "parsed", lambda line, made=module.parsed: parsed.append(line) or made(line))
-    assert len([each for each in search(Result(here / "out"), Needle(word)) if isinstance(each, Hit)]) == 1
+    assert len([each for each in hits(Result(here / "out"), Needle(word)) if isinstance(each, Hit)]) == 1
     assert len(parsed) == 1
 
 
@@ -289,7 +289,7 @@ def test_no_page_waits_for_searches_of_which_two_go_on_at_once(sample_reader, mo
 
 @pytest.mark.parametrize("chunk", [7, 16, 64, 1 << 20])
 def test_lines_are_found_wherever_a_chunk_ends(tmp_path, monkeypatch, chunk):
-    monkeypatch.setattr("chatsquash.view.search._CHUNK", chunk)
+    monkeypatch.setattr("chatsquash.view.pages.search._CHUNK", chunk)
     lines = [b"x" * (at * 7 % 40) + (b"needle" if at % 3 == 0 else b"") + b"y" * (at % 5) for at in range(60)]
     path = tmp_path / "a"
     path.write_bytes(b"\n".join(lines))

@@ -1,4 +1,4 @@
-"""Options and arguments as click has them, made of their declarations."""
+"""Options and arguments as click has them, made of their declarations: types, completion, and help in chapters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from chatsquash.cli import click_help
-from chatsquash.cli.names import Codes, Name
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from chatsquash.core.option_declarations import Declared
@@ -137,7 +137,7 @@ def _click_option(option: Declared) -> click.Option:
         metavar=option.metavar or ("N" if option.kind is int else None),
         help=option.help + (f"  [default: {option.usually}]" if option.usually else ""),
     )
-    made.chapter = click_help.chapter(option.group)
+    made.chapter = chapter_of(option.group)
     return made
 
 
@@ -166,3 +166,128 @@ def _type_of_name(option: Declared) -> click.ParamType:  # type: ignore[type-arg
 def _as_size(size: int) -> str:
     """A number of bytes in the unit that makes it shortest."""
     return min((f"{size // many}{unit}B" for unit, many in _UNITS.items() if size % many == 0), key=len)
+
+
+class Name(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it takes none
+    """A known name, in which hyphens and underscores are the same; whoever takes it refuses one that is not known."""
+
+    name = "text"
+
+    def __init__(self, known: Callable[[], Iterable[str]], offered: Callable[[], Iterable[str]] | None = None) -> None:
+        """``offered`` are those of the names that the shell completes; by default all."""
+        self._known, self._offered = known, offered or known
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is known."""
+        del param, ctx
+        spelled = {_plain(name): name for name in self._known()}
+        return spelled.get(_plain(str(value)), str(value))
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so, however they are spelled."""
+        del ctx, param
+        begun = _plain(incomplete)
+        return _items(name for name in self._offered() if _plain(name).startswith(begun))
+
+
+class Codes(click.ParamType):  # type: ignore[type-arg]
+    """Codes of findings, of which the shell completes the last; whoever takes them refuses one that is not known."""
+
+    name = "text"
+
+    def __init__(self, any_error: str = "", divider: str = "") -> None:
+        """``any_error`` stands among codes for any error; a ``divider`` stands between several."""
+        self._any_error, self._divider = any_error, divider
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The codes that begin so."""
+        from chatsquash.checks import rules  # which only a completion needs here
+
+        del ctx, param
+        before, divider, begun = incomplete.rpartition(self._divider) if self._divider else ("", "", incomplete)
+        known = sorted(filter(None, [self._any_error, *rules()]))
+        return _items(f"{before}{divider}{code}" for code in known if code.startswith(begun))
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _items(values: Iterable[str]) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(value) for value in values]
+
+
+MANY_OPTIONS = 25
+"""Options above which a command shows the most used ones first."""
+_CHAPTERS = {
+    "Input": ("reading", "paths", "days", "links"),
+    "Sessions": ("sessions", "cleaning"),
+    "Record": ("shape", "supplied", "sampling"),
+    "Dataset": ("dataset", "alike", "filters", "grouping"),
+    "Privacy": ("addresses", "privacy"),
+    "Run": ("run", "checks", "reports", "bounds", "engine"),
+}
+"""The groups of declared options in each chapter."""
+_BY_NAME = {"agents": "Input", "single_file": "Dataset", "count": "Run"}
+"""The chapters of options that belong to one command."""
+_USED = {
+    "agents": ("--agent NAME", "Convert what this agent keeps on this machine."),
+    "from_format": ("--from FORMAT", "Read all logs as this format."),
+    "since": ("--since DATE", "Only convert sessions from this day on."),
+    "sessions_by": ("--sessions-by RULE", "Take a file, an id or a chain as a session."),
+    "conversations": ("--conversations WHICH", "Which of a session to write: last, main or all."),
+    "join": ("--join", "Make one session of a gateway's log and the agent's file."),
+    "count": ("-n, --shards N", "How many shards to make."),
+    "cleanup": ("--cleanup AGENT", "Remove the texts that this agent adds, as in claude-code."),
+    "preset": ("--preset NAME", "Shape of records: chat, hf, mistral, openai, sharegpt, text."),
+    "reasoning": ("--reasoning HOW", "Keep, inline or drop reasoning."),
+    "loss": ("--loss MEMBER", "Flag what to train on, with weight, training or loss."),
+    "max_tokens": ("--max-tokens N", "Only write records with at most so many tokens."),
+    "format": ("--format KIND", "Write a dataset folder of jsonl[.gz|.zst] or parquet."),
+    "split": ("--split SHARES", "Divide it into splits, as in train=0.98,validation=0.02."),
+    "drop": ("--drop CODE", "Leave out sessions with this finding (errors: any error)."),
+    "redact": ("--redact KINDS", "Replace secrets, phones, ips, paths or names:FILE."),
+    "output": ("-o, --output DIR", "Write records and reports to this folder. [default: out]"),
+    "workers": ("--workers N", "Use so many processes. [default: one a core]"),
+    "replace": ("--replace", "Replace the result of other logs."),
+    "fail_on": ("--fail-on CODE,...", "Exit with 3 if one of these findings is made."),
+    "help_all": ("--help-all", "Show all options and exit."),
+}
+"""Those that are used most, each in a line."""
+SHOWS_ALL = "chatsquash.help_all"
+"""Set in a context where all options are shown."""
+
+
+def help_all() -> click.Option:
+    """The option that shows all options."""
+
+    def show(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+        if is_asked and not context.resilient_parsing:
+            context.meta[SHOWS_ALL] = True
+            click.echo(context.get_help())
+            context.exit()
+
+    told = "Show all options and exit."
+    return click.Option(["--help-all"], is_flag=True, expose_value=False, is_eager=True, callback=show, help=told)
+
+
+def chapter_of(group: str) -> str:
+    """The chapter of the options of a group."""
+    return next(name for name, groups in _CHAPTERS.items() if group in groups)
+
+
+def write_chapters(context: click.Context, options: Iterable[click.Parameter], formatter: click.HelpFormatter) -> None:
+    """Write options by chapters."""
+    rows: dict[str, list[tuple[str, str]]] = {name: [] for name in _CHAPTERS}
+    shows_all = context.meta.get(SHOWS_ALL)
+    for each in options:
+        name = str(each.name)
+        told = each.get_help_record(context) if shows_all else _USED.get(name)
+        if told:
+            rows[getattr(each, "chapter", None) or _BY_NAME.get(name, "Run")].append(told)
+    for name, shown in rows.items():
+        if shown:
+            with formatter.section(name):
+                formatter.write_dl(shown)

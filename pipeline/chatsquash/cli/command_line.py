@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from chatsquash.core.options import Options
     from chatsquash.dataset.option_rules import Pair
 
-SETTINGS_FILE = "chatsquash.cli.settings"
+SETTINGS_FILE = "chatsquash.cli.command"
 """The member of a context's ``meta`` with the path of the settings file."""
 
 

@@ -1,4 +1,4 @@
-"""What convert, shards and merge share: their options, the run's options made of them, and the summary."""
+"""What convert, shards, merge and report share: options, the run's options made of them, summary and page."""
 
 from __future__ import annotations
 
@@ -80,6 +80,19 @@ def print_summary(done: Any, given: dict[str, Any], complete: bool | None = None
             click.echo(done.as_text(), err=True)
     is_complete = done.complete if complete is None else complete
     return exits.code(done, given["fail_on"], is_complete=is_complete, is_shard=complete is not None)
+
+
+def write_report(output: str, *, quiet: bool = False) -> None:
+    """Write the page of a result, and say where it is."""
+    from chatsquash.conversion.progress import Bar
+    from chatsquash.core.text import escaped
+    from chatsquash.pages.report.report import report as run
+
+    with Bar(quiet=quiet) as bar:
+        page = run(output, bar.observe)
+    if not quiet:
+        with tolerate_closed_pipe():
+            click.echo(f"report: {escaped(str(page))}", err=True)
 
 
 SHARD_OPTIONS = (

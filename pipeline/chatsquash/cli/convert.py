@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chatsquash.cli import exits
-from chatsquash.cli.click_options import argument, engine_options, option, options
+from chatsquash.cli.click_options import Name, argument, engine_options, option, options
 from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import refuse_beside
 from chatsquash.cli.conversion import (
@@ -22,9 +22,8 @@ from chatsquash.cli.conversion import (
     single_file,
     watch_of,
     where_of,
+    write_report,
 )
-from chatsquash.cli.names import Name
-from chatsquash.cli.report import write_report
 
 
 def _agents() -> tuple[str, ...]:
@@ -76,7 +75,7 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     if report and not where.merge:
         raise click.UsageError("--report has no effect with --no-merge: leave one of them out.")
     if report:
-        from chatsquash.pages.result.report import refuse
+        from chatsquash.pages.report.report import refuse
 
         refuse(given["output"])
     asked = options_of(given, makes_key=runs.MAKES_KEY)

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from chatsquash.cli.click_options import option
-from chatsquash.cli.names import Codes
+from chatsquash.cli.click_options import Codes, option
 from chatsquash.core.errors import UsageError
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")

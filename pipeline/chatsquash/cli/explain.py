@@ -7,10 +7,9 @@ from importlib.resources import files
 import click
 
 from chatsquash.checks import refuse_unknown, rules
-from chatsquash.cli.click_options import argument
+from chatsquash.cli.click_options import Codes, argument
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
-from chatsquash.cli.names import Codes
 
 
 @click.command(

@@ -6,20 +6,7 @@ import click
 
 from chatsquash.cli.click_options import argument
 from chatsquash.cli.command import Command
-from chatsquash.cli.exits import tolerate_closed_pipe
-
-
-def write_report(output: str, *, quiet: bool = False) -> None:
-    """Write the page of a result, and say where it is."""
-    from chatsquash.conversion.progress import Bar
-    from chatsquash.core.text import escaped
-    from chatsquash.pages.result.report import report as run
-
-    with Bar(quiet=quiet) as bar:
-        page = run(output, bar.observe)
-    if not quiet:
-        with tolerate_closed_pipe():
-            click.echo(f"report: {escaped(str(page))}", err=True)
+from chatsquash.cli.conversion import write_report
 
 
 @click.command(

@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from chatsquash.cli import exits, privacy
-from chatsquash.cli.click_options import argument, option
+from chatsquash.cli.click_options import Name, argument, option
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
-from chatsquash.cli.names import Name
 
 
 def _formats() -> tuple[str, ...]:

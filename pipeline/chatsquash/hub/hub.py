@@ -23,7 +23,7 @@ from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progr
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.version import __version__
 from chatsquash.dataset.dataset import is_public
-from chatsquash.hub.repository import Repository
+from chatsquash.hub.public import Repository
 
 TITLE = "chatsquash push"
 """The title of our commits, by which files of a former push are known."""

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import counted
 from chatsquash.core.urls import refuse_remote
-from chatsquash.hub.public import public_files
-from chatsquash.hub.repository import repository
+from chatsquash.hub.public import public_files, repository
 
 
 class Asked(NamedTuple):
@@ -42,8 +41,7 @@ def push(out: str, url: str, asked: Asked) -> Pushed:
     at = repository(url)
     try:
         from chatsquash.hub.hub import Hub
-        from chatsquash.hub.plan import plan
-        from chatsquash.hub.send import send
+        from chatsquash.hub.plan import plan, send
     except ImportError as problem:
         why = f"push needs {problem.name or 'a library'}, which is not installed"
         raise UsageError(f"{why}: pip install 'chatsquash[hub]'") from None

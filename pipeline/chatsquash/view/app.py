@@ -22,22 +22,21 @@ from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.text import escaped, shown
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.reading import parsed
-from chatsquash.view.choose import choose, wanted
-from chatsquash.view.conversation import Conversation
+from chatsquash.view.conversation import Conversation, Needle
 from chatsquash.view.guard import Guard, Keys
 from chatsquash.view.logs import Logs, Looked, NoLogError
-from chatsquash.view.needle import Needle
 from chatsquash.view.pages import conversation as conversations
 from chatsquash.view.pages import logs as log_pages
 from chatsquash.view.pages import pairs as pair_pages
 from chatsquash.view.pages import search as searches
 from chatsquash.view.pages import sessions, tree
 from chatsquash.view.pages import template as templates
+from chatsquash.view.pages.code import markdown
 from chatsquash.view.pages.layout import page
-from chatsquash.view.pairs import pair
-from chatsquash.view.rendering import Model, trained_on
+from chatsquash.view.pages.pairs import read_pair
+from chatsquash.view.pages.sessions import choose, wanted
+from chatsquash.view.pages.template import Model, trained_on
 from chatsquash.view.result import ReplacedError, Result
-from chatsquash.view.texts import markdown
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -254,7 +253,7 @@ async def _in_turn(lines: Generator[bytes], searching: CapacityLimiter) -> Async
 
 def _pair(viewer: Viewer, request: Request) -> Response:
     result = viewer.named(request)
-    found = pair(result, _number(request.path_params["number"]) or 0)
+    found = read_pair(result, _number(request.path_params["number"]) or 0)
     return HTMLResponse(pair_pages.pair(result, found) if found else pair_pages.nothing(result))
 
 

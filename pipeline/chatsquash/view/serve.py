@@ -77,7 +77,7 @@ def view(  # noqa: PLR0913 - each is one of the command
     clear()
     with _leaving(), _HangUp() as hang_up, _listening(port) as bound, _result(given, asked, say, watch) as path:
         from chatsquash.view.app import Viewer
-        from chatsquash.view.rendering import Model
+        from chatsquash.view.pages.template import Model
 
         model = Model(template) if template else None
         try:

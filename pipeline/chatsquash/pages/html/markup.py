@@ -1,9 +1,12 @@
-"""HTML as a type of its own: text becomes it by being escaped, and by nothing else."""
+"""HTML as a type of its own, made of text only by escaping it, and the content security policy of a page."""
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any
 
 _SPECIAL = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -98,3 +101,52 @@ def _attribute(key: str, value: Any) -> str:
     if name in _URLS and not _URL.fullmatch(str(value)):
         raise ValueError(f"{name} leads elsewhere")
     return f' {name}="{text(str(value)).translate(_QUOTES)}"'
+
+
+def source(package: str, name: str) -> str:
+    """A script or a style sheet that comes with us."""
+    return (files(package) / name).read_text(encoding="utf-8")
+
+
+def script(content: str) -> Html:
+    """A module that stands in the page."""
+    return Html(f'<script type="module">{_ours(content, "script")}</script>')
+
+
+def module(url: str) -> Html:
+    """A module that the server of the page sends; for its other places this raises as ``tag``."""
+    return Html(f'<script type="module" src="{tag("a", href=url)[9:-6]}"></script>')
+
+
+def style(content: str) -> Html:
+    """A style sheet that stands in the page."""
+    return Html(f"<style>{_ours(content, 'style')}</style>")
+
+
+def _ours(content: str, name: str) -> str:
+    if f"</{name}" in content.lower() or "<!--" in content or "\r" in content:  # which the page would read otherwise
+        raise ValueError(f"the {name} ends before its end")
+    return content
+
+
+def hashed(content: str) -> str:
+    """What a policy says of a script or a style sheet that may stand in the page."""
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+
+
+def of_page(scripts: Iterable[str], styles: Iterable[str]) -> str:
+    """The policy of a page that is one file: nothing is loaded, sent, framed or run but these."""
+    told = {
+        "default-src": "'none'",
+        "script-src": " ".join(map(hashed, scripts)),
+        "style-src": " ".join(map(hashed, styles)),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in told.items())
+
+
+def meta(policy: str) -> Html:
+    """The policy as it stands in the head of a page that no server sends."""
+    return tag("meta", http_equiv="Content-Security-Policy", content=policy)

@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from chatsquash.pages.html import policy
-from chatsquash.pages.html.markup import Html, tag, together
+from chatsquash.pages.html.markup import Html, meta, of_page, script, source, style, tag, together
 from chatsquash.pages.report.charts import bounded, figure
-from chatsquash.pages.report.data import Content, Figure
-from chatsquash.pages.report.sessions import session
+from chatsquash.pages.report.sessions import Content, Figure, session
 
 _RUN = 1_000
 """Bytes of what is said of the run."""
@@ -25,18 +23,18 @@ _KEYS = {
 
 def page(content: Content) -> bytes:
     """The page: its bytes follow from what it shows alone."""
-    script = policy.source("chatsquash.pages.report", "page.js")
-    style = policy.source("chatsquash.pages.html", "base.css") + policy.source("chatsquash.pages.report", "page.css")
+    code = source("chatsquash.pages.report", "page.js")
+    sheet = source("chatsquash.pages.html", "base.css") + source("chatsquash.pages.report", "page.css")
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        policy.meta(policy.of_page([script], [style])),
+        meta(of_page([code], [sheet])),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="referrer", content="no-referrer"),
         tag("title", content.title),
-        policy.style(style),
+        style(sheet),
     )
-    body = tag("body", _header(content), tag("main", *_sections(content)), policy.script(script))
+    body = tag("body", _header(content), tag("main", *_sections(content)), script(code))
     return together([Html("<!doctype html>\n"), tag("html", head, body, lang="en"), Html("\n")]).encode()
 
 

@@ -1,4 +1,4 @@
-"""Texts as people read them: JSON on several lines, diffs and code in colours, and folded tool definitions."""
+"""Readable texts: JSON on several lines, diffs and code in colours, folded tools, records as Markdown."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from chatsquash.core import chat
-from chatsquash.core.model import Json
-from chatsquash.core.text import counted, shown
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Json, Message
+from chatsquash.core.text import counted, escaped, shown
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import cut, size
-from chatsquash.view.texts import readable
+from chatsquash.records.message_texts import Part, parts
 
 _COLOURED = 70_000
 """Characters of a text that are coloured; a longer one is shown as it is."""
@@ -210,3 +210,68 @@ def _texts(description: str, schema: Json) -> Iterator[Html]:
 def _cut(left: int) -> Iterator[Html]:
     if left:
         yield tag("p", f"… {size(left)} more (the JSON of the record has all)", class_="cut")
+
+
+_READABLE = 1 << 20
+"""Characters of JSON that are put on several lines."""
+_FARTHER, _LITTLE = 8, 10_000
+"""How many times longer, and how much longer, it may become."""
+
+
+def readable(text: str, most: int = _READABLE) -> str | None:
+    """JSON of at most so many characters on several lines; ``None`` for other texts, and for a mere text or number."""
+    if not text.lstrip().startswith(("{", "[")) or len(text) > most:
+        return None
+    try:
+        value = jsonio.loads(text.encode())
+    except (ValueError, RecursionError):
+        return None
+    return shown(value, indent=True).decode() if _indentation(value) <= _FARTHER * len(text) + _LITTLE else None
+
+
+def _indentation(value: Json) -> int:
+    """About how many spaces stand before the lines of a value, which may be deep and have many members there."""
+    spaces = 0
+    waiting = [(value, 1)]
+    while waiting:
+        each, depth = waiting.pop()
+        if isinstance(each, dict | list):
+            spaces += 2 * depth * len(each)
+            waiting += ((inner, depth + 1) for inner in (each.values() if isinstance(each, dict) else each))
+    return spaces
+
+
+_BACKTICKS = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
+
+
+def markdown(messages: list[Message], title: str) -> str:
+    """A conversation; texts stand as they are, all else in fences that nothing in it ends."""
+    return "\n\n".join([f"# {_line(title)}", *(block for message in messages for block in _message(message))]) + "\n"
+
+
+def _message(message: Message) -> Iterator[str]:
+    beside = [message.get(name) for name in ("name", "tool_call_id")]
+    told = [text for text in (message["role"], *beside) if isinstance(text, str) and text]
+    yield f"## {_line(' '.join(told))}"
+    for part in parts(message):
+        yield _part(part)
+
+
+def _part(part: Part) -> str:
+    if part.kind == "text":
+        return part.text
+    if part.kind == "part":
+        return f"({_line(part.name)})"
+    title = f"**{part.kind}{f' {_line(part.name)}' if part.name else ''}**"
+    spelled = readable(part.text)
+    return f"{title}\n\n{_fence_text(spelled or part.text, 'json' if spelled else '')}"
+
+
+def _fence_text(text: str, name: str) -> str:
+    longest = max((len(found[1]) for found in _BACKTICKS.finditer(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{name}\n{text}\n{fence}"
+
+
+def _line(text: str) -> str:
+    return escaped(" ".join(text.split()))

@@ -7,8 +7,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from chatsquash.core.text import escaped
-from chatsquash.pages.html import policy
-from chatsquash.pages.html.markup import Child, Html, tag, together
+from chatsquash.pages.html.markup import Child, Html, module, tag, together
 from chatsquash.view.result import Result
 
 _SHORT = 80
@@ -37,7 +36,7 @@ def page(title: str, result: Result | None, *body: Child, modules: tuple[str, ..
         tag("link", rel="icon", href="/static/icon.svg"),
         tag("link", rel="stylesheet", href="/static/base.css"),
         tag("link", rel="stylesheet", href="/static/view.css"),
-        *(policy.module(f"/static/{name}") for name in ("page.js", *modules)),
+        *(module(f"/static/{name}") for name in ("page.js", *modules)),
     )
     banner = tag("p", id="replaced", class_="replaced", role="status", hidden=True)
     skip = tag("a", "To the content", href="#main", class_="skip")

@@ -19,11 +19,10 @@ from chatsquash.view.conversation import Conversation
 from chatsquash.view.difference import Step, steps
 from chatsquash.view.logs import Logs, Looked, NoLogError, Rows
 from chatsquash.view.pages import code
-from chatsquash.view.pages.code import tools
+from chatsquash.view.pages.code import readable, tools
 from chatsquash.view.pages.conversation import attributes, head, pages, section, toolbar
 from chatsquash.view.pages.layout import facts, joined, page, short, url
 from chatsquash.view.table import WRITTEN
-from chatsquash.view.texts import readable
 from chatsquash.view.watching import OUTCOMES, EntryRow, MessageRow, Request
 
 ENTRIES = 300

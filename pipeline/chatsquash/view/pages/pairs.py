@@ -1,19 +1,24 @@
-"""Preference pairs side by side."""
+"""Preference pairs: read by their number over all files, and shown side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Message
 from chatsquash.core.text import counted, escaped
+from chatsquash.dataset.shards import PAIRS
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.pages.html.record import Showing, fitting
+from chatsquash.records.datasets import is_dataset
+from chatsquash.records.places import rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, record
 from chatsquash.view.pages import code
 from chatsquash.view.pages.code import tools
 from chatsquash.view.pages.layout import address, facts, joined, page, short, url
-from chatsquash.view.pairs import Pair
 from chatsquash.view.result import Result
 
 _MOST = 1_500_000
@@ -116,3 +121,47 @@ def _shown(messages: list[Message] | str, name: str, place: str, first: int) -> 
 def nothing(result: Result) -> Html:
     """What is said where there is no such pair."""
     return page("Preference pairs", result, tag("h1", "Preference pairs"), tag("p", "There is no such pair."))
+
+
+class Pair(NamedTuple):
+    """A pair, and where it stands."""
+
+    value: dict[str, Any]
+    number: int
+    """From 1, over all files."""
+    file: str
+    row: int
+    has_next: bool
+    total: int
+    """How many there are, as the run counted."""
+
+
+def files(result: Result) -> list[str]:
+    """The files of pairs, in their order."""
+    return [name for name in result.outputs if name.startswith(f"{PAIRS}/") and is_dataset(result.path / name)]
+
+
+def read_pair(result: Result, number: int) -> Pair | None:
+    """A pair; ``None`` where there are not so many. All before it are read."""
+    found = [(name, row) for name, row in islice(_rows(result), number - 1, number + 1)] if number > 0 else []
+    if not found:
+        return None
+    name, row = found[0]
+    try:
+        value = jsonio.loads(row.data)
+    except (ValueError, RecursionError):
+        raise UsageError(f"{name}:{row.number}: is no JSON") from None
+    return Pair(
+        value if isinstance(value, dict) else {},
+        number,
+        name,
+        row.number,
+        len(found) > 1,
+        sum(result.counts["pairs"].values()),
+    )
+
+
+def _rows(result: Result) -> Any:
+    for name in files(result):
+        for row in rows(result.folder, name, None):
+            yield name, row

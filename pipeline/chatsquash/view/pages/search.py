@@ -1,18 +1,22 @@
-"""The search over all texts; a module asks for what it finds and shows it while it goes on."""
+"""The search over all texts: bytes first, then what matching lines say; hits are sent as they come."""
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Generator, Iterator
+from typing import NamedTuple
 
 from chatsquash.core import jsonio
-from chatsquash.core.errors import ChatsquashError
+from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.text import escaped
 from chatsquash.pages.html.markup import Html, tag
-from chatsquash.view.needle import Needle
+from chatsquash.records.datasets import PARQUET
+from chatsquash.records.places import LONGEST, opened, rows
+from chatsquash.records.reading import NotARecordError, native, parsed, record
+from chatsquash.view.conversation import Needle
 from chatsquash.view.pages.layout import page, short, url
 from chatsquash.view.result import ReplacedError, Result
-from chatsquash.view.search import Hit, Progress
-from chatsquash.view.search import search as run
 
 MOST = 500
 """Records that are shown."""
@@ -71,7 +75,7 @@ def lines(result: Result, asked: str) -> Generator[bytes]:
 
 def _found(result: Result, needle: Needle) -> Iterator[Hit | Progress]:
     """What is found, as long as the result is the one that was opened."""
-    for each in run(result, needle) if needle else ():
+    for each in hits(result, needle) if needle else ():
         if result.is_replaced():
             raise ReplacedError
         yield each
@@ -104,3 +108,136 @@ def _row(result: Result, hit: Hit) -> int | None:
     frame = result.sessions
     found = frame.filter((frame["file"] == hit.file) & (frame[column] == value))
     return int(found["at"][0]) if found.height else None
+
+
+_CHUNK = 1 << 20
+"""Bytes that are looked through at once."""
+_TOLD = 32 << 20
+"""Bytes after which progress is told."""
+_ROWS = 256
+AROUND = 80
+"""Characters that are shown on each side of what was found."""
+
+
+class Hit(NamedTuple):
+    """A record that says what is looked for."""
+
+    file: str
+    row: int | None
+    """From 1; ``None`` where it is not counted."""
+    offset: int | None
+    message: int
+    """The index of the first message that says it."""
+    times: int
+    """How often it stands in the record."""
+    before: str
+    found: str
+    after: str
+
+
+class Progress(NamedTuple):
+    """How far the search is."""
+
+    done: int
+    total: int
+    """Bytes, of compressed files those that they have on the disk."""
+
+
+def hits(result: Result, needle: Needle) -> Iterator[Hit | Progress]:
+    """Every record of a result that says something, in the order of the files, and how far the search is."""
+    sizes = result.record_files
+    total = sum(sizes.values())
+    done = told = 0
+    yield Progress(0, total)
+    for name, size in sizes.items():
+        if name.lower().endswith(PARQUET):
+            yield from _parquet(result, name, needle, Progress(done, total))
+        else:
+            yield from _lines(result, name, needle, done, total)
+        done += size
+        if done - told >= _TOLD or done == total:
+            told = done
+            yield Progress(done, total)
+
+
+def _lines(result: Result, name: str, needle: Needle, done: int, total: int) -> Iterator[Hit | Progress]:
+    size = result.outputs[name]
+    with opened(result.folder, name) as file:
+        told = 0
+        for offset, line in _candidates(file, needle.raw):
+            if line is None:
+                if offset - told >= _TOLD:
+                    told = offset
+                    yield Progress(done + min(offset, size), total)
+            elif needle.may_be_said(line) and (hit := _looked_at(line, needle)):
+                yield Hit(name, None, offset, *hit)
+
+
+def _candidates(file: io.FileIO, wanted: list[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """The lines that hold one of some bytes, each with its offset; between them how far it is, without a line."""
+    screen = "|".join(re.escape(each.decode()) for each in wanted)
+    buffer = bytearray(_CHUNK)
+    origin = filled = 0
+    while True:
+        if filled == len(buffer):  # a line is longer
+            buffer += bytes(min(len(buffer), LONGEST))
+        with memoryview(buffer) as view:
+            count = file.readinto(view[filled:])
+        filled += count or 0
+        stop = buffer.rfind(b"\n", 0, filled) + 1 if count else filled
+        if stop:
+            if _may_hold(bytes(buffer[:stop]), screen):
+                yield from _in_lines(buffer, stop, origin, wanted)
+            buffer[: filled - stop] = buffer[stop:filled]
+            origin, filled = origin + stop, filled - stop
+        if not count:
+            return
+        if filled > LONGEST:
+            raise UsageError(f"a line is longer than {LONGEST >> 20} MiB")
+        yield origin, None
+
+
+def _may_hold(data: bytes, screen: str) -> bool:
+    """Whether some bytes may match a pattern; polars tells faster than Python finds each spelling in turn."""
+    import polars as pl  # which takes time
+
+    text = pl.Series([data], dtype=pl.Binary).cast(pl.String, strict=False)
+    return text.str.contains(screen)[0] is not False  # null: it is no UTF-8
+
+
+def _in_lines(buffer: bytearray, stop: int, origin: int, wanted: list[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines before a place that hold one of some bytes."""
+    at = 0
+    places = {each: buffer.find(each, 0, stop) for each in wanted}
+    while found := [place for place in places.values() if place >= 0]:
+        first = min(found)
+        begin = buffer.rfind(b"\n", at, first) + 1 or at
+        end = buffer.find(b"\n", first, stop)
+        end = stop if end < 0 else end
+        yield origin + begin, bytes(buffer[begin:end])
+        at = end
+        for each, place in places.items():
+            if 0 <= place < end:
+                places[each] = buffer.find(each, end, stop)
+
+
+def _parquet(result: Result, name: str, needle: Needle, progress: Progress) -> Iterator[Hit | Progress]:
+    for row in rows(result.folder, name):
+        if row.number % _ROWS == 0:
+            yield progress  # so that it can be stopped
+        if needle.may_be_said(row.data) and (hit := _looked_at(row.data, needle)):
+            yield Hit(name, row.number, None, *hit)
+
+
+def _looked_at(line: bytes, needle: Needle) -> tuple[int, int, str, str, str] | None:
+    """Where a record says it first, how often, and what stands around it; ``None`` where only its JSON has it."""
+    try:
+        held = native(record(parsed(line)))
+    except NotARecordError:
+        return None
+    counts = list(needle.counts(held.messages))
+    if not counts or not (first := needle.first(held.messages[counts[0][0]])):
+        return None
+    text, begin, end = first
+    around = text[max(0, begin - AROUND) : begin], text[begin:end], text[end : end + AROUND]
+    return (counts[0][0], sum(count for _, count in counts), *around)

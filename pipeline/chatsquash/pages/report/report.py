@@ -1,11 +1,13 @@
-"""The sessions of the page with their records, images, findings and log entries."""
+"""The page of a result: what its sessions show is read from its folder and its logs, and the page written beside it."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from itertools import count
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,24 +15,71 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
-from chatsquash.core.urls import is_remote
+from chatsquash.core.urls import is_remote, refuse_remote
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.options_json import as_described
-from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.reports.rejected import REJECTED
 from chatsquash.dataset.reports.replies import REPLIES
+from chatsquash.dataset.sidecar import beside, refuse_foreign
 from chatsquash.inspect.inspect import inspect_as_json
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.pages.html.record import medium, size
-from chatsquash.pages.report.data import Entries, Shown
-from chatsquash.pages.result.selection import Key, Picked
+from chatsquash.pages.report import figures
+from chatsquash.pages.report.chart_data import charts
+from chatsquash.pages.report.page import page
+from chatsquash.pages.report.selection import Findings, Key, Observer, Picked, chosen, table
+from chatsquash.pages.report.sessions import Content, Entries, Shown
 from chatsquash.records.media import FOLDER
 from chatsquash.records.places import read_all
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.results.output import ResultFolder, damaged
-from chatsquash.results.types import FindingRow, Input, RejectedRow, ReplyRow
+from chatsquash.results.types import Input, RejectedRow, ReplyRow
 from chatsquash.results.verify import log_differences, spelled
+
+PAGE = "report.html"
+_NEEDED = ("altair", "vl_convert")
+
+
+def refuse(output: str | PathLike[str]) -> None:
+    """Raise ``UsageError`` where no report can be written: what draws charts is missing, or its place is taken."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"a report needs {' and '.join(missing)}: pip install 'chatsquash[report]'")
+    refuse_remote(fspath(output))
+    refuse_foreign(Path(fspath(output)), PAGE)
+
+
+def report(output: str | PathLike[str], observe: Observer | None = None) -> Path:
+    """Write ``report.html`` into an output folder, for its owner alone; gives its path.
+
+    It follows from the folder and from the logs that ``run.json`` names.  ``observe`` is told how much of the records
+    is read.  Raises ``UsageError`` for a folder without a
+    result, for one that a run is writing to, and where the packages of the extra ``report`` are missing.
+    """
+    refuse(output)
+    out = Path(fspath(output))
+    with beside(out) as place:
+        place.put(PAGE, page(content(ResultFolder(place.folder), observe)))
+    return out / PAGE
+
+
+def content(result: ResultFolder, observe: Observer | None = None) -> Content:
+    """What the page of a result shows."""
+    told = result.typed_counts()
+    rows = table(result, observe)
+    found = Findings(result)
+    picked = chosen(rows, found.secrets)
+    return Content(
+        title=figures.title(told, rows),
+        run=[*figures.run(result, rows)],
+        figures=[*figures.figures(result, told, rows)],
+        charts=[*charts(result, told, rows)],
+        findings=found.shown,
+        found=found.codes,
+        sessions=[*sessions(result, picked, found)],
+        total=told.sessions.seen,
+    )
 
 
 def sessions(result: ResultFolder, picked: list[Picked], found: Findings) -> Iterator[Shown]:
@@ -112,71 +161,6 @@ def sized(part: Json) -> Html:
     if isinstance(part, dict) and isinstance(part.get(_SIZE), int):
         return tag("p", f"image, {size(part[_SIZE])}", class_="medium")
     return medium(part)
-
-
-MOST = 1500
-"""Findings that the page may hold."""
-_OF_SESSION = 60
-_SEVERITIES = ("error", "warning", "info")
-_SECRETS = "secret-found"
-
-
-class Findings:
-    """The findings of a result."""
-
-    def __init__(self, result: ResultFolder) -> None:
-        self._result = result
-        self.codes: Counter[tuple[str, str]] = Counter()
-        """How many there are by severity and code."""
-        self.secrets: Counter[Key] = Counter()
-        """Sessions in whose records secrets were found."""
-        for each in self._all():
-            self.codes[each["severity"], each["code"]] += 1
-            if each["code"] == _SECRETS:
-                self.secrets[each["file"] or "", each["session"] or ""] += 1
-        self.shown = self._shown()
-
-    def _all(self) -> Iterable[FindingRow]:
-        return self._result.objects(FINDINGS, FindingRow)
-
-    def _shown(self) -> list[FindingRow]:
-        """Those that the page has room for: the first of each code, the gravest before the others."""
-        most = _most_of_each(self.codes.values(), MOST)
-        taken: dict[tuple[str, str], list[FindingRow]] = defaultdict(list)
-        for each in self._all():
-            of_code = taken[each["severity"], each["code"]]
-            if len(of_code) < most:
-                of_code.append(each)
-        ranked = sorted(taken, key=lambda key: (_SEVERITIES.index(key[0]), key[1]))
-        return [each for key in ranked for each in taken[key]]
-
-    def of(self, keys: set[Key], places: set[str]) -> tuple[dict[Key, list[FindingRow]], Counter[Key]]:
-        """The first findings of sessions, and how many each has; ``places`` are those of records that are shown.
-
-        A session with several records has those of the one that is shown, and those of no record.
-        """
-        found: dict[Key, list[FindingRow]] = defaultdict(list)
-        counts: Counter[Key] = Counter()
-        for each in self._all():
-            key = each["file"] or "", each["session"] or ""
-            if key in keys and (not each["record"] or each["record"] in places):
-                counts[key] += 1
-                if len(found[key]) < _OF_SESSION:
-                    found[key].append(each)
-        for of_session in found.values():
-            of_session.sort(key=lambda each: _SEVERITIES.index(each["severity"]))
-        return found, counts
-
-
-def _most_of_each(counts: Iterable[int], most: int) -> int:
-    """How many of each kind there may be, so that all together are no more than ``most``."""
-    left, ordered = most, sorted(counts)
-    for at, wanted in enumerate(ordered):
-        share = left // (len(ordered) - at)
-        if wanted > share:
-            return share
-        left -= wanted
-    return most
 
 
 _LARGEST = 64 << 20

@@ -11,9 +11,9 @@ from chatsquash.core.logged import ELSEWHERE
 from chatsquash.core.options import Options, declared
 from chatsquash.core.text import counted
 from chatsquash.dataset.options_json import described
+from chatsquash.pages.report.chart_data import days, secrets
 from chatsquash.pages.report.charts import bounded
-from chatsquash.pages.report.data import Figure
-from chatsquash.pages.result import bins
+from chatsquash.pages.report.sessions import Figure
 from chatsquash.results.output import ResultFolder
 from chatsquash.results.types import Counts
 
@@ -48,8 +48,8 @@ def run(result: ResultFolder, table: pl.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def _between(table: pl.DataFrame) -> list[str]:
-    days = bins.days(table["start"])
-    return sorted({min(days), max(days)}) if days else []
+    dates = days(table["start"])
+    return sorted({min(dates), max(dates)}) if dates else []
 
 
 def _given(told: dict[str, Any]) -> Iterator[str]:
@@ -100,14 +100,6 @@ def figures(result: ResultFolder, told: Counts, table: pl.DataFrame) -> Iterator
         yield Figure(f"findings: {severity}", _number(sum(codes.values())), _most(codes), severity)
     yield Figure("secrets found", _number(told.secrets.found), secrets(told))
     yield Figure("e-mail addresses replaced", _number(told.addresses))
-
-
-def secrets(told: Counts) -> str:
-    """How many secrets were found, and replaced."""
-    if not told.secrets.found:
-        return "No secret in a record."
-    records = counted(told.secrets.records, "record")
-    return f"{told.secrets.found:,} in {records}, {told.secrets.replaced:,} replaced."
 
 
 def _most(codes: dict[str, int]) -> str:
