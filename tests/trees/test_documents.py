@@ -77,21 +77,13 @@ ROWS = [
         [told("", said="ab", session_id="s1"), told("", "subagent", "s1", said="s", session_id="s2")],
         [("main", None, "ab"), ("subagent", 0, "s")],
     ),
-    (
-        "a branch of what is not there begins a tree",
-        [told("b", "branch", "gone", said="x")],
-        [("main", None, "x")],
-    ),
+    ("a branch of what is not there begins a tree", [told("b", "branch", "gone", said="x")], [("main", None, "x")]),
     (
         "branches of each other are one tree",
         [told("a", "branch", "b", said="x"), told("b", "branch", "a", said="y")],
         [("branch", "b", "x"), ("main", None, "y")],
     ),
-    (
-        "what comes from itself comes from nothing",
-        [told("a", "compacted", "a", said="x")],
-        [("compacted", None, "x")],
-    ),
+    ("what comes from itself comes from nothing", [told("a", "compacted", "a", said="x")], [("compacted", None, "x")]),
     (
         "branches of a side request are side requests",
         [told("a", "side", said="x"), told("b", "branch", "a", said="yz")],
@@ -126,11 +118,7 @@ def test_replies_without_times_that_say_the_same_are_told_apart_by_their_order()
 
 CHAINS = [
     ("the last of a chain", [told("a", said="a"), told("b", "compacted", "a", said="b")], [1, 0]),
-    (
-        "of two chains the one with more replies",
-        [told("a", said="abc"), told("b", said="d"), told("c", "compacted", "b", said="e")],
-        [0],
-    ),
+    ("of two chains the one with more replies", [told("a", said="abc"), told("b", said="d"), told("c", "compacted", "b", said="e")], [0]),
     ("of equal ones the later one", [told("a", said="ab"), told("b", said="cd")], [1]),
     ("never a sub-agent", [told("a", said="a"), told("b", "subagent", "a", said="bcd")], [0]),
     (
@@ -141,7 +129,7 @@ CHAINS = [
     ("nor a side request", [told("a", "side", said="a")], []),
     ("a summary of what another file holds", [told("a", "compacted", said="a")], [0]),
     ("summaries of each other", [told("a", "compacted", "b", said="a"), told("b", "compacted", "a", said="b")], []),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, held, expected", CHAINS, ids=[row[0] for row in CHAINS])

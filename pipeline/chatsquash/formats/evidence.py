@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 
 from chatsquash.core import times
 from chatsquash.core.blocks import Native, Turn
-from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, Repeated
+from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, Repeated, Tool
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import TurnError
@@ -105,6 +105,14 @@ def _plainly(plain: Callable[[Json], list[Message] | None], turns: Sequence[Logg
     return found
 
 
+def load_conversation(
+    form: Any, turns: Sequence[Logged], tools: list[Tool] | None = None, /, **members: Any
+) -> Conversation:
+    """Load the turns of a format as a conversation; ``members`` are those of its origin."""
+    loaded = told(form, turns)
+    return Conversation(loaded.messages, tools or [], origin=origin(loaded, **members))
+
+
 def conversation(
     said: Iterable[tuple[Turn, Evidence]], native: Native, branch: Branch | None = None, **members: Any
 ) -> Conversation:
@@ -137,7 +145,7 @@ def origin(found: Told, /, **members: Any) -> Origin:
         if each.is_sampled and message["role"] == "assistant"
     ]
     if naive != 0:
-        members["found"] = (*members.get("found", ()), (naive, Repeated("naive-timestamp")))
+        members["findings"] = (*members.get("findings", ()), (naive, Repeated("naive-timestamp")))
     bounds = {"started": min(times_of), "ended": max(times_of)} if times_of else {}
     return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in found.evidence))
 
@@ -146,6 +154,14 @@ def bounds(began: Json, ended: Json) -> Object:
     """When a session began and ended, as members of an origin; none where it does not say when it began."""
     first, last = moment(began), moment(ended)
     return {"started": first.at, "ended": max(first.at, (last or first).at)} if first else {}
+
+
+def session_folder(path: str, inner: str = "") -> str | None:
+    """Return the name of a file's folder; if this is in a folder called ``inner``, the name of the folder above."""
+    folders = path.split("/")[:-1]
+    if inner and folders[-2:-1] == [inner]:
+        folders = folders[:-2]
+    return (folders or [""])[-1] or None
 
 
 def entries(found: list[Json], lines: list[int] | None) -> Iterator[tuple[int, int, Object]]:

@@ -8,7 +8,7 @@ from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
-from chatsquash.formats.evidence import Logged, Unread, of, origin, told, with_origin
+from chatsquash.formats.evidence import Logged, Unread, load_conversation, of, origin, told, with_origin
 from chatsquash.formats.values import Object
 
 _ROOT = -1
@@ -17,15 +17,21 @@ _MOST = 20
 _LEAST = 100_000
 
 
+def first_places(names: Sequence[str | None]) -> dict[str, int]:
+    """Return the place of the first entry with each name."""
+    known: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if name is not None:
+            known.setdefault(name, place)
+    return known
+
+
 def linked(names: Sequence[str | None], parents: Sequence[str | None]) -> list[int]:
     """Of each entry the one before it, -1 where there is none; an entry that would close a loop begins anew.
 
     Of several entries with a name the first counts.
     """
-    known: dict[str, int] = {}
-    for place, name in enumerate(names):
-        if name is not None:
-            known.setdefault(name, place)
+    known = first_places(names)
     found = [known.get(parent, _ROOT) if parent is not None else _ROOT for parent in parents]
     state = bytearray(len(found))  # 1: on the way, 2: known to end
     for start in range(len(found)):
@@ -123,6 +129,18 @@ def conversations(
     if len(found) == 1:
         found = [with_origin(found[0], id="", parent=None)]
     return counted(found, unread)
+
+
+def load_eras(
+    form: Any, eras: Sequence[Sequence[Logged]], tools: list[Tool] | None = None, /, **session: Any
+) -> list[Conversation]:
+    """What the model saw at the end, then what it saw before each summary, the last one first."""
+    found = list[Conversation]()
+    for number, turns in enumerate(eras):
+        kind: ConversationKind = "compacted" if number else "main"
+        place: Object = {"id": str(number + 1), "parent": str(number) if number else None} if len(eras) > 1 else {}
+        found.append(load_conversation(form, turns, tools, kind=kind, **session, **place))
+    return [each for each in reversed(found) if each.messages]
 
 
 def _with_room(lengths: list[int], room: Room) -> set[int]:

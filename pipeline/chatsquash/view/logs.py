@@ -206,9 +206,11 @@ def _named(log: str | None, known: list[Input]) -> str:
     return path
 
 
-def _looked(converter: Converter, told: set[str], log: Log) -> Looked:
+def _looked(converter: Converter, told: set[str], log: Log) -> Looked | None:
     watch = Watch()
     outcome = converter.convert(log, watch)
+    if outcome is None:
+        return None
     rejected = [
         EntryRow(each.line, None, each.length, 0, 0, 0, "", None, None, each.reason, each.code)
         for each in outcome.report.rejected

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import counted
 from chatsquash.formats.values import Object, count
@@ -157,8 +157,7 @@ def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Convers
     speaking.close()
     if not speaking.turns:
         return []
-    held = told(openai_chat, speaking.turns)
-    return [Conversation(held.messages, [], origin=origin(held, id=name))]
+    return [load_conversation(openai_chat, speaking.turns, id=name)]
 
 
 def _exchange(lines: list[str], line: int, unread: Unread) -> list[Logged]:
@@ -189,6 +188,5 @@ def _grown(exchanges: list[tuple[str, list[Logged]]]) -> list[Conversation]:
         said = [each.turn for each in turns]
         if not turns or [each.turn for each in later[: len(said)]] == said:
             continue
-        held = told(openai_chat, turns)
-        found.append(Conversation(held.messages, [], origin=origin(held, id=name)))
+        found.append(load_conversation(openai_chat, turns, id=name))
     return found

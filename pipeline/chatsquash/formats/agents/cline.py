@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from copy import copy
 
 from chatsquash.core.jsonio import value as parsed
-from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.formats.base import expect_list, expect_object
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, session_folder
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import counted, text
-from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
+from chatsquash.formats.threads import counted, load_eras, text
+from chatsquash.formats.values import Object, at, count, listed, objects, string, texts, total
 
 NAME = "cline"
 HOLDS_TOOLS = False
@@ -44,14 +44,9 @@ def fits(found: list[Json]) -> str | None:
     listed = found[0] if len(found) == 1 else None
     if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
         return None
-    first = [said for each in listed[:3] if each.get("role") == "user" for said in _texts(each)]
+    first = [said for each in listed[:3] if each.get("role") == "user" for said in texts(each.get("content"))]
     is_task = bool(first) and first[0].lstrip().startswith(_TASK)
     return f"{_TASK} and {_DETAILS}" if is_task and any(_DETAILS in said for said in first) else None
-
-
-def _texts(message: Object) -> list[str]:
-    content = message.get("content")
-    return [content] if isinstance(content, str) else [string(each, "text") for each in objects(content)]
 
 
 def beside(name: str) -> str | None:
@@ -62,8 +57,7 @@ def beside(name: str) -> str | None:
 def session(path: str, origin: Origin) -> str | None:
     """The folder of a task has the id of the task for its name."""
     del origin
-    *_, folder, name = ("", *path.split("/"))
-    return folder or None if name in _FILES else None
+    return session_folder(path) if path.rpartition("/")[2] in _FILES else None
 
 
 def owner(path: str) -> str | None:
@@ -79,9 +73,7 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     prompt nor the tools are kept in it.
     """
     del lines
-    messages = found[0] if found else []
-    if not isinstance(messages, list):
-        raise TurnError(f"the history is {kind(messages)}, not a list")
+    messages = expect_list(found[0] if found else [], "the history is")
     unread = Unread()
     evidence = _evidence(messages, meta)
     turns = list(_turns(messages, evidence, unread))
@@ -90,8 +82,7 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     told_of = [*_eras(turns), _visible(turns, None)]
     *before, last = told_of
     told_of = [*before, *_ranges(last, meta)]
-    whole = [_conversation(each, number, len(told_of) > 1) for number, each in enumerate(told_of)]
-    return counted([each for each in reversed(whole) if each.messages], unread)
+    return counted(load_eras(anthropic, [[each.logged for each in era] for era in told_of]), unread)
 
 
 class _Turn:
@@ -114,8 +105,7 @@ def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> It
     thoughts = list[str]()
     for place, message in enumerate(messages):
         where = f"message {place + 1}"
-        if not isinstance(message, dict):
-            raise TurnError(f"{where} is {kind(message)}, not an object")
+        expect_object(message, f"{where} is")
         if message.get("type") == "reasoning" and "role" not in message:
             unread.rest("reasoning", message, *_REASONING)
             thoughts += _thoughts(message)
@@ -197,13 +187,6 @@ def _is_orphan(block: Json, called: set[str]) -> bool:
     return at(block, "type") == "tool_result" and string(block, "tool_use_id") not in called
 
 
-def _conversation(turns: list[_Turn], number: int, several: bool) -> Conversation:
-    held = told(anthropic, [each.logged for each in turns])
-    of: ConversationKind = "compacted" if number else "main"
-    known: Object = {"id": str(number + 1), "parent": str(number) if number else None} if several else {}
-    return Conversation(held.messages, [], origin=origin(held, kind=of, **known))
-
-
 def _evidence(messages: list[Json], meta: Json) -> list[Evidence]:
     """What is known of each message; the requests on the screen tell tokens where they are as many as the replies."""
     asked = [_tokens(each) for each in objects(meta) if each.get("say") == "api_req_started"]
@@ -222,7 +205,4 @@ def _evidence(messages: list[Json], meta: Json) -> list[Evidence]:
 
 def _tokens(shown: Object) -> tuple[int | None, int | None]:
     told = parsed(string(shown, "text"))
-    asked = [
-        tokens for name in ("tokensIn", "cacheReads", "cacheWrites") if (tokens := count(at(told, name))) is not None
-    ]
-    return sum(asked) if asked else None, count(at(told, "tokensOut"))
+    return total(told, *_USED), count(at(told, "tokensOut"))

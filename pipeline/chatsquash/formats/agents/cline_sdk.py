@@ -6,11 +6,11 @@ from glob import escape
 
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats import view
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, moment, origin, told
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import counted, text
-from chatsquash.formats.values import Object, at, count, kind, listed, string, without
+from chatsquash.formats.values import Object, at, count, listed, string, total, without
 
 NAME = "cline_sdk"
 HOLDS_TOOLS = False
@@ -76,14 +76,11 @@ def _conversation(held: Told, value: Json, name: str, of: ConversationKind) -> C
 
 
 def _told(value: Json, model: str | None, unread: Unread, place: str) -> Told:
-    messages = at(value, "messages")
-    if not isinstance(messages, list):
-        raise TurnError(f"{place} are {kind(messages)}, not a list")
+    messages = expect_list(at(value, "messages"), f"{place} are")
     turns = list[Logged]()
     for number, message in enumerate(messages):
         where = f"{place}[{number}]"
-        if not isinstance(message, dict):
-            raise TurnError(f"{where} is {kind(message)}, not an object")
+        expect_object(message, f"{where} is")
         unread.rest("message", message, *_MESSAGE)
         turn = {"role": message.get("role"), "content": _content(message.get("content"))}
         turns.append(Logged(where, turn, _evidence(message, model)))
@@ -98,9 +95,8 @@ def _evidence(message: Object, model: str | None) -> Evidence:
     if message.get("role") != "assistant":
         return Evidence(1, time)
     used = message.get("metrics")
-    asked = [tokens for name in _USED if (tokens := count(at(used, name))) is not None]
     named = text(at(message, "modelInfo", "id")) or model
-    return Evidence(1, time, True, named, sum(asked) if asked else None, count(at(used, "outputTokens")))
+    return Evidence(1, time, True, named, total(used, *_USED), count(at(used, "outputTokens")))
 
 
 def _content(content: Json) -> Json:

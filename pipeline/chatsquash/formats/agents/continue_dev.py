@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash.core.chat import PRIVATE, Private
-from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, origin, told
+from chatsquash.core.model import Conversation, Json, Tool
+from chatsquash.formats.base import TurnError, expect_list
+from chatsquash.formats.calls import assistant_message, tool_message
+from chatsquash.formats.evidence import Evidence, Logged, Unread
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Room, counted, text
-from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
+from chatsquash.formats.threads import Room, counted, load_eras, text
+from chatsquash.formats.values import Object, at, compact, count, listed, members, objects, string, texts
 
 NAME = "continue_dev"
 HOLDS_TOOLS = True
@@ -48,9 +48,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     value = found[0] if found else None
     unread = Unread()
     unread.rest("session", value, *_SESSION)
-    items = at(value, "history")
-    if not isinstance(items, list):
-        raise TurnError(f"the history is {kind(items)}, not a list")
+    items = expect_list(at(value, "history"), "the history is")
     model = text(at(value, "chatModelTitle"))
     tools = dict[str, Tool]()
     for number, item in enumerate(items):
@@ -63,17 +61,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     defined_tools = list(openai_chat.tools(list(tools.values())).functions)
     session = text(at(value, "sessionId"))
     told_of = list(_eras(items, model, unread))
-    made = [_conversation(era, number, len(told_of), session, defined_tools) for number, era in enumerate(told_of)]
-    return counted(made[::-1], unread)
-
-
-def _conversation(
-    turns: list[Logged], number: int, several: int, session: str | None, tools: list[Tool]
-) -> Conversation:
-    held = told(openai_chat, turns)
-    of: ConversationKind = "compacted" if number else "main"
-    linked: Object = {"id": str(number + 1), "parent": str(number) if number else None} if several > 1 else {}
-    return Conversation(held.messages, tools, origin=origin(held, session_id=session, kind=of, **linked))
+    return counted(load_eras(openai_chat, told_of, defined_tools, session_id=session), unread)
 
 
 def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[list[Logged]]:
@@ -118,14 +106,10 @@ def _system(items: list[Object]) -> list[Logged]:
     prompt = next((each for each in logged if each), "")
     if asked is None or not prompt.startswith(_SYSTEM):
         return []
-    first = next((each for each in [*_shown(asked), *_texts(asked["message"].get("content"))] if each), "")
+    first = next((each for each in [*_shown(asked), *texts(asked["message"].get("content"))] if each), "")
     end = prompt.find(f"{_USER}{first[:100]}") if first else -1
     held = prompt[len(_SYSTEM) : end] if end >= 0 else ""
     return [Logged("promptLogs", {"role": "system", "content": held}, Evidence(1))] if held else []
-
-
-def _texts(content: Json) -> list[str]:
-    return [content] if isinstance(content, str) else [string(each, "text") for each in objects(content)]
 
 
 def _answered(items: list[Object]) -> set[str]:
@@ -151,8 +135,7 @@ def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], un
         return _assistant(where, item, model, thoughts)
     content = _content(message.get("content"))
     if role == "tool":
-        turn: Object = {"role": "tool", "tool_call_id": message.get("toolCallId"), "content": content}
-        return [Logged(where, turn, evidence)]
+        return [Logged(where, tool_message(message.get("toolCallId"), content), evidence)]
     if role not in ("user", "system"):
         raise TurnError(f"{where} has the role {compact(message.get('role'))[:40]}")
     if role == "user" and (shown := _shown(item)):
@@ -165,7 +148,7 @@ def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], un
 def _thoughts(message: Object, unread: Unread) -> list[Json]:
     """A thought as blocks of reasoning, as OpenRouter has them."""
     hidden, signature = string(message, "redactedThinking"), string(message, "signature")
-    said = "".join(_texts(message.get("content")))
+    said = "".join(texts(message.get("content")))
     signed = {"signature": signature, "format": _SIGNED} if signature else {}
     found: list[Json] = [{"type": "reasoning.text", "text": said, **signed}] if said or signature else []
     if not (found or hidden):
@@ -187,11 +170,9 @@ def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]
     tokens = count(at(used, "promptTokens")), count(at(used, "completionTokens"))
     states = _states(item)
     calls = list(map(_call, objects(message.get("toolCalls")) or [at(each, "toolCall") for each in states]))
-    turn: Object = {"role": "assistant", "content": _content(message.get("content")) or (None if calls else "")}
-    turn |= {"tool_calls": calls} if calls else {}
-    if thought := text(at(item, "reasoning", "text")):
-        turn["reasoning_content"] = thought
-    elif thoughts:
+    thought = string(at(item, "reasoning"), "text")
+    turn = assistant_message(_content(message.get("content")), calls, thought)
+    if thoughts and not thought:
         turn["reasoning_details"] = list(thoughts)
     thoughts.clear()
     results = [_result(state, output) for state in states if (output := state.get("output")) is not None]
@@ -206,8 +187,7 @@ def _call(call: Json) -> Object:
 
 def _result(state: Object, output: Json) -> Object:
     said = "\n\n".join(string(each, "content") for each in objects(output))
-    failed: Object = {PRIVATE: Private({"outcome": "failed"})} if state.get("status") in _FAILED else {}
-    return {"role": "tool", "tool_call_id": state.get("toolCallId"), "content": said, **failed}
+    return tool_message(state.get("toolCallId"), said, "failed" if state.get("status") in _FAILED else "")
 
 
 def _content(content: Json) -> Json:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chatsquash.core import jsonio
-from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.calls import assistant_message, spell_arguments, spell_call, tool_message
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import counted, text
 from chatsquash.formats.values import Object, at, count, objects, string
@@ -51,8 +50,7 @@ def fits(found: list[Json]) -> str | None:
 def session(path: str, origin: Origin) -> str | None:
     """The folder of a session has its id for its name."""
     del origin
-    *_, folder, name = ("", *path.split("/"))
-    return folder or None if name == "events.jsonl" else None
+    return session_folder(path) if path.rpartition("/")[2] == "events.jsonl" else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
@@ -78,7 +76,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
             continue
         name = text(event.get("agentId")) or text(data.get("parentToolCallId")) or ""
         agent = agents.setdefault(name, _Agent(unread))
-        agent.add(f"entry {place}", line, of, data, Evidence(line, moment(event.get("timestamp")), model=model))
+        agent.add(f"entry {place}", of, data, Evidence(line, moment(event.get("timestamp")), model=model))
     return counted(list(_told(agents, began, session)), unread)
 
 
@@ -94,7 +92,6 @@ def _told(agents: dict[str, _Agent], began: dict[str, str], session: str | None)
         agent.leave()
         eras = agent.eras
         for number in range(len(eras) - 1, -1, -1):
-            held = told(openai_chat, eras[number])
             of: ConversationKind = "compacted" if number else "subagent" if name else "main"
             own = f"{name or '1'}.{number + 1}" if len(eras) > 1 else name or "1"
             known: Object = {"id": own, "kind": of, "session_id": session}
@@ -103,7 +100,7 @@ def _told(agents: dict[str, _Agent], began: dict[str, str], session: str | None)
             )
             if len(eras) == len(agents) == 1:
                 known |= {"id": "", "parent": None}
-            yield Conversation(held.messages, [], origin=origin(held, **known))
+            yield load_conversation(openai_chat, eras[number], **known)
 
 
 @dataclass(slots=True)
@@ -120,9 +117,8 @@ class _Agent:
     place: int = 0
     """Where that message stands."""
 
-    def add(self, place: str, line: int, of: str, data: Object, evidence: Evidence) -> None:
+    def add(self, place: str, of: str, data: Object, evidence: Evidence) -> None:
         """Take an event."""
-        del line
         match of:
             case "system.message":
                 self._system(place, data, evidence._replace(model=None))
@@ -163,7 +159,7 @@ class _Agent:
 
     def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
         """A message, which may be a piece of an answer."""
-        self.unread.rest("assistant.message", data, *_SAID, "parentToolCallId", "chunkIndex", "interactionId", "turnId")
+        self.unread.rest("assistant.message", data, *_SAID, "chunkIndex", "interactionId", "turnId")
         calls = [_call(each) for each in objects(data.get("toolRequests"))]
         thoughts, content = text(data.get("reasoningText")), text(data.get("content"))
         if not (calls or thoughts or content):
@@ -174,9 +170,7 @@ class _Agent:
             completion_tokens=count(data.get("outputTokens")),
             response_id=text(data.get("apiCallId")),
         )
-        turn: Object = {"role": "assistant", "content": content or (None if calls else "")}
-        turn |= {"tool_calls": calls} if calls else {}
-        turn |= {"reasoning_content": thoughts} if thoughts else {}
+        turn = assistant_message(content, calls, thoughts or "")
         if self.last and self.last == known.response_id:  # results may have come in between
             before = self.turns[self.place]
             joined = Logged(before.place, _joined(before.turn, turn), before.evidence.and_then(known))
@@ -195,11 +189,10 @@ class _Agent:
         )
         self.unread.rest("tool.execution_complete.result", data.get("result"), "content", "detailedContent")
         content = at(data, "result", "content")
-        failed = data.get("success") is False
         if content is None:
             content = at(data, "error", "message")
-        turn: Object = {"role": "tool", "tool_call_id": data.get("toolCallId"), "content": content or ""}
-        turn |= {PRIVATE: Private({"outcome": "failed"})} if failed else {}
+        outcome = "failed" if data.get("success") is False else ""
+        turn = tool_message(data.get("toolCallId"), content or "", outcome)
         self.turns.append(Logged(place, turn, Evidence(evidence.line, evidence.time)))
 
     def _compaction(self, place: str, data: Object, evidence: Evidence) -> None:
@@ -217,10 +210,10 @@ def _call(request: Object) -> Object:
     """A call; older versions name the tool and the arguments otherwise."""
     name = request.get("name", request.get("toolName"))
     given = request.get("arguments", request.get("args"))
-    written = given if isinstance(given, str) else jsonio.dumps({} if given is None else given).decode()
     if request.get("type") == "custom":
-        return {"id": request.get("toolCallId"), "type": "custom", "custom": {"name": name, "input": written}}
-    return {"id": request.get("toolCallId"), "type": "function", "function": {"name": name, "arguments": written}}
+        custom = {"name": name, "input": spell_arguments(given)}
+        return {"id": request.get("toolCallId"), "type": "custom", "custom": custom}
+    return spell_call(request.get("toolCallId"), name, given)
 
 
 def _joined(one: Object, other: Object) -> Object:
@@ -228,6 +221,4 @@ def _joined(one: Object, other: Object) -> Object:
     content = "".join(filter(None, (one.get("content"), other.get("content"))))
     calls = [*one.get("tool_calls", []), *other.get("tool_calls", [])]
     thoughts = "".join(filter(None, (one.get("reasoning_content"), other.get("reasoning_content"))))
-    made: Object = {"role": "assistant", "content": content or (None if calls else "")}
-    made |= {"tool_calls": calls} if calls else {}
-    return made | ({"reasoning_content": thoughts} if thoughts else {})
+    return assistant_message(content, calls, thoughts)

@@ -7,7 +7,7 @@ from glob import escape
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import Step, counted, linked, paths, text
+from chatsquash.formats.threads import Step, counted, first_places, linked, paths, text
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, string
 
@@ -72,10 +72,7 @@ def _before(held: list[Object], summaries: list[bool]) -> list[int]:
     parents = [text(value.get("parentId")) for value in held]
     if not any(parents):
         return list(range(-1, len(held) - 1))
-    known: dict[str, int] = {}
-    for place, value in enumerate(held):
-        if name := text(value.get("id")):
-            known.setdefault(name, place)
+    known = first_places([text(value.get("id")) for value in held])
     before = [known.get(parent) if parent else None for parent in parents]
     moved = dict[int, int]()
     for place, parent in enumerate(before):

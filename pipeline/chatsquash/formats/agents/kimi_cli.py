@@ -6,10 +6,10 @@ import re
 
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Origin
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, origin, told
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, session_folder
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import counted, text
-from chatsquash.formats.values import Object, at, listed, objects, string
+from chatsquash.formats.values import Object, at, listed, objects, string, texts
 
 NAME = "kimi_cli"
 HOLDS_TOOLS = False
@@ -51,12 +51,7 @@ def beside(name: str) -> str | None:
 def session(path: str, origin: Origin) -> str | None:
     """The folder of a session has its id for its name; sub-agents have folders below it."""
     del origin
-    folders = path.split("/")[:-1]
-    if not _CONTEXT.search(path):
-        return None
-    if folders[-2:-1] == ["subagents"]:
-        folders = folders[:-2]
-    return (folders or [""])[-1] or None
+    return session_folder(path, "subagents") if _CONTEXT.search(path) else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
@@ -77,9 +72,8 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
             turns.append(Logged(f"entry {place}", turn, Evidence(line, is_sampled=role == "assistant")))
     if not turns:
         return []
-    held = told(openai_chat, turns)
     inner: Object = {"kind": "subagent"} if isinstance(meta, dict) and text(meta.get("agent_id")) else {}
-    return counted([Conversation(held.messages, [], origin=origin(held, **inner))], unread)
+    return counted([load_conversation(openai_chat, turns, **inner)], unread)
 
 
 def _turn(row: Object) -> Object:
@@ -97,7 +91,7 @@ def _turn(row: Object) -> Object:
         turn["tool_calls"] = [_call(call) for call in calls]
     if thoughts and turn.get("role") == "assistant":
         turn["reasoning_content"] = "\n\n".join(thoughts)
-    if turn.get("role") == "tool" and _first(turn["content"]).startswith(_ERROR):
+    if turn.get("role") == "tool" and any(said.startswith(_ERROR) for said in texts(turn["content"])[:1]):
         turn[PRIVATE] = Private({"outcome": "failed"})
     return turn
 
@@ -107,7 +101,3 @@ def _call(call: Object) -> Object:
     if isinstance(function, dict) and function.get("arguments") is None:
         function = {**function, "arguments": "{}"}
     return {"id": call.get("id"), "type": "function", "function": function}
-
-
-def _first(content: Json) -> str:
-    return content if isinstance(content, str) else next((string(part, "text") for part in objects(content)), "")

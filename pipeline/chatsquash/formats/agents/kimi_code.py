@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chatsquash.core import jsonio
-from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.calls import spell_call, tool_message
+from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import Room, counted, text
-from chatsquash.formats.values import Object, at, count, listed, objects, string
+from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, total
 
 NAME = "kimi_code"
 HOLDS_TOOLS = False
@@ -38,12 +37,7 @@ def beside(name: str) -> str | None:
 def session(path: str, origin: Origin) -> str | None:
     """The folder of a session has its id for its name; each of its agents has a folder in ``agents``."""
     del origin
-    *folders, name = path.split("/")
-    if name != _WIRE:
-        return None
-    if folders[-2:-1] == ["agents"]:
-        folders = folders[:-2]
-    return (folders or [""])[-1] or None
+    return session_folder(path, "agents") if path.rpartition("/")[2] == _WIRE else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
@@ -62,12 +56,11 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     inner = text(at(alone, "parentAgentId")) is not None
     made = list[Conversation]()
     for kind, number, turns in reversed(whole):
-        held = told(openai_chat, turns)
         before = [other for of, other, _ in whole if of != "branch" and other < number]
         parent = len(whole) if kind == "branch" else before[-1] if kind == "compacted" and before else None
         known: Object = {"id": str(number), "parent": str(parent) if parent else None} if len(whole) > 1 else {}
         of: ConversationKind = "subagent" if inner and kind == "main" else kind
-        made.append(Conversation(held.messages, [], origin=origin(held, kind=of, **known)))
+        made.append(load_conversation(openai_chat, turns, kind=of, **known))
     return counted(made, context.unread)
 
 
@@ -146,7 +139,7 @@ class _Context:
         content, thoughts = _parted(at(message, "content"))
         turn: Object = {"role": role, "content": content}
         if calls := objects(at(message, "toolCalls")):
-            turn["tool_calls"] = [_call(call.get("id"), call.get("name"), call.get("args")) for call in calls]
+            turn["tool_calls"] = [spell_call(call.get("id"), call.get("name"), call.get("args")) for call in calls]
             turn["content"] = content or None
         turn |= {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
         turn |= {"tool_call_id": at(message, "toolCallId")} if role == "tool" else {}
@@ -165,7 +158,7 @@ class _Context:
             step["content"] += content if isinstance(content, list) else []
             step["thoughts"] += thoughts
         elif of == "tool.call" and step is not None:
-            step["tool_calls"].append(_call(at(event, "toolCallId"), at(event, "name"), at(event, "args")))
+            step["tool_calls"].append(spell_call(at(event, "toolCallId"), at(event, "name"), at(event, "args")))
         elif of == "tool.result":
             result = Logged(place, _result(event), evidence)
             (step["results"] if step is not None else self.turns).append(result)
@@ -178,11 +171,10 @@ class _Context:
             self.unread.one(f"event {of}")
 
     def _usage(self, used: Json) -> None:
-        names = ("inputOther", "inputCacheRead", "inputCacheCreation")
-        asked = [tokens for name in names if (tokens := count(at(used, name))) is not None]
-        if self.step is not None and asked:
-            said = count(at(used, "output"))
-            self.step["evidence"] = self.step["evidence"]._replace(prompt_tokens=sum(asked), completion_tokens=said)
+        sent = total(used, "inputOther", "inputCacheRead", "inputCacheCreation")
+        if self.step is not None and sent is not None:
+            tokens: Object = {"prompt_tokens": sent, "completion_tokens": count(at(used, "output"))}
+            self.step["evidence"] = self.step["evidence"]._replace(**tokens)
 
     def _compaction(self, place: str, evidence: Evidence, record: Object) -> None:
         """A summary stands for what was said, or for the first of it."""
@@ -212,15 +204,9 @@ def _parted(content: Json) -> tuple[Json, list[str]]:
     return [part for part in parts if at(part, "type") != "think"], thoughts
 
 
-def _call(identity: Json, name: Json, given: Json) -> Object:
-    written = given if isinstance(given, str) else jsonio.dumps({} if given is None else given).decode()
-    return {"id": identity, "type": "function", "function": {"name": name, "arguments": written}}
-
-
 def _result(event: Json) -> Object:
     output = at(event, "result", "output")
     if output is not None and not isinstance(output, str | list):
-        output = jsonio.dumps(output).decode()
-    turn: Object = {"role": "tool", "tool_call_id": at(event, "toolCallId"), "content": output or ""}
-    failed: Object = {PRIVATE: Private({"outcome": "failed"})} if at(event, "result", "isError") is True else {}
-    return turn | failed
+        output = compact(output)
+    outcome = "failed" if at(event, "result", "isError") is True else ""
+    return tool_message(at(event, "toolCallId"), output or "", outcome)

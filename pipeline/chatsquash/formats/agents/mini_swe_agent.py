@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.base import expect_list, expect_object
+from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import counted, text
-from chatsquash.formats.values import Object, at, count, kind, objects, without
+from chatsquash.formats.values import Object, at, count, objects, without
 
 NAME = "mini_swe_agent"
 HOLDS_TOOLS = False
@@ -34,15 +34,12 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     unread = Unread()
     unread.rest("trajectory", value, *_FILE)
     unread.rest("info", at(value, "info"), "config")
-    messages = at(value, "messages")
-    if not isinstance(messages, list):
-        raise TurnError(f"messages are {kind(messages)}, not a list")
+    messages = expect_list(at(value, "messages"), "messages are")
     model = text(at(value, "info", "config", "model", "model_name"))
     turns = list[Logged]()
     for number, message in enumerate(messages):
         where = f"messages[{number}]"
-        if not isinstance(message, dict):
-            raise TurnError(f"{where} is {kind(message)}, not an object")
+        expect_object(message, f"{where} is")
         extra = message.get("extra")
         if text(at(extra, "exit_status")) or message.get("role") == "exit":
             unread.one("message that says how the run ended")
@@ -51,8 +48,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
         turns.append(Logged(where, without(message, "extra"), _evidence(message, extra, model)))
     if not turns:
         return []
-    held = told(openai_chat, turns)
-    return counted([Conversation(held.messages, [], origin=origin(held))], unread)
+    return counted([load_conversation(openai_chat, turns)], unread)
 
 
 def _evidence(message: Object, extra: Json, model: str | None) -> Evidence:

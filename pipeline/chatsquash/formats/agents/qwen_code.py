@@ -7,7 +7,7 @@ from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, momen
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.threads import Step, counted, linked, paths, text
 from chatsquash.formats.threads import conversations as told_of
-from chatsquash.formats.values import Object, at, count, listed, objects, string
+from chatsquash.formats.values import Object, at, count, listed, objects, string, total
 
 NAME = "qwen_code"
 HOLDS_TOOLS = False
@@ -26,8 +26,12 @@ _LINE = (
     "model",
     "usageMetadata",
     "isSidechain",
+    "version",
+    "gitBranch",
+    "toolCallResult",
+    "subtype",
+    "agentId",
 )
-_BESIDE = ("version", "gitBranch", "toolCallResult", "subtype", "agentId", "isSidechain")
 _OWN = frozenset(("uuid", "parentUuid", "sessionId", "type"))
 """Members that each line has."""
 _SUMMARY = "chat_compression"
@@ -85,9 +89,7 @@ def _step(place: str, line: int, value: Object, unread: Unread) -> Step:
     if kind not in _SAID:
         unread.one(f"line of the type {kind}" + (f" {subtype}" if subtype else ""))
         return Step()
-    unread.rest(
-        f"line {kind}", value, *_LINE, "version", "gitBranch", "toolCallResult", "subtype", "agentId", "isSidechain"
-    )
+    unread.rest(f"line {kind}", value, *_LINE)
     turn = value.get("message")
     if not isinstance(turn, dict) or not listed(turn.get("parts")):
         unread.one(f"line {kind} without parts")
@@ -113,11 +115,9 @@ def _tools(values: list[Object]) -> list[Json]:
 
 def _of_model(evidence: Evidence, value: Object) -> Evidence:
     used = value.get("usageMetadata")
-    said = [count(at(used, name)) for name in ("candidatesTokenCount", "thoughtsTokenCount")]
-    whole = [each for each in said if each is not None]
     return evidence._replace(
         is_sampled=True,
         model=text(value.get("model")),
         prompt_tokens=count(at(used, "promptTokenCount")),
-        completion_tokens=sum(whole) if whole else None,
+        completion_tokens=total(used, "candidatesTokenCount", "thoughtsTokenCount"),
     )

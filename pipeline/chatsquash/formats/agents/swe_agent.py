@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, ConversationKind, Json
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, origin, told
+from chatsquash.formats.base import TurnError, expect_object
+from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import counted, text
-from chatsquash.formats.values import Object, at, compact, kind, listed, members, objects, string
+from chatsquash.formats.values import Object, at, compact, listed, members, objects, string
 
 NAME = "swe_agent"
 HOLDS_TOOLS = False
@@ -49,10 +49,9 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     for number, place in enumerate(order):
         turns = _turns(attempts[place], f"attempts[{place}], " if len(attempts) > 1 else "", model, unread)
         if turns:
-            held = told(openai_chat, turns)
             of: ConversationKind = "branch" if number else "main"
             known: Object = {"id": str(place + 1), "kind": of, "parent": str(order[0] + 1) if number else None}
-            whole.append(Conversation(held.messages, [], origin=origin(held, **(known if len(attempts) > 1 else {}))))
+            whole.append(load_conversation(openai_chat, turns, **(known if len(attempts) > 1 else {})))
     return counted(whole, unread)
 
 
@@ -78,8 +77,7 @@ def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> li
 
 
 def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logged:
-    if not isinstance(message, dict):
-        raise TurnError(f"{where} is {kind(message)}, not an object")
+    expect_object(message, f"{where} is")
     unread.rest("message", message, *_MESSAGE)
     role = message.get("role")
     if role not in ("system", "user", "assistant", "tool"):

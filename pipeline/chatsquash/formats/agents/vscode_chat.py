@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from chatsquash.core import jsonio
-from chatsquash.core.model import Conversation, ConversationKind, Json
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.core.model import Conversation, Json
+from chatsquash.formats.base import TurnError, expect_list, expect_object
+from chatsquash.formats.calls import assistant_message, spell_call, tool_message
+from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import counted, text
+from chatsquash.formats.threads import counted, load_eras, text
 from chatsquash.formats.values import Object, at, count, kind, listed, members, objects, string
 
 NAME = "vscode_chat"
@@ -49,31 +49,19 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     """
     del lines
     value = _replayed(found) if is_log(found) else found[0] if found else None
-    requests = at(value, "requests")
-    if not isinstance(requests, list):
-        raise TurnError(f"the requests are {kind(requests)}, not a list")
+    requests = expect_list(at(value, "requests"), "the requests are")
     unread = Unread()
     unread.rest("session", value, *_SESSION)
     eras: list[list[Logged]] = [[]]
     for number, request in enumerate(requests):
         _take(request, f"requests[{number}]", eras, unread)
     told_of = [era for era in eras if any(each.evidence.is_sampled for each in era)] or eras[-1:]
-    made = list[Conversation]()
-    for number in range(len(told_of) - 1, -1, -1):
-        if told_of[number]:
-            held = told(openai_chat, told_of[number])
-            of: ConversationKind = "compacted" if number else "main"
-            known: Object = {"kind": of, "session_id": text(at(value, "sessionId"))}
-            if len(told_of) > 1:
-                known |= {"id": str(number + 1), "parent": str(number) if number else None}
-            made.append(Conversation(held.messages, [], origin=origin(held, **known)))
-    return counted(made, unread)
+    return counted(load_eras(openai_chat, told_of, session_id=text(at(value, "sessionId"))), unread)
 
 
 def _take(request: Json, where: str, eras: list[list[Logged]], unread: Unread) -> None:
     """What a request and its answer add to what the model sees."""
-    if not isinstance(request, dict):
-        raise TurnError(f"{where} is {kind(request)}, not an object")
+    expect_object(request, f"{where} is")
     unread.rest("request", request, *_REQUEST)
     metadata = members(at(request, "result", "metadata"))
     time = moment(request.get("timestamp"))
@@ -94,8 +82,7 @@ def _take(request: Json, where: str, eras: list[list[Logged]], unread: Unread) -
         for call in turn.get("tool_calls", []):
             name = string(call, "id")
             if name in results:
-                result = {"role": "tool", "tool_call_id": name, "content": _shown(results[name])}
-                eras[-1].append(Logged(where, result, Evidence(1)))
+                eras[-1].append(Logged(where, tool_message(name, _shown(results[name])), Evidence(1)))
         if summary := summaries.get(string(each, "id")):
             eras.append([Logged(where, {"role": "user", "content": summary}, Evidence(1))])
     if not rounds and (said_at_all := _screen(request, unread)):
@@ -112,25 +99,14 @@ def _asked(request: Object, metadata: Object) -> Json:
 def _round(held: Object) -> Object | None:
     """An answer of the model: its text, its thoughts and its calls."""
     calls = [
-        {
-            "id": call.get("id"),
-            "type": "function",
-            "function": {"name": call.get("name"), "arguments": _written(call.get("arguments"))},
-        }
-        for call in objects(held.get("toolCalls"))
+        spell_call(call.get("id"), call.get("name"), call.get("arguments")) for call in objects(held.get("toolCalls"))
     ]
     thinking = at(held, "thinking", "text")
     thoughts = "".join(part for part in listed(thinking) if isinstance(part, str))
     said = text(held.get("response"))
     if not (calls or thoughts or said):
         return None
-    turn: Object = {"role": "assistant", "content": said or (None if calls else "")}
-    turn |= {"tool_calls": calls} if calls else {}
-    return turn | ({"reasoning_content": thoughts} if thoughts else {})
-
-
-def _written(given: Json) -> str:
-    return given if isinstance(given, str) else jsonio.dumps({} if given is None else given).decode()
+    return assistant_message(said, calls, thoughts)
 
 
 def _shown(result: Json) -> str:

@@ -86,7 +86,7 @@ class AgentFiles(Struct, eq=False, dict=True):
             self.steps[step.line] = step
             is_new = True
         if is_new:
-            findings = view.place.origin.found
+            findings = view.place.origin.findings
             self.notes += [(line and line_elsewhere(view.number, line, 0), each) for line, each in findings]
 
     def _steps(self, view: View, end: int | None, base: Entry | None) -> Iterator[Step]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from glob import escape
 
 from chatsquash.core.model import Conversation, Json, Origin
-from chatsquash.formats.agents.claude_code import unread
 from chatsquash.formats.agents.claude_code.conversation import Known, conversation, in_force
-from chatsquash.formats.agents.claude_code.origins import is_aside, originals, places
-from chatsquash.formats.agents.claude_code.paths import paths
-from chatsquash.formats.agents.claude_code.rows import rows
+from chatsquash.formats.agents.claude_code.paths import is_aside, originals, paths, places
+from chatsquash.formats.agents.claude_code.rows import Row, Rows, is_boundary, rows
 from chatsquash.formats.agents.claude_code.tree import Tree
 from chatsquash.formats.agents.qwen_code import has_parts
 from chatsquash.formats.evidence import of, with_origin
-from chatsquash.formats.values import is_plain_name, string
+from chatsquash.formats.values import Object, at, is_plain_name, string
 
 NAME = "claude_code"
 HOLDS_TOOLS = False
@@ -87,12 +87,86 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
         for path, place in zip(taken, places(tree, taken), strict=True)
     ]
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
-    left = unread.count(held, {row.place for path in taken for row in path.rows})
+    left = count_unread(held, {row.place for path in taken for row in path.rows})
     if read:  # the first one has what is said of the whole file
-        read[0] = with_origin(read[0], found=(*tree.found, *of(read[0]).found), unread=left)
+        read[0] = with_origin(read[0], findings=(*tree.found, *of(read[0]).findings), unread=left)
     # A file beside names the call that began a sub-agent; prompts may be alike.
     call_id = string(meta, "toolUseId")
     for place, each in enumerate(read if call_id else ()):
         if of(each).kind == "subagent" and of(each).call != call_id:
             read[place] = with_origin(each, call=call_id, parent=None)
     return [*read[:1], *(read[each] for each in order)]
+
+
+_LINE = (
+    *("type", "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp", "isSidechain", "agentId"),
+    *("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"),
+)
+_READ = {
+    "user": ("message",),
+    "assistant": ("message",),
+    "system": ("subtype", "content", "compactMetadata"),
+    "attachment": ("attachment",),
+    "queue-operation": ("operation", "content", "reason"),
+}
+"""The members of lines that are read, by their types, beside those that all have."""
+_INSIDE = {
+    "message": ("role", "content", "id", "type", "model", "usage", "stop_reason"),
+    "attachment": ("type", "prompt", "systemPrompt", "tools"),
+}
+_FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
+
+
+def count_unread(held: Rows, taken: set[int]) -> dict[str, int]:
+    """How often each is there; ``taken`` are the places of the lines that conversations hold."""
+    found: Counter[str] = Counter(_name(value) for _, value in held.others)
+    members = _Members()
+    for row in held.tree.values():
+        if _is_read(row, taken):
+            members.add(row.value)
+        else:
+            found[_name(row.value)] += 1
+    return dict(sorted((found + members.names()).items()))
+
+
+def _is_read(row: Row, taken: set[int]) -> bool:
+    if row.turn is not None:
+        return row.place in taken
+    return is_boundary(row.value) or at(row.value, "attachment", "type") == "prompt_snapshot"
+
+
+def _name(value: Object) -> str:
+    """What a line is."""
+    of = string(value, "type") or "line without a type"
+    more = [string(value, "subtype") or string(value, "operation") or string(value.get("attachment"), "type")]
+    return " ".join([of, *filter(None, more), *(flag for flag in _FLAGS if value.get(flag) is True)])
+
+
+class _Members:
+    """Counts the members of lines that are not read and not null, for all lines with the same members at once."""
+
+    def __init__(self) -> None:
+        self._shapes: Counter[tuple[str, ...]] = Counter()
+        """How often each set of members that are not null is there, behind the type of the line and their place."""
+
+    def add(self, value: Object) -> None:
+        """Take those of one line."""
+        line_type = string(value, "type")
+        self._shapes[line_type, "", *_said(value)] += 1
+        for inner in _INSIDE:
+            if isinstance(held := value.get(inner), dict):
+                self._shapes[line_type, inner, *_said(held)] += 1
+
+    def names(self) -> Counter[str]:
+        """How often each is there."""
+        found: Counter[str] = Counter()
+        for (line_type, inner, *members), count in self._shapes.items():
+            where = f"{line_type}.{inner}" if inner else line_type
+            read = _INSIDE[inner] if inner else (*_LINE, *_READ.get(line_type, ()))
+            found.update({f"{where}.{name}": count for name in members if name not in read})
+        return found
+
+
+def _said(held: Object) -> Iterable[str]:
+    """The members that are not null."""
+    return [name for name, member in held.items() if member is not None] if None in held.values() else held

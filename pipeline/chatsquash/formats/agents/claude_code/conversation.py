@@ -12,8 +12,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, Repeated
 from chatsquash.core.times import Moment
 from chatsquash.formats import view
-from chatsquash.formats.agents.claude_code.origins import Place
-from chatsquash.formats.agents.claude_code.paths import Path
+from chatsquash.formats.agents.claude_code.paths import Path, Place
 from chatsquash.formats.agents.claude_code.rows import Row
 from chatsquash.formats.agents.claude_code.texts import kinds
 from chatsquash.formats.agents.claude_code.tree import Tree
@@ -22,7 +21,7 @@ from chatsquash.formats.calls import State, named_calls
 from chatsquash.formats.evidence import moment
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.providers.anthropic.response import FINISHED
-from chatsquash.formats.values import Object, at, count, listed, members, objects, string
+from chatsquash.formats.values import Object, at, count, listed, members, objects, string, total
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _UNREAD = Moment(0)
@@ -92,7 +91,7 @@ def conversation(path: Path, place: Place, snapshot: Snapshot, known: Known) -> 
         started=min((moment.at for _, moment in moments), default=None),
         ended=max((moment.at for _, moment in moments), default=None),
         replies=tuple(known.replies(((at, turn) for at, (_, turn) in spoken), path.kept)),
-        found=_found(messages, lines, moments),
+        findings=_found(messages, lines, moments),
         lines=tuple(lines),
     )
     return Conversation(messages, list(anthropic.tools(snapshot.tools).functions), origin=origin)
@@ -141,7 +140,6 @@ class Known:
         """What the lines of a reply say of it; each repeats the usage, of which the last word is the greatest."""
         bodies = [row.value["message"] for row in turn.rows]
         usage = max([members(body.get("usage")) for body in bodies], key=_given)
-        asked = [tokens for name in _PROMPT if (tokens := count(usage.get(name))) is not None]
         stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
         return OriginReply(
@@ -149,7 +147,7 @@ class Known:
             line=turn.rows[0].line,
             time=time.at if time else None,
             model=next((model for body in bodies if (model := string(body, "model"))), None),
-            prompt_tokens=sum(asked) if asked else None,
+            prompt_tokens=total(usage, *_PROMPT),
             completion_tokens=count(usage.get("output_tokens")),
             finish_reason=FINISHED.get(stopped, stopped) if stopped else None,
             response_id=next((given for body in bodies if (given := string(body, "id"))), None),

@@ -7,8 +7,7 @@ from glob import escape
 from chatsquash.core.model import Conversation, Json, Message, Origin, Repeated, Tool
 from chatsquash.formats import view
 from chatsquash.formats.agents.codex import messages
-from chatsquash.formats.agents.codex.items import is_bare
-from chatsquash.formats.agents.codex.rollout import History, Meta, Rollout
+from chatsquash.formats.agents.codex.rollout import History, Meta, Rollout, is_bare
 from chatsquash.formats.evidence import Evidence, entries, origin
 from chatsquash.formats.providers import openai_responses
 from chatsquash.formats.values import Object, at, is_plain_name, string
@@ -72,7 +71,7 @@ def _conversation(rollout: Rollout, history: History, prompt: list[Message], met
     if meta.time and not any(each.time for each in found.evidence):
         known |= {"started": meta.time.at, "ended": meta.time.at}
     if rollout.is_continued:
-        known["found"] = ((meta.line, Repeated("missing-history")),)
+        known["findings"] = ((meta.line, Repeated("missing-history")),)
     kind = "subagent" if history.kind == "main" and rollout.parent else history.kind
     parent = history.parent or (rollout.parent if kind == "subagent" else None)
     linked = {"id": history.id, "kind": kind, "parent": parent, "unread": rollout.unread.of(place)}

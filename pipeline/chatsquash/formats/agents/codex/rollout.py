@@ -1,4 +1,4 @@
-"""The lines of a rollout: what was said, what replaced it, and what was taken back."""
+"""A rollout: its items as OpenAI Responses has them, what replaced them, and what was rolled back."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
-from chatsquash.formats.agents.codex.items import is_bare, is_of_model, is_prompt, is_readable, is_told, ordinary
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
-from chatsquash.formats.values import Object, at, count, kind, string
+from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
 """Events that tell what items tell."""
@@ -224,3 +223,83 @@ class Rollout:
 def _payload(line: Object) -> Object:
     payload = line.get("payload")
     return payload if isinstance(payload, dict) else {}
+
+
+_UNSAID = ("ghost_snapshot", "compaction_trigger", "other")
+"""Items that Codex keeps for itself."""
+_OWN = ("local_shell_call", "custom_tool_call", "custom_tool_call_output", "agent_message")
+"""Those that are written otherwise than items of OpenAI Responses."""
+_BARE = ("message", "reasoning", "compaction")
+"""Types of items that no call and no output of one has."""
+_SPOKEN = ("type", "role", "content", "id", "status", "phase", "name")
+_CALLED = ("call_id", "arguments", "input", "output", "action", "namespace", "caller", "execution", "tools")
+_THOUGHT = ("summary", "encrypted_content")
+_BETWEEN_AGENTS = ("author", "recipient")
+_READ = frozenset((*_SPOKEN, *_CALLED, *_THOUGHT, *_BETWEEN_AGENTS))
+_INJECTED = ("<environment_context>", "<user_instructions>", "<codex_internal_context", "<goal_context>")
+
+
+def is_bare(line: Object) -> bool:
+    """Whether a line is an item without anything around it."""
+    of = string(line, "type")
+    return of in _BARE or of.endswith(("_call", "_call_output"))
+
+
+def ordinary(item: Object, unread: Unread) -> Object | None:
+    """An item of OpenAI Responses, or ``None`` for one that is no part of the conversation.
+
+    Calls of the local shell and of tools that take a text are as any others, since Codex runs and answers them so, and
+    not every format of records has a place for them.
+    """
+    of = string(item, "type")
+    if of in _UNSAID:
+        unread.one(f"response_item.{of}")
+        return None
+    if not _READ.issuperset(item):
+        unread.rest(f"response_item.{of}", item, *_READ)
+    return _rewritten(item) if of in _OWN else item
+
+
+def _rewritten(item: Object) -> Object:
+    call_id = string(item, "call_id") or string(item, "id")
+    match item:
+        case {"type": "local_shell_call", "action": dict(action)}:
+            return _call(call_id, "local_shell", action)
+        case {"type": "custom_tool_call", "name": str(name), "input": str(given)}:
+            return _call(call_id, name, {"input": given})
+        case {"type": "custom_tool_call_output"}:
+            return {**item, "type": "function_call_output"}
+        case {"type": "agent_message", "content": content} if is_readable(content):
+            return {"type": "message", "role": "user", "content": content}
+    return item
+
+
+def _call(call_id: str, name: str, arguments: Object) -> Object:
+    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": compact(arguments)}
+
+
+def is_readable(content: object) -> bool:
+    """Whether what one agent tells another is there as text."""
+    if isinstance(content, list):
+        return bool(content) and all(isinstance(block.get("text"), str) for block in objects(content))
+    return isinstance(content, str)
+
+
+def is_of_model(item: Object) -> bool:
+    """Whether the assistant said, thought or called something with an item."""
+    of = string(item, "type")
+    if of in ("", "message"):
+        return item.get("role") == "assistant"
+    return of == "reasoning" or of.endswith("_call")
+
+
+def is_told(item: Object) -> bool:
+    """Whether an item is nobody's reply: somebody else's message, or a summary."""
+    return item.get("role") in ("user", "developer", "system") or item.get("type") == "compaction"
+
+
+def is_prompt(item: Object) -> bool:
+    """Whether the user said an item, which Codex did not put in."""
+    content = item.get("content")
+    texts = [content] if isinstance(content, str) else [string(block, "text") for block in objects(content)]
+    return item.get("role") == "user" and not any(text.startswith(_INJECTED) for text in texts)

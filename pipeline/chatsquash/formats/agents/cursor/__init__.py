@@ -1,14 +1,16 @@
-"""Cursor's sessions: bubbles in the database of the IDE, messages in those of the CLI, and transcripts."""
+"""Cursor's sessions: bubbles and blobs in the databases of the IDE and the CLI, and transcripts."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.cursor import composer, store, transcript
-from chatsquash.formats.agents.cursor.database import families as families
-from chatsquash.formats.agents.cursor.database import from_rows as from_rows
-from chatsquash.formats.agents.cursor.database import tables as tables
-from chatsquash.formats.evidence import Unread, entries
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Unread, entries, session_folder
 from chatsquash.formats.threads import counted
+from chatsquash.formats.values import Object, compact
 
 NAME = "cursor"
 HOLDS_TOOLS = False
@@ -35,8 +37,7 @@ def fits(found: list[Json]) -> str | None:
 def session(path: str, origin: Origin) -> str | None:
     """The folder of a store of the CLI has the id of its agent for its name."""
     del origin
-    *_, folder, name = ("", *path.split("/"))
-    return folder or None if name == "store.db" else None
+    return session_folder(path) if path.rpartition("/")[2] == "store.db" else None
 
 
 def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
@@ -53,3 +54,85 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
         form = store if store.is_one(value) else composer
         told += form.conversations(f"entry {place}", line, value, unread)
     return counted(told, unread)
+
+
+_VALUES, _HEADERS = "cursorDiskKV", "composerHeaders"
+_BLOBS, _META = "blobs", "meta"
+_COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
+_LAYERS = 3
+"""How many times JSON may be written as a text of JSON."""
+
+
+def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+    """The IDE has values by key in a table of its own, the CLI blobs by id and one value beside them."""
+    if {"key", "value"} <= {*held.get(_VALUES, [])}:
+        has_headers = {"composerId", "value"} <= {*held.get(_HEADERS, [])}
+        return {_VALUES: ("key",), **({_HEADERS: ("composerId",)} if has_headers else {})}
+    if {*held.get(_BLOBS, [])} == {"id", "data"} and {*held.get(_META, [])} == {"key", "value"}:
+        return {_META: ("key",), _BLOBS: ("id",)}
+    return None
+
+
+def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
+    """Each composer with its bubbles, by its id; a store is one session."""
+    if _BLOBS in index:
+        return [{table: [row[0] for row in index.get(table, [])] for table in (_META, _BLOBS)}]
+    found: dict[str, dict[str, list[int]]] = {}
+    keyed = sorted((row[1], row[0]) for row in index[_VALUES] if isinstance(row[1], str))
+    for key, rowid in keyed:
+        if key.startswith(_COMPOSER):
+            found.setdefault(key.removeprefix(_COMPOSER), {_VALUES: [], _HEADERS: []})[_VALUES].append(rowid)
+    for rowid, ident in index.get(_HEADERS, []):
+        if ident in found:
+            found[ident][_HEADERS].append(rowid)
+    for key, rowid in keyed:
+        owner = key.removeprefix(_BUBBLE).rpartition(":")[0] if key.startswith(_BUBBLE) else ""
+        if owner in found:
+            found[owner][_VALUES].append(rowid)
+    return list(found.values())
+
+
+def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
+    """A composer with its bubbles by their ids, or what a store holds; raises ``TurnError`` for what is no JSON."""
+    if _META in rows or _BLOBS in rows:
+        return store.from_rows(rows.get(_META, []), rows.get(_BLOBS, []))
+    made: Object | None = None
+    bubbles: Object = {}
+    for row in rows.get(_VALUES, []):
+        key = row.get("key")
+        if not isinstance(key, str) or row.get("value") is None:
+            continue  # what was deleted leaves its key
+        value = _object(row["value"], f"{_VALUES} {key}")
+        if key.startswith(_COMPOSER):
+            made = {"composerId": key.removeprefix(_COMPOSER), **value}
+        else:
+            bubbles[key.rpartition(":")[2]] = value
+    if made is None:
+        return []
+    header = next(iter(rows.get(_HEADERS, [])), None)
+    return [{**made, "bubbles": bubbles, **({"header": _header(header)} if header else {})}]
+
+
+def _header(row: Object) -> Object:
+    held = _object(row["value"], f"{_HEADERS} {row.get('composerId')}") if row.get("value") is not None else {}
+    return {**held, "isSubagent": row.get("isSubagent") == 1}
+
+
+def _object(cell: Json, place: str) -> Object:
+    """The object in a cell, which may be bytes, or a text of a text of JSON."""
+    value = cell
+    for _ in range(_LAYERS):
+        if not isinstance(value, str | bytes):
+            break
+        data = (
+            value.encode("utf-8", "surrogateescape" if value is cell else "surrogatepass")
+            if isinstance(value, str)
+            else value
+        )
+        try:
+            value = jsonio.loads(data)
+        except (ValueError, RecursionError):
+            raise TurnError(f"{place[:200]} has a value that is no JSON") from None
+    if not isinstance(value, dict):
+        raise TurnError(f"{place[:200]} has a value that is {compact(value)[:20]}, not an object")
+    return value

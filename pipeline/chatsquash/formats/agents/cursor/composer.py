@@ -1,15 +1,20 @@
-"""A composer of the IDE: bubbles in the order of its headers, and summaries that replaced what stood before them."""
+"""A composer of the IDE: bubbles (prompts, thoughts, texts, calls with results) and the summaries among them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.agents.cursor.bubbles import Bubble, Reader, spawned, summary
+from chatsquash.formats.agents.cursor.messages import thought, with_more
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, of, with_origin
+from chatsquash.formats.calls import function_call, tool_message
+from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment, of, with_origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import Step
 from chatsquash.formats.threads import conversations as along
-from chatsquash.formats.values import Object, at, kind, listed, members, objects, string
+from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
 
 _HEADERS, _INLINE, _MAP = "fullConversationHeadersOnly", "conversation", "conversationMap"
 _LATEST = "latestConversationSummary"
@@ -148,3 +153,159 @@ def _linked(found: Conversation, value: Object, bubbles: list[Bubble], unread: U
             call=call or None,
         )
     return with_origin(found, began=began) if began else found
+
+
+_USER, _MODEL = 1, 2
+_CALL, _SUMMARY = "toolFormerData", "conversationSummary"
+_BUBBLE = (
+    *("_v", "type", "bubbleId", "text", "thinking", "createdAt", "modelInfo", "tokenCount"),
+    *(_CALL, _SUMMARY, "capabilityType"),
+)
+_CALLED = ("tool", "name", "toolCallId", "modelCallId", "toolIndex", "params", "rawArgs", "result", "status", "error")
+_OUTCOMES = {"error": "failed", "cancelled": "interrupted"}
+_REFUSED = "rejected"
+
+
+class Bubble(NamedTuple):
+    """A bubble, and where it stands."""
+
+    place: str
+    name: str
+    value: Object
+
+    @property
+    def call(self) -> Object | None:
+        """The call in it, if it is one."""
+        held = self.value.get(_CALL)
+        return held if isinstance(held, dict) and string(held, "name") else None
+
+    def goes_on_with(self, other: Bubble) -> bool:
+        """Whether another one is of the same reply; behind a call only one that the model made with it is."""
+        if not self.value.get("type") == other.value.get("type") == _MODEL:
+            return False
+        if self.call is None:
+            return True
+        made = string(self.call, "modelCallId")
+        return bool(made and made == string(other.call, "modelCallId"))
+
+
+def summary(bubble: Object) -> Object | None:
+    """The summary that a bubble has of those before it."""
+    told = bubble.get(_SUMMARY)
+    value = jsonio.value(told) if isinstance(told, str) else told
+    return value if string(value, "summary") else None
+
+
+def spawned(bubble: Object) -> tuple[str, str] | None:
+    """The sub-agent that a call began, and the call."""
+    agent = string(at(bubble, _CALL, "additionalData"), "subagentComposerId")
+    call = string(bubble.get(_CALL), "toolCallId")
+    return (agent, call) if agent and call else None
+
+
+class Reader:
+    """The turns of bubbles; a reply has the model of its own bubbles, else that of the prompt."""
+
+    def __init__(self, line: int, model: str, unread: Unread) -> None:
+        self._line, self._model, self._unread = line, model, unread
+
+    def turns(self, group: list[Bubble]) -> Iterator[Logged]:
+        """The turns of a prompt, or of a reply with its results."""
+        for bubble in group:
+            self._rest(bubble)
+        first, role = group[0], group[0].value.get("type")
+        own = next((name for each in group if (name := _model(each.value))), "")
+        if role == _MODEL:
+            yield from self._reply(group, own or self._model)
+        elif role == _USER:
+            self._model = own or self._model
+            if text := string(first.value, "text"):
+                turn = {"role": "user", "content": text}
+                yield Logged(first.place, turn, Evidence(self._line, moment(first.value.get("createdAt"))))
+            else:
+                self._unread.one("bubble without a text")
+        else:
+            raise TurnError(f"{first.place} has the type {compact(role)[:20]}, which is neither 1 nor 2")
+
+    def _rest(self, bubble: Bubble) -> None:
+        self._unread.rest("bubble", bubble.value, *_BUBBLE)
+        held = bubble.value.get(_CALL)
+        if bubble.call is None and isinstance(held, dict):
+            self._unread.one(f"bubble.{_CALL} without a name")
+        elif bubble.call:
+            self._unread.rest(f"bubble.{_CALL}", held, *_CALLED)
+
+    def _reply(self, group: list[Bubble], model: str) -> Iterator[Logged]:
+        """What the model thought, said and called, then what its calls gave."""
+        shown = [{"type": "text", "text": text} for each in group if (text := string(each.value, "text"))]
+        thoughts = [told for each in group for told in _thoughts(each.value, model)]
+        made = [(each, call) for each in group if (call := each.call)]
+        calls = [function_call(call.get("toolCallId"), call["name"], arguments(call)) for _, call in made]
+        if not (shown or thoughts or calls):
+            return
+        turn = {"role": "assistant", "content": shown or None, **with_more(thoughts, calls)}
+        yield Logged(group[0].place, turn, self._evidence(group, model))
+        for bubble, call in made:
+            if (answer := _answer(call)) is not None:
+                yield Logged(bubble.place, answer, Evidence(self._line))
+
+    def _evidence(self, group: list[Bubble], model: str) -> Evidence:
+        times = [when for each in group if (when := moment(each.value.get("createdAt")))]
+        counted = [tokens for each in group if any(tokens := _tokens(each.value))]
+        asked, said = counted[-1] if counted else (None, None)
+        return Evidence(self._line, times[0] if times else None, True, model or None, asked, said)
+
+
+def _model(bubble: Object) -> str:
+    """The model that a bubble names, unless Cursor was to choose one."""
+    name = string(bubble.get("modelInfo"), "modelName")
+    return "" if name == _UNKNOWN else name
+
+
+def _tokens(bubble: Object) -> tuple[int | None, int | None]:
+    """The tokens of a request and of its reply; newer versions write zeros, which say nothing."""
+    asked, said = (count(at(bubble, "tokenCount", name)) for name in ("inputTokens", "outputTokens"))
+    return asked or None, said or None
+
+
+def _thoughts(bubble: Object, model: str) -> list[Json]:
+    told = bubble.get("thinking")
+    text, signature = (told, "") if isinstance(told, str) else (string(told, "text"), string(told, "signature"))
+    found = [thought(text, signature, "", model)] if text or signature else []
+    hidden = string(told, "redactedThinking")
+    return [*found, thought("", "", hidden, model)] if hidden else found
+
+
+def arguments(call: Object) -> Json:
+    """What the model wrote, else what the client made of it; a tool of a server has its own inside that."""
+    raw = _once(call.get("rawArgs"))
+    if isinstance(raw, dict) or (isinstance(raw, str) and isinstance(jsonio.value(raw), dict)):
+        return raw
+    told = _once(call.get("params"))
+    value = jsonio.value(told) if isinstance(told, str) else told
+    inner = objects(at(value, "tools"))
+    if len(inner) == 1 and "parameters" in inner[0]:
+        return _once(inner[0]["parameters"])
+    return told if isinstance(told, dict) or isinstance(value, dict) else raw or told
+
+
+def _once(value: Json) -> Json:
+    """A text, or an object, that may be written as a text of JSON once more."""
+    inner = jsonio.value(value) if isinstance(value, str) and value[:1] == '"' else None
+    return inner if isinstance(inner, str) else value
+
+
+def _answer(call: Object) -> Object | None:
+    """The result of a call; ``None`` while it has none."""
+    told, status = _once(call.get("result")), call.get("status")
+    status = at(status, "status") if isinstance(status, dict) else status
+    outcome = (
+        "denied"
+        if call.get("userDecision") == _REFUSED
+        else _OUTCOMES.get(status if isinstance(status, str) else "", "")
+    )
+    if told in (None, ""):
+        told = _once(call.get("error"))
+    if told in (None, "") and status != "completed":
+        return None
+    return tool_message(call.get("toolCallId"), "" if told is None else told, outcome, call["name"])

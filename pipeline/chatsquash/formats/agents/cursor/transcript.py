@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.agents.cursor.messages import result, thought, with_more
+from chatsquash.formats.agents.cursor.messages import thought, with_more
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.calls import function_call
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.calls import function_call, tool_message
+from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, compact, listed, string
 
@@ -40,8 +40,8 @@ def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list
     """The one that the lines are."""
     reader = _Reader(unread)
     turns = [each for place, line, value in placed for each in reader.read(f"entry {place}", line, value)]
-    found = told(openai_chat, turns)
-    return [Conversation(found.messages, [], origin=origin(found))] if found.messages else []
+    conversation = load_conversation(openai_chat, turns)
+    return [conversation] if conversation.messages else []
 
 
 class _Reader:
@@ -116,4 +116,4 @@ def _heard(role: Json, content: Json) -> list[Object]:
 def _answer(part: Object) -> Object:
     failed = "failed" if part.get("is_error") is True else ""
     content = part.get("content")
-    return result(part.get("tool_use_id"), None, "" if content is None else content, failed)
+    return tool_message(part.get("tool_use_id"), "" if content is None else content, failed)

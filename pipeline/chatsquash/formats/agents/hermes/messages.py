@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, expect_object
+from chatsquash.formats.calls import tool_message
 from chatsquash.formats.evidence import Evidence, Unread, moment
-from chatsquash.formats.values import Object, compact, kind, objects, string, without
+from chatsquash.formats.values import Object, compact, objects, string, without
 
 _JSON = "\0json:"
 """What a content begins with in the database that is no text."""
@@ -59,13 +60,8 @@ def turn(place: str, message: Object, unread: Unread) -> Object:
     if role not in ("assistant", "tool"):
         return {"role": role, "content": string(message, "api_content") or said}
     if role == "tool":
-        named = {"name": string(message, "tool_name")} if string(message, "tool_name") else {}
-        return {
-            "role": role,
-            "tool_call_id": message.get("tool_call_id"),
-            **named,
-            "content": "" if said is None else said,
-        }
+        content_of = "" if said is None else said
+        return tool_message(message.get("tool_call_id"), content_of, name=message.get("tool_name"))
     calls = list(map(_call, objects(_parsed(place, message, "tool_calls"))))
     thoughts = _thoughts(place, message)
     return {"role": role, "content": said or None, **thoughts, **({"tool_calls": calls} if calls else {})}
@@ -132,8 +128,7 @@ def identity(message: Object, *, with_time: bool = True) -> bytes:
 
 def checked(place: str, message: Json) -> Object:
     """A message; raises ``TurnError`` for what is none."""
-    if not isinstance(message, dict):
-        raise TurnError(f"{place} is {kind(message)}, not an object")
-    if not isinstance(message.get("role"), str):
+    checked_message = expect_object(message, f"{place} is")
+    if not isinstance(checked_message.get("role"), str):
         raise TurnError(f"{place} has no role")
-    return message
+    return checked_message

@@ -9,11 +9,11 @@ from chatsquash.core.model import Conversation, ConversationKind
 from chatsquash.formats.agents.hermes import messages
 from chatsquash.formats.agents.hermes.database import Place, Session, config, name, places
 from chatsquash.formats.agents.hermes.messages import identity, is_review, is_said, is_summary
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import expect_list
 from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, origin, told, with_origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import Room
-from chatsquash.formats.values import Object, kind, objects, string
+from chatsquash.formats.values import Object, objects, string
 
 _SESSION = (
     *("id", "source", "started_at", "ended_at", "parent_session_id", "end_reason", "model", "model_config"),
@@ -61,10 +61,8 @@ def _segments(value: Object) -> list[Object]:
 
 
 def _held(place: int, line: int, value: Object) -> _Held:
-    logged = value.get("messages")
     where = f"entry {place}, session {(name(value.get('id')) or 'without an id')[:80]}"
-    if not isinstance(logged, list):
-        raise TurnError(f"{where} has messages that are {kind(logged)}, not a list")
+    logged = expect_list(value.get("messages"), f"{where} has messages that are")
     rows = []
     for number, message in enumerate(logged):
         at = f"{where}, messages[{number}]"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import BinaryIO
+import struct
+import zipfile
+import zlib
+from typing import Any, BinaryIO
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import values
-from chatsquash.formats.agents.inspect_ai import zips
 from chatsquash.formats.agents.inspect_ai.sample import conversations_of
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Unread, numbers, with_origin
+from chatsquash.formats.evidence import Unread, numbers
+from chatsquash.formats.threads import counted
 from chatsquash.formats.values import Object, at, members
+from chatsquash.storage import decoders
 
 NAME = "inspect_ai"
 HOLDS_TOOLS = True
@@ -40,12 +44,12 @@ def fits(found: list[Json]) -> str | None:
 
 def begins(head: bytes) -> bool:
     """Whether a file that begins so may be a zip file."""
-    return head.startswith(zips.BEGINS)
+    return head.startswith(_ZIP_BEGINS)
 
 
 def divided(file: BinaryIO) -> list[bytes] | None:
     """The samples of a zip file, each by the beginning of its name; ``None`` for any other file."""
-    held = zips.directory(file)
+    held = _directory(file)
     if held is None or not any(name in held for name in _HEADERS):
         return None
     found: dict[str, None] = {}
@@ -61,7 +65,7 @@ def objects(file: BinaryIO, unit: bytes) -> list[Json]:
 
 
 def _sample(file: BinaryIO, unit: bytes) -> Object:
-    held = zips.directory(file) or {}
+    held = _directory(file) or {}
     name = unit.decode("utf-8", "surrogateescape")
     header = next((_json(file, held, each) for each in _HEADERS if each in held), None)
     whole = f"samples/{name}.json"
@@ -87,7 +91,7 @@ def _start(name: str, begins: str) -> int:
 
 def _json(file: BinaryIO, held: Json, name: str) -> Json:
     try:
-        return jsonio.loads(zips.entry(file, held[name]))
+        return jsonio.loads(_entry(file, held[name]))
     except (ValueError, RecursionError):
         raise TurnError(f"{name} is no JSON") from None
 
@@ -116,4 +120,65 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
         for number, sample in enumerate(samples):
             where = f"samples[{number}]" if len(samples) > 1 else "sample"
             whole += conversations_of(sample, where, line, model if isinstance(model, str) else None, unread)
-    return [with_origin(each, unread=unread.of(number)) for number, each in enumerate(whole)]
+    return counted(whole, unread)
+
+
+_ZIP_BEGINS = b"PK\3\4"
+"""What a zip file begins with."""
+_LOCAL = struct.Struct("<4s22xHH")
+"""What stands before an entry: a mark, and how long its name and its extra field are."""
+_STORED, _DEFLATED, _ZSTD = 0, 8, 93
+_LONGEST = 256 << 20
+"""Bytes of an entry, expanded."""
+_BROKEN = (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError, struct.error, EOFError)
+
+
+def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
+    """The entries of a zip file by their names; ``None`` for any other file.
+
+    Raises ``TurnError`` for one that is damaged.
+    """
+    file.seek(0)
+    if file.read(len(_ZIP_BEGINS)) != _ZIP_BEGINS:
+        return None
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return {info.filename: info for info in archive.infolist()}
+    except _BROKEN as problem:
+        raise TurnError(f"is a zip file that is damaged ({problem})") from None
+
+
+def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
+    """What an entry holds; raises ``TurnError`` for one that is damaged, encrypted, or larger than is read."""
+    file.seek(info.header_offset)
+    head = file.read(_LOCAL.size)
+    if len(head) < _LOCAL.size or not head.startswith(_ZIP_BEGINS) or info.flag_bits & 1:
+        raise TurnError(f"{info.filename} cannot be read")
+    _, name, extra = _LOCAL.unpack(head)
+    file.seek(info.header_offset + int(_LOCAL.size) + int(name) + int(extra))
+    if info.compress_size > _LONGEST:
+        raise TurnError(f"{info.filename} has more than {_LONGEST:,} bytes")
+    data = _read(file, info.compress_size)
+    try:
+        return data if info.compress_type == _STORED else decoders.whole(_stream(info), data, _LONGEST)
+    except ImportError:
+        needs = "pip install 'chatsquash[zstd]', or Python 3.14"
+        raise TurnError(f"{info.filename} is compressed with zstd, which needs {needs}") from None
+    except decoders.problems() as problem:
+        raise TurnError(f"{info.filename} is damaged ({problem})") from None
+
+
+def _read(file: BinaryIO, size: int) -> bytes:
+    pieces = list[bytes]()
+    while size > 0 and (piece := file.read(min(size, 1 << 20))):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
+
+
+def _stream(info: zipfile.ZipInfo) -> Any:
+    if info.compress_type == _DEFLATED:
+        return decoders.Gzip(-zlib.MAX_WBITS)
+    if info.compress_type == _ZSTD:
+        return decoders.zstd()
+    raise TurnError(f"{info.filename} is compressed by method {info.compress_type}, which is not known")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.opencode import newer
-from chatsquash.formats.agents.opencode.database import SESSIONS as SESSIONS
-from chatsquash.formats.agents.opencode.database import families as families
-from chatsquash.formats.agents.opencode.database import from_rows as from_rows
-from chatsquash.formats.agents.opencode.database import tables as tables
-from chatsquash.formats.agents.opencode.files import beside as beside
-from chatsquash.formats.agents.opencode.files import home as home
-from chatsquash.formats.agents.opencode.files import is_session, joined
-from chatsquash.formats.agents.opencode.files import owner as owner
 from chatsquash.formats.agents.opencode.session import Reader
+from chatsquash.formats.agents.opencode.storage import SESSIONS as SESSIONS
+from chatsquash.formats.agents.opencode.storage import beside as beside
+from chatsquash.formats.agents.opencode.storage import families as families
+from chatsquash.formats.agents.opencode.storage import from_rows as from_rows
+from chatsquash.formats.agents.opencode.storage import home as home
+from chatsquash.formats.agents.opencode.storage import is_session, joined
+from chatsquash.formats.agents.opencode.storage import owner as owner
+from chatsquash.formats.agents.opencode.storage import tables as tables
 from chatsquash.formats.evidence import Unread, entries
 from chatsquash.formats.values import at, string
 

@@ -1,14 +1,16 @@
-"""What a message of a session says: turns with what is known of them, and how they look once something was cleared."""
+"""Turns of a message, their texts, results and tokens, as both versions of opencode need them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from chatsquash.core.model import Json
+from chatsquash.core.model import Json, Tokens
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence
-from chatsquash.formats.values import Object, kind, objects, string
+from chatsquash.formats.values import Object, at, count, kind, objects, string
 
+BROKEN_OFF = "incomplete"
+"""The finish reason of a reply that was stopped or failed without a reason of its own."""
 OPTIONS = "providerOptions"
 EXECUTED = "providerExecuted"
 CLEARED = "[Old tool result content cleared]"
@@ -104,3 +106,16 @@ def begun(state: Json) -> str:
     holders = objects([state.get(name) for name in ("metadata", "structured")]) if isinstance(state, dict) else []
     named = (string(holder, name) for holder in holders for name in ("sessionId", "sessionID"))
     return next(filter(None, named), "")
+
+
+def tokens(used: Json, *, is_split: bool = False) -> Tokens:
+    """Those that were sent, with those from the cache, and those that came back; none where all are zero.
+
+    Reasoning stands beside the output (``is_split``), or within it as in older versions, which their sum may tell.
+    """
+    sent = [count(at(used, *path)) for path in (("input",), ("cache", "read"), ("cache", "write"))]
+    output, reasoning, total = (count(at(used, name)) for name in ("output", "reasoning", "total"))
+    prompt = sum(each or 0 for each in sent) if sent[0] is not None else None
+    is_split = is_split or (total is not None and total != (prompt or 0) + (output or 0))
+    completion = output + (reasoning or 0) if is_split and output is not None else output
+    return Tokens(prompt, completion) if prompt or completion else Tokens()

@@ -7,6 +7,7 @@ import base64
 from chatsquash.core.model import Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.agents.opencode.message_texts import (
+    BROKEN_OFF,
     EXECUTED,
     OPTIONS,
     Answer,
@@ -19,9 +20,9 @@ from chatsquash.formats.agents.opencode.message_texts import (
     results,
     text,
     texts_and_files,
+    tokens,
 )
-from chatsquash.formats.agents.opencode.rows import BROKEN_OFF, tokens
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, at, compact, kind, members, objects, string
 
@@ -179,9 +180,7 @@ def _options(part: Object, provider: str) -> Object:
 
 
 def _called(part: Object, where: str, provider: str) -> tuple[Object, Answer | None]:
-    state = part.get("state")
-    if not isinstance(state, dict):
-        raise TurnError(f"{where} has a state that is {kind(state)}, not an object")
+    state = expect_object(part.get("state"), f"{where} has a state that is")
     is_hosted = part.get("executed") is True or at(part, "provider", "executed") is True
     call = {
         "type": "tool-call",

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from chatsquash.core.model import Json
 from chatsquash.formats.agents.opencode.message_texts import (
+    BROKEN_OFF,
     EXECUTED,
     OPTIONS,
     Answer,
@@ -18,11 +19,11 @@ from chatsquash.formats.agents.opencode.message_texts import (
     results,
     text,
     texts_and_files,
+    tokens,
 )
-from chatsquash.formats.agents.opencode.rows import BROKEN_OFF, tokens
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, Unread, moment
-from chatsquash.formats.values import Object, at, kind, members, objects, string
+from chatsquash.formats.values import Object, at, members, objects, string
 
 COMPACTION = "compaction"
 _BASE = ("id", "sessionID", "messageID", "type", "time")
@@ -57,9 +58,7 @@ def info(item: Item) -> Object:
 
 def parts(item: Item) -> list[Object]:
     """The parts of a message; raises ``TurnError`` where they are none."""
-    held = item.value.get("parts")
-    if not isinstance(held, list):
-        raise TurnError(f"{item.place} has parts that are {kind(held)}, not a list")
+    held = expect_list(item.value.get("parts"), f"{item.place} has parts that are")
     for place, part in enumerate(held):
         if not isinstance(at(part, "type"), str):
             raise TurnError(f"{item.place}, part {place} has no type")
@@ -206,9 +205,7 @@ def _options(part: Object) -> Object:
 
 
 def _called(part: Object, where: str, unread: Unread) -> tuple[Object, Answer]:
-    state = part.get("state")
-    if not isinstance(state, dict):
-        raise TurnError(f"{where} has a state that is {kind(state)}, not an object")
+    state = expect_object(part.get("state"), f"{where} has a state that is")
     given, raw = state.get("input"), string(state, "raw")
     call = {
         "type": "tool-call",

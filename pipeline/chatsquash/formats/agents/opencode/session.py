@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import chain
 from typing import NamedTuple
 
-from chatsquash.core.model import Conversation, ConversationKind
+from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats.agents.opencode import newer, older
 from chatsquash.formats.agents.opencode.message_texts import Item, Said
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import expect_list, expect_object
 from chatsquash.formats.clients.model_messages.read import read
-from chatsquash.formats.evidence import Evidence, Unread, conversation, moment, with_origin
-from chatsquash.formats.values import Object, at, kind, members, string
+from chatsquash.formats.evidence import Evidence, Unread, conversation, moment
+from chatsquash.formats.threads import counted
+from chatsquash.formats.values import Object, at, members, string
 
 _SESSION = ("id", "parentID", "time", "revert")
 
@@ -57,11 +58,10 @@ class Reader:
 
     def add(self, value: Object, place: str, line: int) -> None:
         """Take one session."""
-        header, held = members(value.get("info")), value.get("messages")
-        if not isinstance(held, list):
-            raise TurnError(f"{place} has messages that are {kind(held)}, not a list")
+        header = members(value.get("info"))
+        messages = expect_list(value.get("messages"), f"{place} has messages that are")
         self._count(value, header)
-        items = [_item(each, f"{place}, messages[{number}]", line) for number, each in enumerate(held)]
+        items = [_item(each, f"{place}, messages[{number}]", line) for number, each in enumerate(messages)]
         spoken = [self._said(item) for item in items]
         left = kept(items, header, self.unread)
         used = items if left is None else left
@@ -107,7 +107,7 @@ class Reader:
             if system not in used:
                 self.unread.one("message.system")
         told = [each for each in found if each.messages]
-        return [with_origin(each, unread=self.unread.of(place)) for place, each in enumerate(told)]
+        return counted(told, self.unread)
 
     def _links(self) -> dict[str, tuple[str, str]]:
         """Of each session that a call began, the conversation with the call, and its id."""
@@ -153,11 +153,9 @@ class Reader:
         return next((each.name(each.current) for each in self.sessions if each.id == parent), parent)
 
 
-def _item(value: object, place: str, line: int) -> Item:
-    if not isinstance(value, dict):
-        raise TurnError(f"{place} is {kind(value)}, not an object")
-    if "info" in value and not isinstance(value["info"], dict):
-        raise TurnError(f"{place} has an info that is {kind(value['info'])}, not an object")
+def _item(value: Json, place: str, line: int) -> Item:
+    if "info" in expect_object(value, f"{place} is"):
+        expect_object(value["info"], f"{place} has an info that is")
     return Item(place, line, value)
 
 

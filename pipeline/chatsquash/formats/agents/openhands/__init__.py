@@ -9,10 +9,10 @@ from typing import NamedTuple
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.openhands import v0, v1
 from chatsquash.formats.agents.openhands.v1 import Event
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import expect_object
 from chatsquash.formats.evidence import Unread, numbers, with_origin
-from chatsquash.formats.threads import text
-from chatsquash.formats.values import Object, at, kind, string
+from chatsquash.formats.threads import counted, text
+from chatsquash.formats.values import Object, at, string
 
 NAME = "openhands"
 HOLDS_TOOLS = True
@@ -66,7 +66,7 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     named = zip(whole, instances, strict=True)
     whole = [with_origin(each, session_id=name) if name and met[name] == 1 else each for each, name in named]
     told_of = [each for each in whole if each.messages]
-    return [with_origin(each, unread=unread.of(place)) for place, each in enumerate(told_of)]
+    return counted(told_of, unread)
 
 
 def _of_state(state: Object, held: list[Json], unread: Unread) -> list[Conversation]:
@@ -115,8 +115,7 @@ def _conversation(run: _Run, unread: Unread) -> Conversation:
         unread.rest("run", run.value, _INSTANCE, *_HOLDING)
     known: dict[str, Event] = {}
     for place, (event, line) in enumerate(zip(run.events, run.lines, strict=True)):
-        if not isinstance(event, dict):
-            raise TurnError(f"event {place} is {kind(event)}, not an object")
+        expect_object(event, f"event {place} is")
         logged = event.get("id")
         known.setdefault(str(logged) if isinstance(logged, int | str) else f"event {place}", Event(line, event))
     left = list(known.values())

@@ -8,7 +8,7 @@ from chatsquash.core import reasoning
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.agents.openhands.v1 import Event
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, without
@@ -38,8 +38,7 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
     run = _Run(model, unread)
     for place, (line, event) in enumerate(events):
         run.add(f"event {place}", line, event)
-    found = told(openai_chat, run.turns)
-    return Conversation(found.messages, run.tools, origin=origin(found))
+    return load_conversation(openai_chat, run.turns, run.tools)
 
 
 @dataclass(slots=True)

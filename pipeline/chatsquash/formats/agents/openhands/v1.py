@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import parts
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.base import expect_object
+from chatsquash.formats.calls import tool_message
+from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
@@ -65,8 +65,8 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
                 continue
         unread.rest(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)
-    found = told(openai_chat, [Logged(where, _joined(turn), evidence[key]) for key, (where, turn) in turns.items()])
-    return Conversation(found.messages, tools, origin=origin(found))
+    logged = [Logged(where, _joined(turn), evidence[key]) for key, (where, turn) in turns.items()]
+    return load_conversation(openai_chat, logged, tools)
 
 
 def _joined(turn: Object) -> Object:
@@ -95,9 +95,7 @@ def _parts(content: Json) -> list[Json]:
 
 def _message(event: Object, where: str) -> Object:
     """A message of anybody, with what was added to it from the agent's context."""
-    said = event.get("llm_message")
-    if not isinstance(said, dict):
-        raise TurnError(f"{where} has an llm_message that is {kind(said)}, not an object")
+    said = expect_object(event.get("llm_message"), f"{where} has an llm_message that is")
     content = [*_parts(said.get("content")), *_parts(event.get("extended_content"))]
     calls = [_call(call) for call in objects(said.get("tool_calls"))]
     members = {name: said[name] for name in ("name", "tool_call_id") if said.get(name) is not None}
@@ -128,9 +126,7 @@ def _thought(holder: Object) -> Object:
 
 def _action(event: Object, before: Object, where: str) -> Object:
     """An assistant's message with the call of an action; its thoughts stand in the first action of a response."""
-    call = event.get("tool_call")
-    if not isinstance(call, dict):
-        raise TurnError(f"{where} has a tool_call that is {kind(call)}, not an object")
+    call = expect_object(event.get("tool_call"), f"{where} has a tool_call that is")
     content = [*before.get("content", []), *_parts(event.get("thought"))]
     thoughts = {name: before[name] for name in MEMBERS if name in before} or _thought(event)
     calls = [*before.get("tool_calls", []), _call({"id": event.get("tool_call_id"), **without(call)})]
@@ -139,18 +135,16 @@ def _action(event: Object, before: Object, where: str) -> Object:
 
 def _answer(event: Object) -> Object:
     """The result of a call: an observation, an error, or the user's refusal as the model is told of it."""
-    named = {"name": name} if (name := string(event, "tool_name")) else {}
-    message = {"role": "tool", "tool_call_id": event.get("tool_call_id"), **named}
+    call_id, name = event.get("tool_call_id"), event.get("tool_name")
     if event["kind"] == "AgentErrorEvent":
-        return {**message, "content": string(event, "error"), PRIVATE: Private(outcome="failed")}
+        return tool_message(call_id, string(event, "error"), "failed", name)
     if event["kind"] == "UserRejectObservation":
-        reason = string(event, "rejection_reason")
-        return {**message, "content": f"Action rejected: {reason}", PRIVATE: Private(outcome="denied")}
+        return tool_message(call_id, f"Action rejected: {string(event, 'rejection_reason')}", "denied", name)
     observed = event.get("observation")
     added = _parts(event.get("extended_content"))
     content = _observed(observed)
-    held = {PRIVATE: Private(outcome="failed")} if at(observed, "is_error") is True else {}
-    return {**message, "content": [*_parts(content), *added] if added else content, **held}
+    outcome = "failed" if at(observed, "is_error") is True else ""
+    return tool_message(call_id, [*_parts(content), *added] if added else content, outcome, name)
 
 
 def _observed(observed: Json) -> Json:

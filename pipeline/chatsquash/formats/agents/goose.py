@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import compress
+from typing import Any
 
 from msgspec.structs import replace
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.blocks import Block, Call
 from chatsquash.core.model import Conversation, Json, Message
-from chatsquash.formats.agents.goose.database import families as families
-from chatsquash.formats.agents.goose.database import from_rows as from_rows
-from chatsquash.formats.agents.goose.database import tables as tables
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, expect_list
+from chatsquash.formats.database_rows import key, order, parsed
 from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, entries, moment, origin, told, with_origin
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, objects, string, without
@@ -197,9 +197,7 @@ def _used(evidence: list[Evidence], header: Object) -> list[Evidence]:
 def _held(session: Object, place: int) -> list[tuple[str, Json]]:
     """The messages in the object of a session; none where they are lines of their own."""
     name = next((name for name in _TURNS if session.get(name) is not None), "")
-    held = session.get(name, [])
-    if not isinstance(held, list):
-        raise TurnError(f"entry {place} has a {name} that is {kind(held)}, not a list")
+    held = expect_list(session.get(name, []), f"entry {place} has a {name} that is")
     return [(f"{name}[{number}]", message) for number, message in enumerate(held)]
 
 
@@ -289,3 +287,60 @@ def _content(part: Json) -> Json:
         case {"type": "resource", "resource": {"text": str(text)}}:
             return {"type": "text", "text": text}
     return part
+
+
+_SESSION_COLUMNS, _MESSAGE_COLUMNS = ("created_at", "id"), ("id", "session_id")
+_PARENT = "parent_session_id"
+_order = partial(order, errors="surrogateescape")
+
+
+def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+    """Goose's database has sessions, and messages that name theirs and have ``content_json``."""
+    sessions, messages = held.get("sessions", []), held.get("messages", [])
+    if not ({*_SESSION_COLUMNS} <= {*sessions} and {*_MESSAGE_COLUMNS, "content_json"} <= {*messages}):
+        return None
+    return {"sessions": (*_SESSION_COLUMNS, *([_PARENT] if _PARENT in sessions else [])), "messages": _MESSAGE_COLUMNS}
+
+
+def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
+    """Each session with those that it began, by their times; a message of no session belongs to none."""
+    found: dict[object, dict[str, list[int]]] = {}
+    roots: dict[object, object] = {}
+    sessions = sorted(index["sessions"], key=lambda row: (_order(row[1]), _order(row[2])))
+    known = {key(row[2]) for row in sessions}
+    for rowid, _, own, *parent in sessions:
+        above = key(parent[0]) if parent and parent[0] is not None else None
+        root = roots.get(above, above) if above in known and above != key(own) else key(own)
+        roots.setdefault(key(own), root)
+        found.setdefault(root, {"sessions": [], "messages": []})["sessions"].append(rowid)
+    for rowid, _, session in sorted(index["messages"], key=lambda row: _order(row[1])):
+        if (root := roots.get(key(session))) in found:
+            found[root]["messages"].append(rowid)
+    return [each for each in found.values() if each["sessions"]]
+
+
+def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
+    """The sessions of a family, each as its export; raises ``TurnError`` for a message that is none."""
+    sessions: list[Object] = []
+    by_id: dict[object, list[Json]] = {}
+    for row in rows.get("sessions", []):
+        header = {name: value for name, value in row.items() if isinstance(value, str | int | float)}
+        sessions.append({"working_dir": "", **header, "conversation": []})
+        by_id.setdefault(key(row.get("id")), sessions[-1]["conversation"])
+    for row in rows.get("messages", []):
+        if (told := by_id.get(key(row.get("session_id")))) is not None:
+            told.append(_message(row))
+    return list(sessions)
+
+
+def _message(row: Object) -> Object:
+    place = f"message {row.get('id')} of session {row.get('session_id')}"
+    role = row.get("role")
+    if isinstance(role, str) and role.encode("utf-8", "surrogateescape") != role.encode("utf-8", "replace"):
+        raise TurnError(f"{place} has a role that is no UTF-8")
+    message = {"role": role, "created": row.get("created_timestamp")}
+    message |= {"tokens": row["tokens"]} if row.get("tokens") is not None else {}
+    for member, column in (("content", "content_json"), ("metadata", "metadata_json")):
+        if row.get(column) is not None:
+            message[member] = parsed(row, column, place)
+    return {"id": string(row, "message_id") or None, **message}
