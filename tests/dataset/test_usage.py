@@ -8,7 +8,7 @@ import pytest
 from chatsquash.checks.registry import View
 from chatsquash.core.outcome import ToolUse, Usage
 from chatsquash.dataset.reports.tool_usage import COLUMNS, FILES, ToolUsage, table
-from chatsquash.session.tool_usage import measure
+from chatsquash.session.record_filters import measure
 from tests.checks.rows import assistant, call, result, talk, tool, user
 
 SYSTEM = {"role": "system", "content": "be brief"}

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from chatsquash.redact import lookalikes, names_of_secrets
+from chatsquash.redact import lookalikes, rules
 
 PASSWORDS = [
     *("hunter2pw", "Summer2024!", "correct-horse-battery-9", "Falcon-7193!x", "fm9f=Fern243", "o4e4.Paper9645"),
@@ -114,7 +114,7 @@ NAMES = [
 
 @pytest.mark.parametrize(("name", "level"), NAMES)
 def test_a_name_says_what_a_value_may_be(name, level):
-    assert names_of_secrets.level(name) == level
+    assert rules.level(name) == level
 
 
 def test_what_is_encoded_as_in_secrets_of_kubernetes_is_decoded():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from chatsquash.redact import lookalikes, names_of_secrets
+from chatsquash.redact import lookalikes, rules
 from chatsquash.redact.hits import Hit
 from chatsquash.redact.rules import Check, Rule
 from chatsquash.redact.shapes import Bytes, kind_of, value_of
@@ -59,7 +59,7 @@ def named(rule: Rule, text: str, at: int, done: set[int]) -> Iterable[Hit]:
     if start in done or not (name := _WHOLE_NAME.match(text, start)):
         return ()
     done.add(start)
-    if not names_of_secrets.level(_said(text, start, name[0])):
+    if not rules.level(_said(text, start, name[0])):
         return ()
     match = rule.pattern.match(text, start, min(len(text), start + rule.reach))
     return _hit(rule, text, match) if match else ()
@@ -133,17 +133,17 @@ def _check(rule: Rule, text: str, match: re.Match[str]) -> Check | None:
         return rule.value
     start = match.start("name")
     if not rule.named:
-        return rule.value if names_of_secrets.level(name) else None
+        return rule.value if rules.level(name) else None
     is_urn = text[start - 1 : start] == ":" == text[match.end("name") : match.end("name") + 1]
     if name.startswith(".") or (is_urn and text[match.end("name") + 1 : match.end("name") + 2] not in " :"):
         return None  # as in arn:aws:secretsmanager:...:secret:name
-    return names_of_secrets.level(_said(text, start, name)) or None
+    return rules.level(_said(text, start, name)) or None
 
 
 def _is_assigned(value: str) -> bool:
     """Whether a value begins with the name of a secret, whose value is looked at by itself."""
     inner = _ASSIGNED.match(value)
-    return bool(inner and names_of_secrets.level(inner[0]))
+    return bool(inner and rules.level(inner[0]))
 
 
 def _as_it_is(value: str, check: Check) -> str:

@@ -14,7 +14,7 @@ from chatsquash.redact import encodings, patterns
 from chatsquash.redact.encodings import BREAKS, Reading
 from chatsquash.redact.forms import apart, everywhere, texts
 from chatsquash.redact.hits import Finder, Hit
-from chatsquash.redact.needles import Bare, Filling, Needles, printed
+from chatsquash.redact.patterns import Bare, Filling, Needles, printed
 from chatsquash.redact.placeholders import SHORTEST
 
 __all__ = ["Listed", "Lists", "digest", "values", "written"]

@@ -134,7 +134,7 @@ def _finders(options: Options) -> Iterator[Finder]:
 
             yield ips
         elif kind == "paths":
-            from chatsquash.redact.paths import paths
+            from chatsquash.redact.names import paths
 
             yield paths
         else:

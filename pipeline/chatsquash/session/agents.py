@@ -22,8 +22,8 @@ from chatsquash.session.coverage import SessionCoverage, lost_of, ways
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file
 from chatsquash.trees.documents import FilePath, paths_of
+from chatsquash.trees.kinds import unwanted
 from chatsquash.trees.loss import Judge
-from chatsquash.trees.selection import unwanted
 
 _BEGUN = ("subagent", "side")
 """Kinds of conversations that another one began, which may stand in another file."""

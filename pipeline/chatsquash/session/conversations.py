@@ -23,11 +23,10 @@ from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
 from chatsquash.trees.coverage import coverage
-from chatsquash.trees.kinds import LogPath, conversations
+from chatsquash.trees.kinds import LogPath, conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.paths import AnyPath, P
 from chatsquash.trees.replies import Reply, numbered
 from chatsquash.trees.restore import Wanted, restored
-from chatsquash.trees.selection import first_conversation, names, select_paths, unexplained
 from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:

@@ -30,7 +30,6 @@ from chatsquash.reading.reader import Reader
 from chatsquash.reading.session_log import Reading
 from chatsquash.redact.pseudonyms import anonymizer
 from chatsquash.session.coverage import SessionCoverage, accounts, grown_session
-from chatsquash.session.digests import digest_of, hash_of, is_whole, meeting
 from chatsquash.session.log_findings import (
     cleaning_notes,
     cut_rejection,
@@ -43,7 +42,7 @@ from chatsquash.session.log_findings import (
 from chatsquash.session.plan import Plan, asks_for_kinds, plan
 from chatsquash.session.privacy import OutcomePrivacy
 from chatsquash.session.record_maker import RecordMaker
-from chatsquash.session.session import Noted, Session, Snapshot, finding
+from chatsquash.session.session import Noted, Session, Snapshot, digest_of, finding, hash_of, is_whole, meeting
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
@@ -234,7 +233,7 @@ class Converter:
         trees = session.followed.trees
         if trees is None or log.join or session.id is not None or not self._divides or log.is_part:
             return False
-        from chatsquash.trees.selection import are_unrelated
+        from chatsquash.trees.kinds import are_unrelated
 
         return are_unrelated(trees)
 

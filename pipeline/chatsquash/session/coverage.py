@@ -89,7 +89,7 @@ def with_asides(
     """
     if not lines:
         return rows
-    from chatsquash.trees.selection import name_of_line  # which most sessions do not need
+    from chatsquash.trees.kinds import name_of_line  # which most sessions do not need
 
     begun = sorted((path.own[0].line, ids[id(path)]) for path in paths if path.kind == "main")
     asides: list[ReplyOutcome] = []

@@ -27,7 +27,7 @@ from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.days import path_day
 from chatsquash.sources.open import opened
 from chatsquash.trees.documents import FilePath, paths_of
-from chatsquash.trees.selection import digest
+from chatsquash.trees.kinds import digest
 
 _BEGINNING = 16
 """Messages by which it is told what a conversation begins with."""

@@ -22,15 +22,15 @@ from chatsquash.records import presets
 from chatsquash.records.line import RecordLine
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.session.cleaning import clean
-from chatsquash.session.definitions import known
 from chatsquash.session.ending import ending
+from chatsquash.session.record_filters import measure
 from chatsquash.session.select import select
 from chatsquash.session.session import Session, Snapshot, tally
 from chatsquash.session.stages import compose as record
 from chatsquash.session.stages.checking import examined, validate, without_tools
 from chatsquash.session.stages.compose import compose
 from chatsquash.session.stages.public import leave_out, public, with_media
-from chatsquash.session.tool_usage import measure
+from chatsquash.session.stages.tools import known
 
 if TYPE_CHECKING:
     from chatsquash.session.stages.public import Wanted
@@ -205,7 +205,7 @@ def _joins(options: Options) -> Wanted | None:
         return lambda message: True  # noqa: ARG005
     if not options.json_tool_calls:
         return None
-    from chatsquash.session.stages.inline import is_inlined
+    from chatsquash.session.stages.reasoning import is_inlined
 
     return is_inlined
 
@@ -275,7 +275,7 @@ def _rearranged(options: Options) -> Iterator[ConversationStage]:
 
 
 def _inline(conversation: Conversation, *, check: bool) -> StageResult:
-    from chatsquash.session.stages.inline import inline
+    from chatsquash.session.stages.reasoning import inline
 
     inlined, findings = inline(conversation)
     return inlined, [*findings, *(examine(View(inlined, conversation.messages), "inlined") if check else ())]

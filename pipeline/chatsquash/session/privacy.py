@@ -27,7 +27,7 @@ from chatsquash.redact.privacy import Pieces, Privacy, kinds, without_addresses,
 from chatsquash.redact.redactor import Redactor, UnsearchedError
 from chatsquash.session import private_texts as hidden
 from chatsquash.session import prompt_prefix
-from chatsquash.session.rejected_lines import kept_line, may_be_kept
+from chatsquash.session.private_texts import kept_line, may_be_kept
 from chatsquash.session.session import finding
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ class RecordMaker:
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
         made = with_passwords(made, self._anonymizer)
         if self._options.keep != "none" and self._options.samples == "session":
-            from chatsquash.session.logprobs import with_logprobs  # which few runs ask for
+            from chatsquash.session.samples import with_logprobs  # which few runs ask for
 
             made = with_logprobs(session, snapshot, made)
         if self.lengths:

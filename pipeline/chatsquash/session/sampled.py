@@ -22,10 +22,9 @@ from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, Standing, account, assistants, place_replies
 from chatsquash.trees.documents import FilePath
-from chatsquash.trees.kinds import LogPath, conversations
+from chatsquash.trees.kinds import LogPath, conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.loss import FAILED, Judge
 from chatsquash.trees.replies import Reply
-from chatsquash.trees.selection import first_conversation, names, select_paths, unexplained
 from chatsquash.trees.trees import Trees
 
 SampledSession = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
@@ -69,7 +68,7 @@ def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
         sampling.add(reply.number, each.ids[id(wanted[reply.number][1])], snapshot_of(reply.path(), entry))
     samples = sampling.finish()
     if logged := session.followed.logprobs:
-        from chatsquash.session.logprobs import in_sample  # which few runs ask for
+        from chatsquash.session.samples import in_sample  # which few runs ask for
 
         for sample in samples:
             sample.draft = in_sample(sample, each.trees.replies, logged)

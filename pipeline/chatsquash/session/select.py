@@ -10,8 +10,8 @@ from chatsquash.checks import definitions_in_force, reading
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Last, Same
 from chatsquash.core.model import Added, Entry, Kept, Skipped, Tool
-from chatsquash.session.definitions import CallTracker, Definitions, Redefined
 from chatsquash.session.session import Noted, Session, Snapshot, Tally
+from chatsquash.session.stages.tools import CallTracker, Definitions, Redefined
 
 
 def select(

@@ -100,6 +100,22 @@ def assign_replies(trees: Iterable[list[P]]) -> dict[int, P]:
     return owners
 
 
+def end_loops(paths: list[P]) -> None:
+    """Have no conversation come from itself, since what a log shows and what a file tells may contradict each other."""
+    known: set[int] = set()
+    for each in paths:
+        passed: dict[int, P] = {}
+        path: P | None = each
+        while path and id(path) not in known and id(path) not in passed:
+            passed[id(path)] = path
+            path = path.parent
+        if path and id(path) in passed:
+            members = [*passed.values()]
+            loop = members[[*passed].index(id(path)) :]
+            next((one for one in loop if one.kind != "branch"), loop[0]).parent = None
+        known.update(passed)
+
+
 def longest_chain(paths: list[P]) -> list[P]:
     """The chain main, compacted, compacted with the most replies; of equals the one that ends last."""
     earlier = {id(path.parent) for path in paths if path.kind == "compacted" and path.parent}

@@ -14,7 +14,7 @@ from chatsquash.core.options import Options
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN
 from chatsquash.reading.usage import response_id
-from chatsquash.session.join.files import Keys, View, keys
+from chatsquash.session.join.matching import Keys, View, keys
 from chatsquash.session.parts import parts
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.storage.folder import Folder

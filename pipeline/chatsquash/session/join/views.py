@@ -1,7 +1,8 @@
-"""What agents' files tell of a session beyond a gateway's log: replies, kinds of conversations, how calls ended."""
+"""What agents' files add to a gateway's session: replies as entries, kinds of conversations, how calls ended."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
@@ -13,19 +14,40 @@ from chatsquash.checks.registry import View as RecordView
 from chatsquash.core import chat
 from chatsquash.core.blocks import FAILED, Result, Turn
 from chatsquash.core.log import Log, line_elsewhere
-from chatsquash.core.model import Conversation, Entry, Json, Message, Repeated, Violation
+from chatsquash.core.model import (
+    Added,
+    Conversation,
+    Edits,
+    Entry,
+    Json,
+    Kept,
+    Message,
+    Repeated,
+    Response,
+    Tokens,
+    Violation,
+)
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Relative
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of_messages
+from chatsquash.session.cleaning import clean
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.ending import last_exit
-from chatsquash.session.join.files import View, answered_call_id, call_ids, looked_at, views
-from chatsquash.session.join.matching import Matching, match_replies
-from chatsquash.session.join.steps import Places, Step, entries
+from chatsquash.session.join.matching import (
+    Matching,
+    View,
+    answered_call_id,
+    call_ids,
+    looked_at,
+    match_replies,
+    said,
+    views,
+)
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees import replies as tree
 from chatsquash.trees.kinds import LogPath
+from chatsquash.trees.paths import end_loops
 
 Again = Callable[[set[int]], Iterator[Entry]]
 """Reads the entries of some lines of the gateway's log once more."""
@@ -136,7 +158,7 @@ class AgentFiles(Struct, eq=False, dict=True):
                 if later.last.tree != path.last.tree:
                     later.kind, later.parent = "compacted", path
                 path = later
-        _end_loops(paths)
+        end_loops(paths)
 
     def _paths_of_views(self, owners: dict[int, LogPath]) -> Iterator[tuple[View, list[LogPath]]]:
         """Each conversation with the paths that hold its own replies, in order."""
@@ -176,22 +198,6 @@ class AgentFiles(Struct, eq=False, dict=True):
             for call_id in call_ids(reply.message):
                 callers.setdefault(call_id, reply)
         return callers
-
-
-def _end_loops(paths: list[LogPath]) -> None:
-    """Have no conversation come from itself, since what a log shows and what a file tells may contradict each other."""
-    known: set[int] = set()
-    for each in paths:
-        way: dict[int, LogPath] = {}
-        path: LogPath | None = each
-        while path and id(path) not in known and id(path) not in way:
-            way[id(path)] = path
-            path = path.parent
-        if path and id(path) in way:
-            members = [*way.values()]
-            loop = members[[*way].index(id(path)) :]
-            next((one for one in loop if one.kind != "branch"), loop[0]).parent = None
-        known.update(way)
 
 
 class Ends(Struct, frozen=True):
@@ -244,3 +250,100 @@ def _with_failure(message: Message) -> Message:
         return message
     blocks = tuple(replace(each, outcome="failed") if type(each) is Result else each for each in made.blocks)
     return {**message, chat.PRIVATE: Turn(made.role, blocks, native=made.native)}  # type: ignore[misc]
+
+
+class Step(Struct, frozen=True):
+    """A reply that the agent's file alone has, and what stood before it."""
+
+    line: int
+    view: View
+    number: int
+    """Which of the replies of the conversation it is."""
+    base: Entry | None
+    """The last request of the conversation that the gateway logged, if it logged one."""
+    place: int | None
+    """Where the reply stands in that request; ``None``: behind it."""
+    begin: int = 0
+    """The message of the agent's conversation from which on messages go on from that request."""
+
+    def entry(self) -> Entry:
+        """The request and its reply."""
+        logged, messages = self.view.reply(self.number), self.messages
+        tools = self.base.tools if self.base else self.view.place.conversation.tools
+        reply = Response(
+            self.reply,
+            finish_reason=logged.finish_reason,
+            model=logged.model,
+            id=logged.response_id or "",
+            tokens=Tokens(logged.prompt_tokens, logged.completion_tokens),
+        )
+        return Entry(self.line, logged.time, None, messages, (Added(tuple(messages)),), tools, reply, loaded=True)
+
+    @property
+    def reply(self) -> Message:
+        """The reply, as the gateway logged it in a later request, else as the agent's file has it."""
+        if self.base and self.place is not None:
+            return self.base.messages[self.place]
+        message = self.view.said(self.number)
+        assert message is not None
+        return message
+
+    @property
+    def messages(self) -> list[Message]:
+        """What stood before it."""
+        if self.base and self.place is not None:
+            return self.base.messages[: self.place]
+        at = self.view.reply(self.number).at or 0
+        if self.base is None or self.base.reply.message is None:
+            return self.view.messages[:at]
+        return [*self.base.messages, self.base.reply.message, *self.view.messages[self.begin : at]]
+
+
+def entries(steps: Iterator[Step], cleanups: tuple[str, ...]) -> Iterator[tuple[Step, Entry]]:
+    """The steps of a conversation with their entries, cleaned by the rules of some sets."""
+    waiting: deque[tuple[Step, Entry]] = deque()
+
+    def logged() -> Iterator[Entry]:
+        before: list[Message] = []
+        for step in steps:
+            entry = step.entry()
+            entry = replace(entry, edits=_edits(before, entry.messages))
+            waiting.append((step, entry))
+            yield entry
+            before = entry.messages
+
+    is_whole, before = True, list[Message]()
+    for made in clean(logged(), cleanups) if cleanups else logged():
+        step, entry = waiting.popleft()
+        is_whole = is_whole and isinstance(made, Entry)
+        entry = made if isinstance(made, Entry) else entry
+        yield step, entry if is_whole else replace(entry, edits=_edits(before, entry.messages))
+        before = entry.messages
+
+
+def _edits(before: list[Message], messages: list[Message]) -> Edits:
+    """What leads from the messages of a request to those of one that goes on from it, or else begins anew."""
+    kept = len(before) if before and messages[: len(before)] == before else 0
+    added = tuple(messages[kept:])
+    edits: Edits = (Kept(0, kept),) if kept else ()
+    return (*edits, Added(added)) if added else edits
+
+
+class Places:
+    """Finds replies in a request, each behind the one that was found before it."""
+
+    def __init__(self, messages: list[Message]) -> None:
+        self._waiting: dict[int, deque[int]] = {}
+        self._last = -1
+        for at, message in enumerate(messages):
+            if message["role"] == "assistant":
+                self._waiting.setdefault(said(message), deque()).append(at)
+
+    def find(self, message: Message) -> int | None:
+        """Where a reply stands."""
+        waiting = self._waiting.get(said(message))
+        while waiting:
+            if (at := waiting.popleft()) > self._last:
+                self._last = at
+                return at
+        return None
