@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.session.prompt_prefix import prefix as _prefix
+from chatsquash.session.record_maker import prefix as _prefix
 
 SYSTEM, USER = {"role": "system", "content": "s"}, {"role": "user", "content": "u"}
 ALIKE = [

@@ -18,7 +18,7 @@ from chatsquash.reading.documents import LogDocument
 from chatsquash.reading.tokens import total
 from chatsquash.session import parent_sessions
 from chatsquash.session.conversations import MakeLast, asks_marks, count_flags, summed, with_record
-from chatsquash.session.coverage import SessionCoverage, lost_of, ways
+from chatsquash.session.log_findings import SessionCoverage, lost_of, ways
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file
 from chatsquash.trees.documents import FilePath, paths_of

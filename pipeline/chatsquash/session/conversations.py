@@ -16,16 +16,16 @@ from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.origins import line_of
-from chatsquash.session import prompt_prefix
-from chatsquash.session.coverage import SessionCoverage, lost_of, ways, with_asides
+from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import RecordFilter, of_records
+from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
 from chatsquash.trees.coverage import coverage
-from chatsquash.trees.kinds import LogPath, conversations, first_conversation, names, select_paths, unexplained
+from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.paths import AnyPath, P
-from chatsquash.trees.replies import Reply, numbered
+from chatsquash.trees.replies import LogPath, Reply, numbered
 from chatsquash.trees.restore import Wanted, restored
 from chatsquash.trees.trees import Trees
 
@@ -42,7 +42,7 @@ MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Rejection]
 def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Violation]]:
     """The snapshot of the specified record with what the client took out, and what is said of that."""
     trees = session.followed.branch()
-    end = end_of(trees, snapshot, session.followed.unanswered)
+    end = session.followed.last_reply(snapshot.entry.line)
     if end is None:
         return snapshot, []
     entry, findings = _restored(trees, end.path(), snapshot.entry, Wanted(*_PARTS[restore]))
@@ -73,7 +73,7 @@ def of_last(
     """The specified record, and what it holds, or would hold, of a session of this name."""
     trees = session.followed.branch()
     paths = conversations(trees)
-    end = end_of(trees, snapshot, session.followed.unanswered)
+    end = session.followed.last_reply(snapshot.entry.line) if snapshot else None
     path = next((each for each in paths if end in each.own), None)
     shown: list[Placement[LogPath]] = []
     if snapshot and end and path:
@@ -191,7 +191,7 @@ def begun_with(records: list[Record], begun: Reply | None, session: Session, opt
     if not records or begun is None or options.split is None:
         return records
     system: list[Message] = [{"role": "system", "content": begun.system}] if begun.system else []
-    prefix = prompt_prefix.of_messages([*system, *begun.behind], options, loaded=session.loaded)
+    prefix = prefix_of_messages([*system, *begun.behind], options, loaded=session.loaded)
     pairs = [(record, record.facts) for record in records]
     return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in pairs]
 
@@ -245,17 +245,6 @@ def summed(rows: list[ReplyOutcome], others: Iterable[AnyPath], seen: int, aside
     kinds = Counter(each.kind for each in others)
     kinds["side"] += asides
     return replace(coverage(rows), conversations=seen + asides, not_chosen=dict(sorted((+kinds).items())))
-
-
-def end_of(trees: Trees, snapshot: Snapshot | None, unanswered: dict[int, Reply | None]) -> Reply | None:
-    """The last logged reply that a snapshot holds."""
-    if snapshot is None:
-        return None
-    line = snapshot.entry.line
-    if line in unanswered:
-        return unanswered[line]
-    again = {each.line: each.by for each in trees.again}
-    return again.get(line) or next((reply for reply in trees.replies if reply.line == line), None)
 
 
 def _messages(entry: Entry) -> list[Message]:

@@ -29,10 +29,12 @@ from chatsquash.reading.origins import line_of
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.session_log import Reading
 from chatsquash.redact.pseudonyms import anonymizer
-from chatsquash.session.coverage import SessionCoverage, accounts, grown_session
 from chatsquash.session.log_findings import (
+    SessionCoverage,
+    accounts,
     cleaning_notes,
     cut_rejection,
+    grown_session,
     in_files,
     logger_cuts,
     taken_apart,

@@ -26,8 +26,8 @@ from chatsquash.redact.placeholders import is_secret, redaction
 from chatsquash.redact.privacy import Pieces, Privacy, kinds, without_addresses, without_beginnings
 from chatsquash.redact.redactor import Redactor, UnsearchedError
 from chatsquash.session import private_texts as hidden
-from chatsquash.session import prompt_prefix
 from chatsquash.session.private_texts import kept_line, may_be_kept
+from chatsquash.session.record_maker import prefix_of_line
 from chatsquash.session.session import finding
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def _findings_of(counts: _Counts, pieces: Pieces) -> Iterable[Violation]:
 def _facts(facts: Facts | None, line: bytes) -> Facts | None:
     if facts is None or not facts.prefix:
         return facts
-    return facts._replace(prefix=prompt_prefix.of_line(line))
+    return facts._replace(prefix=prefix_of_line(line))
 
 
 def _without_flags(value: dict[str, Any], flag: str) -> dict[str, Json]:

@@ -14,17 +14,17 @@ from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.session.agents import Part
-from chatsquash.session.conversations import begun_with, count_flags, end_of, entries_of, summed
-from chatsquash.session.coverage import SessionCoverage, lost_of, ways, with_asides
+from chatsquash.session.conversations import begun_with, count_flags, entries_of, summed
+from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, alone, said
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, Standing, account, assistants, place_replies
 from chatsquash.trees.documents import FilePath
-from chatsquash.trees.kinds import LogPath, conversations, first_conversation, names, select_paths, unexplained
+from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.loss import FAILED, Judge
-from chatsquash.trees.replies import Reply
+from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
 SampledSession = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
@@ -98,7 +98,7 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
     trees = session.followed.branch()
     paths = conversations(trees)
     if options.conversations == "last":
-        end = end_of(trees, session.snapshot, session.followed.unanswered)
+        end = session.followed.last_reply(session.snapshot.entry.line) if session.snapshot else None
         selected = [(path, end.path()) for path in paths if end in path.own] if end else []
     else:
         selected = [(path, path.last.path()) for path in select_paths(paths, options)]

@@ -17,12 +17,10 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.origins import line_of
 from chatsquash.records.samples import CONTEXT, Draft, Span, draft, marked, sampled
-from chatsquash.session.conversations import end_of
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import place_replies
 from chatsquash.trees.canonical import Canon
-from chatsquash.trees.kinds import LogPath
-from chatsquash.trees.replies import Reply
+from chatsquash.trees.replies import LogPath, Reply
 
 if TYPE_CHECKING:
     from chatsquash.templates.inference import Inference
@@ -215,7 +213,7 @@ def with_logprobs(session: Session, snapshot: Snapshot, made: Record) -> Record:
     """A record whose replies have theirs, as far as they stand in it word for word, each as one message."""
     logged = session.followed.logprobs
     trees = session.followed.branch()
-    end = end_of(trees, snapshot, session.followed.unanswered)
+    end = session.followed.last_reply(snapshot.entry.line)
     if not logged or end is None or not made.marks:
         return made
     replies, messages = end.path(), said(snapshot.entry)

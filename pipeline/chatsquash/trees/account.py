@@ -15,9 +15,8 @@ from chatsquash.core.logged import ReplyOutcome, Stands
 from chatsquash.core.model import Mark, Message, OriginReply
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate
-from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.paths import AnyPath, LoggedReply, P, R
-from chatsquash.trees.replies import Reply
+from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:

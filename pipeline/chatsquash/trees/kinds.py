@@ -12,25 +12,10 @@ from chatsquash.core.model import ConversationKind, Message
 from chatsquash.core.options import Options
 from chatsquash.trees.canonical import is_similar_prompt
 from chatsquash.trees.links import Link, is_tail
-from chatsquash.trees.paths import Path, assign_replies, longest_chain, set_kinds, sort_members
-from chatsquash.trees.replies import Reply
+from chatsquash.trees.paths import assign_replies, longest_chain, set_kinds, sort_members
+from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.rewrites import is_reminded
 from chatsquash.trees.trees import Trees
-
-
-class LogPath(Path[Reply], eq=False, kw_only=True):
-    """A conversation in a log of exchanges: the replies from the beginning of a tree to one that nothing continues."""
-
-    last: Reply
-
-    @property
-    def ends(self) -> tuple[int, ...]:
-        """As for any path: the place of its last reply among the session's."""
-        return (self.last.number,)
-
-    def back(self) -> Iterable[Reply]:
-        """All its replies, the last one first."""
-        return self.last.back()
 
 
 def conversations(trees: Trees) -> list[LogPath]:

@@ -1,4 +1,4 @@
-"""A path through a session: one conversation of a gateway's log or of an agent's file, and whose each reply is."""
+"""Logged replies, and paths through a session: the conversations of a gateway's log or of an agent's file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,27 @@ from typing import Any, Generic, Self, TypeVar
 
 from msgspec import Struct, field
 
-from chatsquash.core.model import ConversationKind, Message
+from chatsquash.core.model import ConversationKind, Message, Tool
 
 OF_PERSONS = ("main", "branch", "compacted")
 """Kinds of conversations in which a person may have gone back; agents ask several sub-agents the same at once."""
+
+
+class GrowingRequest(Struct, frozen=True, gc=False):
+    """A request of a session that only grew so far, and its reply, as far as trees need them."""
+
+    line: int
+    at: int | None
+    tools: list[Tool]
+    message: Message | None
+    """The reply."""
+    finish_reason: str | None
+    cut: bool
+    limit: bytes
+    response: str
+    """The id of the response."""
+    count: int
+    """How many messages it has, which are the first ones of the last entry's."""
 
 
 class LoggedReply(Struct, eq=False, kw_only=True):

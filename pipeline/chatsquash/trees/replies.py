@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct, field
@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from chatsquash.core import chat
 from chatsquash.core.model import Added, Edits, Kept, Message, Tool
 from chatsquash.trees.canonical import NOTHING, Canon, result_number
-from chatsquash.trees.paths import LoggedReply
+from chatsquash.trees.paths import LoggedReply, Path
 
 How = Literal["appended", "rewritten", "cut"]
 """Whether a request holds what its reply's parent held: as it was, in another wording, or with messages left out."""
@@ -105,6 +105,21 @@ def linked(last: Reply | None, by: Literal["parent", "before", "said_before", "s
     while last is not None:
         yield last
         last = getattr(last, by)
+
+
+class LogPath(Path[Reply], eq=False, kw_only=True):
+    """A conversation in a log of exchanges: the replies from the beginning of a tree to one that nothing continues."""
+
+    last: Reply
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """As for any path: the place of its last reply among the session's."""
+        return (self.last.number,)
+
+    def back(self) -> Iterable[Reply]:
+        """All its replies, the last one first."""
+        return self.last.back()
 
 
 class Again(Struct, frozen=True):

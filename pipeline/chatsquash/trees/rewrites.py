@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain as chained
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat
 from chatsquash.core.model import Entry, Json, Message
 from chatsquash.trees.canonical import NOTHING, Canon, is_long, is_rewritten, is_similar_prompt, share_ends
+from chatsquash.trees.paths import GrowingRequest
 from chatsquash.trees.replies import Reply, Requests, system_prompt
-
-if TYPE_CHECKING:
-    from chatsquash.trees.growth_tracking import GrowingRequest
 
 
 class Spoken(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -12,7 +11,7 @@ from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Edits, Entry, Kept, Message
 from chatsquash.trees.canonical import NOTHING, is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
-from chatsquash.trees.replies import Again, How, Reply, Requests, answered, linked, system_prompt
+from chatsquash.trees.replies import Again, How, LogPath, Reply, Requests, answered, linked, system_prompt
 from chatsquash.trees.restore import has_emptied
 from chatsquash.trees.rewrites import (
     Spoken,
@@ -25,9 +24,6 @@ from chatsquash.trees.rewrites import (
     segments,
     words,
 )
-
-if TYPE_CHECKING:
-    from chatsquash.trees.kinds import LogPath
 
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""

@@ -46,8 +46,8 @@ from chatsquash.session.join.matching import (
 )
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees import replies as tree
-from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.paths import end_loops
+from chatsquash.trees.replies import LogPath
 
 Again = Callable[[set[int]], Iterator[Entry]]
 """Reads the entries of some lines of the gateway's log once more."""
