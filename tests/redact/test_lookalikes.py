@@ -118,8 +118,8 @@ def test_a_name_says_what_a_value_may_be(name, level):
 
 
 def test_what_is_encoded_as_in_secrets_of_kubernetes_is_decoded():
-    assert lookalikes.decoded(base64.b64encode(b"hunter2pw").decode()) == "hunter2pw"
-    assert lookalikes.decoded("q7Rk2mXv9LpZt4Wn8BcY3dHs") == "q7Rk2mXv9LpZt4Wn8BcY3dHs"
+    assert lookalikes.decode_base64(base64.b64encode(b"hunter2pw").decode()) == "hunter2pw"
+    assert lookalikes.decode_base64("q7Rk2mXv9LpZt4Wn8BcY3dHs") == "q7Rk2mXv9LpZt4Wn8BcY3dHs"
 
 
 @pytest.mark.parametrize(("value", "is_one"), [("ana:hunter2pw", True), ("ana", False), (":", False), ("a:b", False)])

@@ -87,12 +87,12 @@ def test_what_may_come_from_a_log_is_hidden():
         ),
         SessionAccount(relatives=[Relative(b"x-relative", b"")]),
     )
-    told = private_texts.hidden(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
+    told = private_texts.hide_texts(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
     assert b"x-" not in msgspec.msgpack.encode(told)
     assert told.privacy.named == LogNames("y-shown", "y-name", ["y-piece"], "digest")
-    renamed = private_texts.renamed(log, told.privacy.named)
+    renamed = private_texts.with_names(log, told.privacy.named)
     assert (renamed.path, renamed.at(1)) == ("p", ("y-piece", 1))
-    assert private_texts.hidden(outcome, log, str) == outcome
+    assert private_texts.hide_texts(outcome, log, str) == outcome
     before = private_texts.texts(outcome, log)
     assert len(before) == len(set(before))
     assert all("x-" in text for text in before)

@@ -81,7 +81,7 @@ class _Inspection:
     """What the log's first lines told."""
     session: Session | None = None
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_logged(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line] = self._row(item)
@@ -89,7 +89,7 @@ class _Inspection:
                     self.models[item.line] = sys.intern(model)
             yield item
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line].outcome = "superseded"
@@ -266,10 +266,10 @@ class _Seeing:
 
     seen: Seen | None = None
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_logged(self, items: EntryStream) -> EntryStream:
         return items
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         return items
 
     def settle(self, seen: Seen | None, session: Session) -> None:

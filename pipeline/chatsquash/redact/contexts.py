@@ -53,7 +53,7 @@ def may_be_named(data: Bytes, at: int) -> bool:
     return data.lower.rfind(b" -", low, at) >= 0 or data.lower.rfind(b'"-', low, at) >= 0
 
 
-def named(rule: Rule, text: str, at: int, done: set[int]) -> Iterable[Hit]:
+def hits_by_name(rule: Rule, text: str, at: int, done: set[int]) -> Iterable[Hit]:
     """What has a name that the word at a place is part of; ``done`` says which names were looked at already."""
     start = _name_start(text, at)
     if start in done or not (name := _WHOLE_NAME.match(text, start)):
@@ -154,7 +154,7 @@ def _as_it_is(value: str, check: Check) -> str:
         value = _BREAK.sub("", value)
     elif "\\" in value:
         value = _ESCAPED.sub(r"\1", value)
-    return lookalikes.decoded(value) if check in ("token", "password") else value
+    return lookalikes.decode_base64(value) if check in ("token", "password") else value
 
 
 def _length(value: str) -> int:

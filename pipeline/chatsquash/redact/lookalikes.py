@@ -103,7 +103,7 @@ def entropy(text: str) -> float:
     return -sum(count / length * log2(count / length) for count in counts.values()) if length else 0.0
 
 
-def decoded(value: str) -> str:
+def decode_base64(value: str) -> str:
     """What base64 stands for where it is the ASCII of one word, as in secrets of Kubernetes, else the value itself."""
     if not _BASE64.fullmatch(value):
         return value

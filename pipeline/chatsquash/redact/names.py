@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
 from chatsquash.redact.addresses import FILE_ENDINGS
-from chatsquash.redact.encodings import Reading
+from chatsquash.redact.encodings import UnescapedText
 from chatsquash.redact.forms import apart, everywhere, unescaped
 from chatsquash.redact.hits import Finder, Hit
 from chatsquash.redact.patterns import Bare, Filling, Needles, printed
@@ -31,7 +31,7 @@ _PIECE = re.compile(
 )
 
 
-class _Name(NamedTuple):
+class _ListedName(NamedTuple):
     """A name without what is between its words, and where these begin."""
 
     text: str
@@ -45,10 +45,10 @@ def names(data: bytes) -> Finder:
     A name is found as whole words, whatever their case, and whatever of ``_BETWEEN_WORDS`` is between them; it has one
     value, and so one placeholder, however it is written.  Raises ``UsageError``.
     """
-    return _Names([*_listed(data)]).find
+    return _Names([*_parse_names(data)]).find
 
 
-def _listed(data: bytes) -> Iterator[_Name]:
+def _parse_names(data: bytes) -> Iterator[_ListedName]:
     try:
         lines = data.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
@@ -57,11 +57,11 @@ def _listed(data: bytes) -> Iterator[_Name]:
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
-        words = [word for word in _FILLED.split(_folded(Reading(line.strip())).text) if word]
+        words = [word for word in _FILLED.split(_fold(UnescapedText(line.strip())).text) if word]
         if not any(map(str.isalnum, "".join(words))):
             raise UsageError(f"{_OPTION}, line {number}: a name has a letter or a digit")
         count += 1
-        yield _Name(printed("".join(words)), frozenset(accumulate(map(len, words))))
+        yield _ListedName(printed("".join(words)), frozenset(accumulate(map(len, words))))
     if not count:
         raise UsageError(f"{_OPTION}: the file lists no name")
 
@@ -69,8 +69,8 @@ def _listed(data: bytes) -> Iterator[_Name]:
 class _Names:
     """Finds names."""
 
-    def __init__(self, listed: list[_Name]) -> None:
-        self._names: dict[str, list[_Name]] = {}
+    def __init__(self, listed: list[_ListedName]) -> None:
+        self._names: dict[str, list[_ListedName]] = {}
         for name in listed:
             self._names.setdefault(name.text, []).append(name)
         self._needles = Needles(self._names)
@@ -79,8 +79,8 @@ class _Names:
         """The names in a text, in order, none within another."""
         return everywhere(text, self._search)
 
-    def _search(self, reading: Reading) -> Iterator[Hit]:
-        folded = _folded(Reading(reading.text))
+    def _search(self, reading: UnescapedText) -> Iterator[Hit]:
+        folded = _fold(UnescapedText(reading.text))
         bare = Bare(printed(folded.text), _FILLING)
         for first, last in self._needles.all_places(bare.text):
             start, end = bare.span(first, last)
@@ -91,7 +91,7 @@ class _Names:
                     yield Hit(*reading.span(start, end), "NAME", "name", name)
 
 
-def _folded(reading: Reading) -> Reading:
+def _fold(reading: UnescapedText) -> UnescapedText:
     """A text without the case of its letters, each of which is one character where there is one."""
     pieced = reading.then(_PIECED, lambda match: _one(match[0])) if _PIECE.search(reading.text) else reading
     plain = pieced.text.casefold()
@@ -107,7 +107,7 @@ def _one(letters: str) -> str:
     return one if one.casefold() == one else plain
 
 
-def _has_words_of(text: str, name: _Name) -> bool:
+def _has_words_of(text: str, name: _ListedName) -> bool:
     """Whether what fills a text that is a name but for filling stands between the words of it, or is a break."""
     place = done = 0
     for filling in _FILLED.finditer(text):
@@ -186,7 +186,7 @@ def paths(text: str) -> list[Hit]:
     A user of such a path is also found in the name of a client's folder, in the prompt of a shell and in the columns of
     ``ls -l`` of the same text; elsewhere a name is a word like any other, which a list of names has to tell.
     """
-    return apart([*unescaped(text, _found), *_quoted(text)])
+    return apart([*unescaped(text, _search_paths), *_quoted(text)])
 
 
 def _quoted(text: str) -> Iterator[Hit]:
@@ -196,7 +196,7 @@ def _quoted(text: str) -> Iterator[Hit]:
             yield Hit(*match.span("user"), "USER", "home-directory", match["user"])
 
 
-def _found(reading: Reading) -> Iterator[Hit]:
+def _search_paths(reading: UnescapedText) -> Iterator[Hit]:
     text = reading.text
     spans = [*_homes(text)]
     users = {text[start:end] for start, end in spans}

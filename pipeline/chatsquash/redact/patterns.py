@@ -122,7 +122,7 @@ class Needles:
     def _likely(self, text: str) -> list[str]:
         """The values that a text may hold."""
         is_short = len(text) < _CHARACTERS_EACH * len(self._values)
-        return self._begun(text) if len(self._values) > _FEW and is_short else self._values
+        return self._candidates(text) if len(self._values) > _FEW and is_short else self._values
 
     @cached_property
     def _beginning(self) -> int:
@@ -135,7 +135,7 @@ class Needles:
             values.setdefault(value[: self._beginning], []).append(value)
         return values
 
-    def _begun(self, text: str) -> list[str]:
+    def _candidates(self, text: str) -> list[str]:
         """The values whose first characters stand in a text."""
         grams = map("".join, zip(*(text[at:] for at in range(self._beginning)), strict=False))
         return [value for gram in self._by_beginning.keys() & set(grams) for value in self._by_beginning[gram]]

@@ -111,7 +111,7 @@ def documented() -> list[Documented]:
 
 
 @cache
-def parsed(data: bytes, place: str) -> tuple[Rule, ...]:
+def parse_rules(data: bytes, place: str) -> tuple[Rule, ...]:
     """A user's own rules; raises ``UsageError`` that says where what is wrong."""
     rules = tuple(_rules(data, place, ""))
     for rule in rules:

@@ -25,8 +25,8 @@ from chatsquash.trees.account import Placement, account, assistants, place_repli
 from chatsquash.trees.coverage import coverage
 from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.paths import AnyPath, P
-from chatsquash.trees.replies import LogPath, Reply, numbered
-from chatsquash.trees.restore import Wanted, restored
+from chatsquash.trees.replies import LogPath, Reply, number_messages
+from chatsquash.trees.restore import RestoreScope, restored
 from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[S
     end = session.followed.last_reply(snapshot.entry.line)
     if end is None:
         return snapshot, []
-    entry, findings = _restored(trees, end.path(), snapshot.entry, Wanted(*_PARTS[restore]))
+    entry, findings = _restored(trees, end.path(), snapshot.entry, RestoreScope(*_PARTS[restore]))
     return replace(snapshot, entry=entry), findings
 
 
@@ -56,9 +56,9 @@ _GIVES_CONTEXT = ("results", "all")
 """What of ``--restore`` shows replies a context that the model had not."""
 
 
-def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> tuple[Entry, list[Violation]]:
+def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: RestoreScope) -> tuple[Entry, list[Violation]]:
     """An entry with what its path has and it lacks."""
-    history = numbered(entry.messages, trees.requests.canon)
+    history = number_messages(entry.messages, trees.requests.canon)
     made = restored(history, path, wanted, trees.copied_reasoning)
     findings = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []
     lacking = sum(reply.lacks for reply in path)
@@ -145,7 +145,7 @@ def of_each(
     paths = conversations(trees)
     ids = names(paths, name)
     wanted = select_paths(paths, options)
-    parts = Wanted(*_PARTS[options.restore], messages=True)
+    parts = RestoreScope(*_PARTS[options.restore], messages=True)
     selected = [_restored_path(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
     records: list[Record] = []
     placements: list[Placement[LogPath]] = []
@@ -205,7 +205,7 @@ class _RestoredPath(NamedTuple):
     """What is said of what was restored in it."""
 
 
-def _restored_path(trees: Trees, path: LogPath, logged: Entry, parts: Wanted) -> _RestoredPath:
+def _restored_path(trees: Trees, path: LogPath, logged: Entry, parts: RestoreScope) -> _RestoredPath:
     replies = path.last.path()
     entry, restoring = _restored(trees, replies, logged, parts)
     return _RestoredPath(place_replies(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
@@ -233,7 +233,7 @@ def _make_all(
     placements = [with_record(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]
     if all(each.has_all for each in placements):
         return made
-    others = judge.of_trees(trees, paths, shown, [each.written for each in placements])
+    others = judge.of_trees(trees, paths, shown, [each.written_ordinals for each in placements])
     return [
         each if before == after else make(snapshot, after)
         for each, snapshot, before, after in zip(made, snapshots, marks, others, strict=True)

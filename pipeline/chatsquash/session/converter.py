@@ -62,10 +62,10 @@ _Result = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
 class EntryObserver(Protocol):
     """Sees the entries of a session while it is converted."""
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_logged(self, items: EntryStream) -> EntryStream:
         """The entries as they were read."""
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         """Those that cleaning left."""
 
     def settle(self, seen: Seen | None, session: Session) -> None:
@@ -243,7 +243,7 @@ class Converter:
         """What the lines of a log come to."""
         if observer is None:
             return self._plan.select(self._plan.through(read.items))
-        session = self._plan.select(observer.left(self._plan.through(observer.logged(read.items))))
+        session = self._plan.select(observer.watch_cleaned(self._plan.through(observer.watch_logged(read.items))))
         observer.settle(read.seen, session)
         return session
 
@@ -296,13 +296,13 @@ class Converter:
 
         asked = SampleRequest(self._options, *by, self._maker.inference())
         if read.document and read.document.conversations:
-            from chatsquash.session.agents import Part
-            from chatsquash.session.sampled import of_document
+            from chatsquash.session.agents import DocumentPart
+            from chatsquash.session.sample_records import of_document
 
-            return of_document(Part(read.document, log, self._options), session.snapshot, asked, why)
+            return of_document(DocumentPart(read.document, log, self._options), session.snapshot, asked, why)
         if why or session.followed.last is None:
             return None
-        from chatsquash.session.sampled import of_log
+        from chatsquash.session.sample_records import of_log
 
         return of_log(session, session.id or log.name, asked)
 
@@ -312,10 +312,10 @@ class Converter:
 
         counterfactuals = self._options.pairs == "counterfactual"
         if read.document and read.document.conversations:
-            from chatsquash.session.agents import Part
+            from chatsquash.session.agents import DocumentPart
             from chatsquash.session.pairs.candidates import document_candidates
 
-            part = Part(read.document, log, self._options)
+            part = DocumentPart(read.document, log, self._options)
             assert session.snapshot
             candidates = document_candidates(part, session.snapshot, counterfactuals=counterfactuals)
         else:
@@ -330,7 +330,7 @@ class Converter:
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:
             return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
 
-        return pairs.made(candidates, make, partial(self._maker.location, log))
+        return pairs.preference_pairs(candidates, make, partial(self._maker.location, log))
 
     def _log_notes(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Violation | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
@@ -361,9 +361,9 @@ def _response_ids(read: Reading, log: Log) -> list[tuple[int, int | None, int | 
     """The responses that an agent's file tells of."""
     if not (read.document and read.document.conversations):
         return []
-    from chatsquash.session.agents import sampled  # which logs do not need
+    from chatsquash.session.agents import sampled_ids  # which logs do not need
 
-    return sampled(read.document, log)
+    return sampled_ids(read.document, log)
 
 
 def _tokens(read: Reading, session: Session, log: Log) -> Tokens:

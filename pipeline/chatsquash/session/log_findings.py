@@ -105,11 +105,11 @@ def in_files(findings: list[Finding], log: Log) -> list[Finding]:
 def _in_file(finding: Finding, log: Log) -> Finding:
     file, line = log.at(finding.line)
 
-    def named(match: re.Match[str]) -> str:
+    def line_name(match: re.Match[str]) -> str:
         other, at = log.at(int(match[1].replace(",", "")))
         return f"line {at:,} of {printable(other)}"
 
-    text = _LINE.sub(named, finding.text) if finding.code in _TOLD_LINES else finding.text
+    text = _LINE.sub(line_name, finding.text) if finding.code in _TOLD_LINES else finding.text
     return finding._replace(file=file, line=line, text=text)
 
 

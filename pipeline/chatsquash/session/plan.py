@@ -196,7 +196,7 @@ def _record(options: Options) -> Callable[[Conversation], RecordLine]:
     if options.preset == presets.DEFAULT:
         return partial(record.specified, phrases=phrases, in_folder=options.folder, flag=flag)
     preset, choices = presets.named(options.preset), presets.choices(options)
-    return partial(record.shaped, preset=preset, choices=choices, phrases=phrases, flag=flag)
+    return partial(record.shape, preset=preset, choices=choices, phrases=phrases, flag=flag)
 
 
 def _joins(options: Options) -> Wanted | None:

@@ -36,12 +36,12 @@ def texts(outcome: Outcome, log: Log) -> list[str]:
         unique[text] = None
         return text
 
-    hidden(outcome, log, note)
+    hide_texts(outcome, log, note)
     unique.pop("", None)
     return list(unique)
 
 
-def hidden(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcome:
+def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcome:
     """An outcome whose texts are hidden, and which says how its log is called where something was private there.
 
     ``digest`` tells the path of such a log from others.
@@ -55,7 +55,7 @@ def hidden(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcom
         output=structs.replace(
             outcome.output,
             records=[_record(record, hide) for record in outcome.records],
-            chosen=_chosen(chosen, hide) if chosen else None,
+            chosen=_hide_selection(chosen, hide) if chosen else None,
             family=family and family._replace(session=hide(family.session), log=hide(family.log)),
         ),
         report=structs.replace(
@@ -65,11 +65,11 @@ def hidden(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcom
             trace=hide(outcome.report.trace),
         ),
         account=structs.replace(outcome.account, relatives=relatives),
-        privacy=structs.replace(outcome.privacy, named=_named(log, paths, hide, digest)),
+        privacy=structs.replace(outcome.privacy, named=_log_names(log, paths, hide, digest)),
     )
 
 
-def renamed(log: Log, named: LogNames | None) -> Log:
+def with_names(log: Log, named: LogNames | None) -> Log:
     """A log as reports call it."""
     if named is None:
         return log
@@ -80,9 +80,9 @@ def renamed(log: Log, named: LogNames | None) -> Log:
     return structs.replace(log, shown=named.shown, name=named.name, pieces=pieces, join=join)
 
 
-def _named(log: Log, paths: dict[str, str], hide: Hide, digest: Hide) -> LogNames | None:
+def _log_names(log: Log, paths: dict[str, str], hide: Hide, digest: Hide) -> LogNames | None:
     named = LogNames(paths[log.shown], hide(log.name), [paths[each] for each in log.beside])
-    return None if renamed(log, named) == log else structs.replace(named, digest=digest(printable(log.shown)))
+    return None if with_names(log, named) == log else structs.replace(named, digest=digest(printable(log.shown)))
 
 
 def _record(record: Record, hide: Hide) -> Record:
@@ -95,7 +95,7 @@ def _record(record: Record, hide: Hide) -> Record:
         usage=usage,
         facts=_facts(facts, hide) if facts else None,
         ending=_ending(record.ending, hide),
-        chosen=_chosen(chosen, hide) if chosen else None,
+        chosen=_hide_selection(chosen, hide) if chosen else None,
     )
 
 
@@ -104,7 +104,7 @@ def _facts(facts: Facts, hide: Hide) -> Facts:
     return hidden._replace(model=hide(facts.model)) if facts.model else hidden
 
 
-def _chosen(chosen: Chosen, hide: Hide) -> Chosen:
+def _hide_selection(chosen: Chosen, hide: Hide) -> Chosen:
     return chosen._replace(model=hide(chosen.model)) if chosen.model else chosen
 
 
@@ -200,7 +200,7 @@ _SENT_END, _QUERY_END = rb'["\\\r\n]', rb'[&"\\\s]'
 
 
 @cache
-def compiled(pattern: bytes) -> re.Pattern[bytes]:
+def compile_pattern(pattern: bytes) -> re.Pattern[bytes]:
     """A pattern, compiled when first needed, which takes longer than converting a small log."""
     return re.compile(pattern, re.IGNORECASE)
 
@@ -216,13 +216,13 @@ class _Credential(NamedTuple):
         """Where it ends, and whether it does; else from where on the next piece has to be looked at with it."""
         if self.quoted:
             return self._quoted_end(data, at)
-        match = compiled(self.opening).search(data, at)
+        match = compile_pattern(self.opening).search(data, at)
         return (match.start(), True) if match else (len(data), False)
 
     def _quoted_end(self, data: bytes, at: int) -> tuple[int, bool]:
         """Behind the quote that closes it, or before the one that ends the text that all of this stands in."""
         depth = len(self.opening) - 1
-        for quote in compiled(_QUOTE).finditer(data, at):
+        for quote in compile_pattern(_QUOTE).finditer(data, at):
             slashes = len(quote["slashes"])
             if slashes % 2 == 0 if depth == 0 else slashes <= depth:
                 return (quote.end() if slashes or depth == 0 else quote.start()), True
@@ -235,12 +235,12 @@ def without_credentials(pieces: Iterable[bytes]) -> Iterator[bytes]:
     rest = b""
     begun: _Credential | None = None
     for piece in pieces:
-        plain, rest, begun = _removed(rest + piece, begun, START_MAX)
+        plain, rest, begun = _remove_credentials(rest + piece, begun, START_MAX)
         yield plain
-    yield _removed(rest, begun, 0)[0]
+    yield _remove_credentials(rest, begun, 0)[0]
 
 
-def _removed(data: bytes, begun: _Credential | None, ahead: int) -> tuple[bytes, bytes, _Credential | None]:
+def _remove_credentials(data: bytes, begun: _Credential | None, ahead: int) -> tuple[bytes, bytes, _Credential | None]:
     """What may be written, what has to be looked at with the next piece, and the credential that this goes on with.
 
     What starts within the last bytes (``ahead``) is left for the next piece.
@@ -252,17 +252,17 @@ def _removed(data: bytes, begun: _Credential | None, ahead: int) -> tuple[bytes,
             at, ended = begun.end(data, at)
             if not ended:
                 return b"".join(pieces), data[at:], begun
-        match = compiled(_START).search(data, at)
+        match = compile_pattern(_START).search(data, at)
         last = max(at, len(data) - ahead)
         if not match or match.start() >= last:
             return b"".join((*pieces, data[at:last])), data[last:], None
         opening = match["opening"] or b""
         quote = opening if opening.endswith(b'"') else b'"' if opening else b""
         pieces += (data[at : match.end() - len(opening)], quote, _REMOVED, quote)
-        at, begun = match.end(), _opened(match)
+        at, begun = match.end(), _open_credential(match)
 
 
-def _opened(match: re.Match[bytes]) -> _Credential:
+def _open_credential(match: re.Match[bytes]) -> _Credential:
     if match["sent"]:
         return _Credential(_SENT_END)
     if match["query"]:

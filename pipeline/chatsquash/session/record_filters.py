@@ -82,8 +82,8 @@ def measure(view: View, shared: Mapping[int, int] = _NONE) -> Usage:
             calls += counts[at]
             with_tools += not counted
             counted = True
-    elsewhere = tuple(_shared(view, shared)) if shared else ()
-    return Usage(calls, _names(view.tool_names), client, assistant, with_tools, _used(view), elsewhere)
+    elsewhere = tuple(_shared_use(view, shared)) if shared else ()
+    return Usage(calls, _names(view.tool_names), client, assistant, with_tools, _tool_use(view), elsewhere)
 
 
 @Last
@@ -91,7 +91,7 @@ def _names(names: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _used(view: View) -> tuple[ToolUse, ...]:
+def _tool_use(view: View) -> tuple[ToolUse, ...]:
     calls, answered = view.columns.calls, len(view.columns.results)
     if calls is None or not view.columns.matched or view.once(bad_results):
         return _by_tool(outcomes(view))
@@ -99,7 +99,7 @@ def _used(view: View) -> tuple[ToolUse, ...]:
     return tuple([ToolUse(name, count, 0, left[name]) for name, count in sorted(made.items())])
 
 
-def _shared(view: View, shared: Mapping[int, int]) -> Iterator[SharedUse]:
+def _shared_use(view: View, shared: Mapping[int, int]) -> Iterator[SharedUse]:
     """The calls of messages that stand in several records."""
     states: dict[int, list[tuple[str, State]]] = {}
     for call in view.once(exchanges).calls:

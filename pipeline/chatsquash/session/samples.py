@@ -185,7 +185,7 @@ class Sampling(Struct):
                 true=true if sample.is_true is not None else None,
             )
 
-    def noted(self, samples: list[Sample]) -> list[Noted]:
+    def notes(self, samples: list[Sample]) -> list[Noted]:
         """What was found of all."""
         findings = [*self._notes.values()]
         if untrue := [sample for sample in samples if sample.is_true is False]:

@@ -64,7 +64,7 @@ class Snapshot(Struct, frozen=True):
     """The messages with calls that stand in other records of the session, too, by index, with their numbers."""
 
 
-class Counts(Struct):
+class LineCounts(Struct):
     """The lines of a log, or their bytes with the line feeds."""
 
     all: int = 0
@@ -90,8 +90,8 @@ class _Sums(Struct):
     """The first id that an entry names."""
     loaded: bool = False
     """Whether any entry was loaded from a format that needs it."""
-    lines: Counts = field(default_factory=Counts)
-    sizes: Counts = field(default_factory=Counts)
+    lines: LineCounts = field(default_factory=LineCounts)
+    sizes: LineCounts = field(default_factory=LineCounts)
     entries: list[tuple[int, int]] = field(default_factory=list)
     """The lines of all entries with their bytes, where somebody asks for them."""
     dropped: dict[str, int] = field(default_factory=dict)
@@ -199,7 +199,7 @@ class Tally(_Sums):
         if not entry.reply.included:
             self.followed.add(entry)
 
-    def skipped(self, line: Skipped) -> None:
+    def skip(self, line: Skipped) -> None:
         """Count a line without an entry, or note what is found of the whole log."""
         for counts, more in ((self.lines, line.lines), (self.sizes, line.size)):
             counts.all += more

@@ -240,9 +240,12 @@ def _said(message: object) -> object:
 
 def are_unrelated(trees: Trees) -> bool:
     """Whether there are several requests, and none goes on from another or was begun by it."""
-    linked = any(link.summary or link.caller or link.copied for link in trees.links)
+    follow_links = any(link.summary or link.caller or link.copied for link in trees.links)
     return (
-        len(trees.links) > 1 and not linked and not trees.grows and all(reply.parent is None for reply in trees.replies)
+        len(trees.links) > 1
+        and not follow_links
+        and not trees.grows
+        and all(reply.parent is None for reply in trees.replies)
     )
 
 

@@ -97,10 +97,12 @@ class Reply(LoggedReply, eq=False, kw_only=True):
 
     def back(self) -> Iterator[Reply]:
         """Itself, and the replies that it goes on from, the last one first."""
-        return linked(self, "parent")
+        return follow_links(self, "parent")
 
 
-def linked(last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before"]) -> Iterator[Reply]:
+def follow_links(
+    last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before"]
+) -> Iterator[Reply]:
     """A reply, and those to which one of its members leads, the last one first."""
     while last is not None:
         yield last
@@ -138,7 +140,7 @@ Meet = Callable[[int, int, int], tuple[int, int]]
 logged reply that this is, in whatever wording."""
 
 
-def numbered(messages: list[Message], canon: Canon) -> list[tuple[int, Message]]:
+def number_messages(messages: list[Message], canon: Canon) -> list[tuple[int, Message]]:
     """Messages of a request, each with what it is the same by."""
     requests = Requests(canon)
     requests.follow(messages, (Added(tuple(messages)),))
@@ -189,7 +191,7 @@ class Requests(Struct):
                 number = known[place - at]
             elif role == "tool":
                 asked = self.messages[self.assistants[-1]] if self.assistants else None
-                number = result_number(answered(message, asked) if asked else 0)
+                number = result_number(answered_place(message, asked) if asked else 0)
             else:
                 number = canon.number(message)
             if number != NOTHING:
@@ -223,7 +225,7 @@ class Requests(Struct):
         return number, hash((self.chain, number)), hash((spoken, number))
 
 
-def answered(message: Message, reply: Message) -> int:
+def answered_place(message: Message, reply: Message) -> int:
     """The place of the call of a reply that a result answers, from 1; 0 for none."""
     wanted = message.get("tool_call_id")
     if wanted is None:

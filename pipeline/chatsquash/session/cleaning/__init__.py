@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from chatsquash.core.edits import compose
 from chatsquash.core.model import Added, Edits, Entry, Message, Origin, Response, Skipped
 from chatsquash.core.registry import Room
-from chatsquash.session.cleaning._tidied import Followed, Follower, Tidied, Tidy
+from chatsquash.session.cleaning._rule_states import Follower, FollowerState, Tidy, TidyState
 
 
 class Rules(NamedTuple):
@@ -136,8 +136,8 @@ class CleanedRequest:
     def __init__(self, rules: Rules) -> None:
         self.messages: list[Message] = []
         self._rules = rules
-        self._tidied: Tidied | None = None
-        self._followed: Followed | None = None
+        self._tidied: TidyState | None = None
+        self._followed: FollowerState | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -150,8 +150,8 @@ class CleanedRequest:
             if all(self._are_plain(run.messages) for run in edits if type(run) is Added):
                 self.messages = messages
                 return edits
-            self._tidied = Tidied(self.messages, self._rules.tidy)
-            self._followed = Followed(self.messages, self._rules.goes)
+            self._tidied = TidyState(self.messages, self._rules.tidy)
+            self._followed = FollowerState(self.messages, self._rules.goes)
         before = self._tidied.messages
         edits = self._followed.follow(before, self._tidied.follow(edits))
         self.messages = self._followed.messages

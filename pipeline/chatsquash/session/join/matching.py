@@ -26,7 +26,7 @@ from chatsquash.trees.documents import FilePath, Key, paths_of
 from chatsquash.trees.replies import Reply
 
 
-class View(Struct, eq=False):
+class AgentView(Struct, eq=False):
     """A conversation in an agent's file."""
 
     number: int
@@ -71,16 +71,16 @@ class View(Struct, eq=False):
                 yield call_id, message
 
 
-def views(agents: Iterable[Log], options: Options) -> list[View]:
+def views(agents: Iterable[Log], options: Options) -> list[AgentView]:
     """The conversations that are joined; of a file that cannot be read any more there are none."""
-    joined: list[View] = []
+    joined: list[AgentView] = []
     numbered = enumerate(agents)
     for _, group in groupby(numbered, key=lambda each: (each[1].path, each[1].unit)):
         logs = [*group]
         number, log = logs[0]
         places = _places(log, options)
         parts = ((at, each.part or 0) for at, each in logs)
-        joined += [View(at, number, places[part]) for at, part in parts if part < len(places)]
+        joined += [AgentView(at, number, places[part]) for at, part in parts if part < len(places)]
     return joined
 
 
@@ -166,7 +166,7 @@ def _digest(data: bytes) -> int:
 
 
 ReplyKey = tuple[int, Key]
-_Left = tuple[View, int, int]
+_Left = tuple[AgentView, int, int]
 """A conversation, the number of a reply in it that nothing tells by an id, and the number of what that says."""
 
 
@@ -189,7 +189,7 @@ class Matching(Struct):
             self.differing.append(reply)
 
 
-def match_replies(logged: list[Reply], joined: list[View], elsewhere: Iterable[int]) -> Matching:
+def match_replies(logged: list[Reply], joined: list[AgentView], elsewhere: Iterable[int]) -> Matching:
     """Match replies by ids, then by what they say, then by their place between two that are matched.
 
     ``elsewhere`` are keys of replies that other sessions have.
@@ -240,11 +240,11 @@ def _match_said(logged: list[Reply], left: list[_Left], matching: Matching, take
                 matching.take(key, same.popleft(), content)
 
 
-def _own(joined: list[View]) -> Iterator[tuple[View, int]]:
+def _own(joined: list[AgentView]) -> Iterator[tuple[AgentView, int]]:
     return ((view, number) for view in joined for number in view.own)
 
 
-def _fill(joined: list[View], matching: Matching, taken: set[int]) -> None:
+def _fill(joined: list[AgentView], matching: Matching, taken: set[int]) -> None:
     """Match replies between two that are matched, where both sides have as many there."""
     for view in joined:
         known = [number for number in range(view.place.length) if view.key(number) in matching.replies]
@@ -294,7 +294,7 @@ def contexts_of_replies(replies: list[Reply]) -> Iterator[Context]:
         yield _context(chains[reply.number], reply.behind, reply.message)
 
 
-def contexts_of_view(view: View) -> dict[int, Context]:
+def contexts_of_view(view: AgentView) -> dict[int, Context]:
     """The contexts of a conversation's own replies, by their numbers."""
     contexts: dict[int, Context] = {}
     own, chain, begin = frozenset(view.own), 0, 0

@@ -35,8 +35,8 @@ from chatsquash.session.cleaning import clean
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.ending import last_exit
 from chatsquash.session.join.matching import (
+    AgentView,
     Matching,
-    View,
     answered_call_id,
     call_ids,
     looked_at,
@@ -73,12 +73,12 @@ def join_agents(session: Session, log: Log, options: Options, again: Again) -> S
 class AgentFiles(Struct, eq=False, dict=True):
     """What agents' files tell of a session."""
 
-    views: list[View]
+    views: list[AgentView]
     matching: Matching
     relatives: list[Relative]
     ends: Ends
     options: Options
-    steps: dict[int, Step] = field(default_factory=dict)
+    steps: dict[int, AgentReply] = field(default_factory=dict)
     """The replies that these files alone have, by their lines."""
     notes: list[tuple[int | None, Violation | Repeated]] = field(default_factory=list)
     """What was found in reading them, where they have such replies."""
@@ -95,12 +95,12 @@ class AgentFiles(Struct, eq=False, dict=True):
         for view, number, reply in zip(self.views, last, ends, strict=True):
             self._add(session, view, number, entries.get(reply.number) if reply else None)
 
-    def _last(self, view: View) -> int | None:
+    def _last(self, view: AgentView) -> int | None:
         """The last reply of a conversation that the gateway logged, too."""
         numbers = reversed(range(view.place.length))
         return next((number for number in numbers if view.key(number) in self.matching.replies), None)
 
-    def _add(self, session: Session, view: View, end: int | None, base: Entry | None) -> None:
+    def _add(self, session: Session, view: AgentView, end: int | None, base: Entry | None) -> None:
         steps = self._steps(view, end, base)
         is_new = False
         for step, entry in entries(steps, self.options.cleanups):
@@ -111,7 +111,7 @@ class AgentFiles(Struct, eq=False, dict=True):
             findings = view.place.origin.findings
             self.notes += [(line and line_elsewhere(view.number, line, 0), each) for line, each in findings]
 
-    def _steps(self, view: View, end: int | None, base: Entry | None) -> Iterator[Step]:
+    def _steps(self, view: AgentView, end: int | None, base: Entry | None) -> Iterator[AgentReply]:
         """The replies of a conversation that nobody else logged: those that stand in no request, then the others.
 
         Of each kind the later ones hold the earlier ones, so that no more is compared than what they add.
@@ -119,11 +119,11 @@ class AgentFiles(Struct, eq=False, dict=True):
         unmatched = [*self._unmatched(view, end, base)]
         for number, place, begin in sorted(unmatched, key=lambda each: each[1] is not None or each[2] > 0):
             line = line_elsewhere(view.number, view.reply(number).line or 0, len(self.steps))
-            yield Step(line, view, number, base if begin or place is not None else None, place, begin)
+            yield AgentReply(line, view, number, base if begin or place is not None else None, place, begin)
 
-    def _unmatched(self, view: View, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
+    def _unmatched(self, view: AgentView, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
         """The numbers of these replies, where they stand in a request, and where what goes on from that begins."""
-        places = Places(base.messages) if base else None
+        places = ReplyFinder(base.messages) if base else None
         for number in range(view.place.length):
             at = view.reply(number).at
             if at is None or not self.matching.is_open(view.key(number)):
@@ -160,9 +160,9 @@ class AgentFiles(Struct, eq=False, dict=True):
                 path = later
         end_loops(paths)
 
-    def _paths_of_views(self, owners: dict[int, LogPath]) -> Iterator[tuple[View, list[LogPath]]]:
+    def _paths_of_views(self, owners: dict[int, LogPath]) -> Iterator[tuple[AgentView, list[LogPath]]]:
         """Each conversation with the paths that hold its own replies, in order."""
-        views: dict[int, View] = {}
+        views: dict[int, AgentView] = {}
         paths: dict[int, LogPath] = {}
         for view in self.views:
             for own in view.place.own:
@@ -175,7 +175,7 @@ class AgentFiles(Struct, eq=False, dict=True):
             by_view.setdefault(id(views[each]), []).append(path)
         return ((view, by_view[id(view)]) for view in self.views if id(view) in by_view)
 
-    def _parent(self, view: View, owners: dict[int, LogPath]) -> LogPath | None:
+    def _parent(self, view: AgentView, owners: dict[int, LogPath]) -> LogPath | None:
         """The conversation that one comes from: that of the call which began it, else the one that its file names."""
         begun, parent = view.place.begun, view.place.parent
         called = begun.call or self._began.get(begun.id) or self._began.get(begun.session_id or "")
@@ -208,7 +208,7 @@ class Ends(Struct, frozen=True):
     """The calls that failed."""
 
     @classmethod
-    def of(cls, views: Iterable[View]) -> Ends:
+    def of(cls, views: Iterable[AgentView]) -> Ends:
         """Those of some conversations."""
         contents: dict[str, Json] = {}
         failed: set[str] = set()
@@ -252,11 +252,11 @@ def _with_failure(message: Message) -> Message:
     return {**message, chat.PRIVATE: Turn(made.role, blocks, native=made.native)}  # type: ignore[misc]
 
 
-class Step(Struct, frozen=True):
+class AgentReply(Struct, frozen=True):
     """A reply that the agent's file alone has, and what stood before it."""
 
     line: int
-    view: View
+    view: AgentView
     number: int
     """Which of the replies of the conversation it is."""
     base: Entry | None
@@ -299,11 +299,11 @@ class Step(Struct, frozen=True):
         return [*self.base.messages, self.base.reply.message, *self.view.messages[self.begin : at]]
 
 
-def entries(steps: Iterator[Step], cleanups: tuple[str, ...]) -> Iterator[tuple[Step, Entry]]:
+def entries(steps: Iterator[AgentReply], cleanups: tuple[str, ...]) -> Iterator[tuple[AgentReply, Entry]]:
     """The steps of a conversation with their entries, cleaned by the rules of some sets."""
-    waiting: deque[tuple[Step, Entry]] = deque()
+    waiting: deque[tuple[AgentReply, Entry]] = deque()
 
-    def logged() -> Iterator[Entry]:
+    def logged_entries() -> Iterator[Entry]:
         before: list[Message] = []
         for step in steps:
             entry = step.entry()
@@ -313,7 +313,7 @@ def entries(steps: Iterator[Step], cleanups: tuple[str, ...]) -> Iterator[tuple[
             before = entry.messages
 
     is_whole, before = True, list[Message]()
-    for made in clean(logged(), cleanups) if cleanups else logged():
+    for made in clean(logged_entries(), cleanups) if cleanups else logged_entries():
         step, entry = waiting.popleft()
         is_whole = is_whole and isinstance(made, Entry)
         entry = made if isinstance(made, Entry) else entry
@@ -329,7 +329,7 @@ def _edits(before: list[Message], messages: list[Message]) -> Edits:
     return (*edits, Added(added)) if added else edits
 
 
-class Places:
+class ReplyFinder:
     """Finds replies in a request, each behind the one that was found before it."""
 
     def __init__(self, messages: list[Message]) -> None:

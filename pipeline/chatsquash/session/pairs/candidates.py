@@ -11,10 +11,10 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, Message, OriginReply
 from chatsquash.formats import named
 from chatsquash.reading import replies as responses
-from chatsquash.session.agents import Part
+from chatsquash.session.agents import DocumentPart
 from chatsquash.session.conversations import entries_of
-from chatsquash.session.pairs import Candidate, LoggedAnswer, PairKind, Step, counterfactual, results_in
-from chatsquash.session.sampled import snapshot_of
+from chatsquash.session.pairs import Candidate, LoggedAnswer, PairKind, RepairStep, counterfactual, results_in
+from chatsquash.session.sample_records import snapshot_of
 from chatsquash.session.samples import Reread, alone
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.documents import FilePath, paths_of
@@ -111,7 +111,7 @@ def _steps(replies: list[Reply]) -> Iterator[_ReplyPair]:
         if before is None or before.number not in whole or not before.message.get("tool_calls"):
             continue
         answers = [*results_in(message for each in later.get(reply.number, ()) for message in each.behind)]
-        kind = counterfactual(Step(before.message, [*results_in(reply.behind)], reply.message, answers))
+        kind = counterfactual(RepairStep(before.message, [*results_in(reply.behind)], reply.message, answers))
         if kind:
             yield _ReplyPair(kind, reply, before)
 
@@ -218,7 +218,7 @@ def alternatives(places: list[FilePath]) -> Alternatives:
     return _last[1]
 
 
-def document_candidates(part: Part, snapshot: Snapshot, *, counterfactuals: bool) -> Iterator[Candidate]:
+def document_candidates(part: DocumentPart, snapshot: Snapshot, *, counterfactuals: bool) -> Iterator[Candidate]:
     """Those whose chosen reply is in the conversation, with the context that the file has of it."""
     place, messages = part.place, snapshot.entry.messages
     replies = {each.at: each for each in (snapshot.entry.origin.replies if snapshot.entry.origin else ())}
@@ -234,12 +234,12 @@ def document_candidates(part: Part, snapshot: Snapshot, *, counterfactuals: bool
     nexts = zip(whole, whole[1:], [*whole[2:], len(messages)], strict=False)
     for before, at, after in nexts if counterfactuals else ():
         between, behind = [*results_in(messages[before + 1 : at])], [*results_in(messages[at + 1 : after])]
-        if kind_of_step := counterfactual(Step(messages[before], between, messages[at], behind)):
+        if kind_of_step := counterfactual(RepairStep(messages[before], between, messages[at], behind)):
             both = LoggedAnswer(messages[at], lines[at]), LoggedAnswer(messages[before], lines[before])
             yield Candidate(kind_of_step, alone(snapshot, messages[:before]), *both)
 
 
-def _others(part: Part, at: int, time: int | None) -> Iterator[tuple[PairKind, LoggedAnswer]]:
+def _others(part: DocumentPart, at: int, time: int | None) -> Iterator[tuple[PairKind, LoggedAnswer]]:
     """The replies of the file behind the same messages as one of this conversation, which was kept at a time."""
     for other in alternatives(paths_of(part.document)).of(part.place, at):
         said = LoggedAnswer(other.place.conversation.messages[at], other.reply.line)

@@ -101,7 +101,7 @@ def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder
     return RecordLine(record, [*findings, *(phrases.written(messages) if phrases else ())])
 
 
-def shaped(
+def shape(
     conversation: Conversation,
     *,
     preset: Preset,

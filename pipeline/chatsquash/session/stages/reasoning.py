@@ -47,14 +47,14 @@ def _inline(message: Message) -> Message:
     written = inlined(said, thought)
     if written == said:
         return bare
-    return _prefixed(bare, written) if written.endswith(said) else _begun(bare, written)
+    return _prefixed(bare, written) if written.endswith(said) else _with_beginning(bare, written)
 
 
 def _drop(message: Message) -> Message:
     bare = _without(message)
     said = _start(bare)
     left = dropped(said, text(message))
-    return bare if left == said else _begun(bare, left)
+    return bare if left == said else _with_beginning(bare, left)
 
 
 def _start(message: Message) -> str:
@@ -64,7 +64,7 @@ def _start(message: Message) -> str:
     return chat.part_text(first) or ""
 
 
-def _begun(message: Message, beginning: str) -> Message:
+def _with_beginning(message: Message, beginning: str) -> Message:
     """The message with another text where it begins; a part of which nothing is left goes."""
     content = message["content"]
     if isinstance(content, list):

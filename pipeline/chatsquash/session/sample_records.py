@@ -13,7 +13,7 @@ from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
-from chatsquash.session.agents import Part
+from chatsquash.session.agents import DocumentPart
 from chatsquash.session.conversations import begun_with, count_flags, entries_of, summed
 from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import of_records
@@ -44,7 +44,7 @@ class _Selection(Struct, frozen=True):
     whys: list[str]
     """Why each reply of the session is not to be trained on, by number; empty for those that are."""
 
-    def wanted(self) -> dict[int, tuple[Reply, LogPath]]:
+    def reply_paths(self) -> dict[int, tuple[Reply, LogPath]]:
         """The replies by their numbers, each with its conversation: its own where that was chosen, else the first."""
         owners = {reply.number: path for path in self.paths for reply in path.own}
         are_selected = {id(path) for path, _ in self.selected}
@@ -60,7 +60,7 @@ class _Selection(Struct, frozen=True):
 def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
     """The samples of a session's log of this name, why there are none, what was found, and what they hold."""
     each = _select(session, name, asked.options, asked.reread)
-    wanted = each.wanted()
+    wanted = each.reply_paths()
     sampling = Sampling(asked, lambda longer, shorter: _goes_on(each.trees.replies, longer, shorter))
     sampling.canon = each.trees.requests.canon
     sampled = (reply for reply, _ in wanted.values() if not each.whys[reply.number])
@@ -84,7 +84,7 @@ def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
     others = (path for path in each.paths if id(path) not in seen)
     covered = summed(rows, others, len(each.paths), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
-    noted = sampling.noted(samples)
+    noted = sampling.notes(samples)
     why = sampling.refused[0][0] if sampling.refused else None
     if not records and why is None:
         why = checks.no_sample(len(wanted))
@@ -176,7 +176,7 @@ def _context(path: LogPath, replies: Iterable[Reply], messages: list[Message], t
 
 
 def of_document(
-    part: Part, snapshot: Snapshot | None, asked: SampleRequest, why: Violation | None
+    part: DocumentPart, snapshot: Snapshot | None, asked: SampleRequest, why: Violation | None
 ) -> tuple[list[Record], Violation | None, list[Noted], SessionCoverage]:
     """The samples of a conversation, why there are none, what was found, and what they hold of the replies."""
     sampling = Sampling(asked, lambda longer, shorter: longer > shorter)
@@ -197,7 +197,7 @@ def of_document(
     records = [
         replace(count_flags(record, part.options), kind=kind, parent=parent) for record in sampling.records(samples)
     ]
-    noted = sampling.noted(samples)
+    noted = sampling.notes(samples)
     why = why or (sampling.refused[0][0] if sampling.refused else None)
     if is_made and not records and why is None:
         why = checks.no_sample(part.place.length)
