@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from chatsquash.pages.report.charts import Bar, Chart, sanitize, figure
+from chatsquash.pages.report.charts import Bar, Chart, figure, sanitize
 
 
 def chart(*labels, **others):
