@@ -15,7 +15,7 @@ from chatsquash.cli.command_line import refuse_idle
     cls=Command,
     epilog="Example: chatsquash view out --open",
 )
-@argument("given", nargs=-1, required=True, metavar="OUT|LOGS...")
+@argument("arguments", nargs=-1, required=True, metavar="OUT|LOGS...")
 @options("cleaning", "reading", "bounds")
 @option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port.  [default: a free one]")
 @option("--open", "opens", is_flag=True, help="Open it in the browser.")
