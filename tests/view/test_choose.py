@@ -34,7 +34,7 @@ def test_the_table_in_small_says_what_the_session_table_says(result, table):
 
 def test_without_filters_all_stand_in_the_order_of_the_run(result, table):
     chosen = select_sessions(result, SessionQuery())
-    assert (chosen.found, chosen.all) == (85, 85)
+    assert (chosen.row_count, chosen.all) == (85, 85)
     assert chosen.sessions == (85, 85)
     assert chosen.records == (85, 85)
     assert [row["session"] for row in chosen.rows] == table["session"].to_list()[:PAGE]
