@@ -12,7 +12,7 @@ from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats import evidence
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, numbers, origin, told, with_origin
+from chatsquash.formats.evidence import Evidence, Logged, Unread, load_turns, moment, numbers, origin, with_origin
 from chatsquash.formats.parts import data_url, image
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
@@ -133,7 +133,7 @@ def _conversation(each: _Placed, unread: Unread) -> Conversation | None:
         turns += [Logged(where, turn, known) for turn in _turns(step, where)]
     if all(step.get("is_copied_context") is True for step in steps):
         return None
-    found = told(openai_chat, turns)
+    found = load_turns(openai_chat, turns)
     linked = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
     tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
     return Conversation(found.messages, tools, origin=origin(found, **linked, **_reward(trajectory, "trajectory")))

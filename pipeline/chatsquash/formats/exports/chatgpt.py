@@ -9,7 +9,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Step, counted, linked, of_each, paths, text
+from chatsquash.formats.threads import Step, link_entries, of_each, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, compact, kind, listed, members, objects, string
 
@@ -51,7 +51,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     unread = Unread()
     unread.rest("conversation", value, *_CONVERSATION)
     names, nodes = list(mapping), list(map(members, mapping.values()))
-    before = linked(names, [text(node.get("parent")) for node in nodes])
+    before = link_entries(names, [text(node.get("parent")) for node in nodes])
     numbers = _Numbers()
     current = text(value.get("current_node"))
     leaf = names.index(current) if current in mapping else _latest(nodes)
@@ -69,7 +69,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     for way in ways:
         places.append(list(range(at_place, at_place + len(way))))
         at_place += len(way)
-    return counted(told_of(openai_chat, flat, places, session), unread)
+    return with_unread(told_of(openai_chat, flat, places, session), unread)
 
 
 def _latest(nodes: list[Object]) -> int:

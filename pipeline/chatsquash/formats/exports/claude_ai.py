@@ -6,7 +6,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import Step, counted, linked, of_each, paths, text
+from chatsquash.formats.threads import Step, link_entries, of_each, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, compact, kind, objects, string
 
@@ -58,7 +58,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     steps = [_step(f"{where}, chat_messages[{at}]", line, each, model, unread) for at, each in enumerate(listed)]
     names = [text(each.get("uuid")) for each in listed]
     if any(text(each.get("parent_message_uuid")) for each in listed):
-        before = linked(names, [text(each.get("parent_message_uuid")) for each in listed])
+        before = link_entries(names, [text(each.get("parent_message_uuid")) for each in listed])
     else:
         before = list(range(-1, len(listed) - 1))
     current = text(value.get("current_leaf_message_uuid"))
@@ -66,7 +66,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(value.get("uuid"))}
     session |= bounds(value.get("created_at"), value.get("updated_at"))
-    return counted(told_of(anthropic, steps, ways, session), unread)
+    return with_unread(told_of(anthropic, steps, ways, session), unread)
 
 
 def _newest(listed: list[Object], before: list[int]) -> int:
