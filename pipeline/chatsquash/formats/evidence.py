@@ -52,7 +52,7 @@ class Evidence(NamedTuple):
         )
 
 
-class Logged(NamedTuple):
+class LoggedTurn(NamedTuple):
     """A turn of an agent's file."""
 
     place: str
@@ -83,7 +83,7 @@ def moment(value: Json) -> Moment | None:
     return None if time is None or time.at in _NO_TIMES else time
 
 
-def load_turns(form: Any, turns: Sequence[Logged]) -> LoggedMessages:
+def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
     """The messages of turns of a format; raises ``TurnError`` that names the place."""
     plain = getattr(form, "plain", None)
     if plain and (known := _plainly(plain, turns)):
@@ -93,7 +93,7 @@ def load_turns(form: Any, turns: Sequence[Logged]) -> LoggedMessages:
     return LoggedMessages([message for message, _ in placed], evidence)
 
 
-def _plainly(plain: Callable[[Json], list[Message] | None], turns: Sequence[Logged]) -> LoggedMessages | None:
+def _plainly(plain: Callable[[Json], list[Message] | None], turns: Sequence[LoggedTurn]) -> LoggedMessages | None:
     """The same where no turn matters to the messages of another one, as nearly always."""
     loaded = LoggedMessages([], [])
     for each in turns:
@@ -106,7 +106,7 @@ def _plainly(plain: Callable[[Json], list[Message] | None], turns: Sequence[Logg
 
 
 def load_conversation(
-    form: Any, turns: Sequence[Logged], tools: list[Tool] | None = None, /, **members: Any
+    form: Any, turns: Sequence[LoggedTurn], tools: list[Tool] | None = None, /, **members: Any
 ) -> Conversation:
     """Load the turns of a format as a conversation; ``members`` are those of its origin."""
     loaded = load_turns(form, turns)
@@ -128,7 +128,7 @@ def conversation(
     )
 
 
-def together(turns: Sequence[Logged]) -> Evidence:
+def together(turns: Sequence[LoggedTurn]) -> Evidence:
     """What is known of a message that is made of these turns."""
     evidence = turns[0].evidence
     for turn in turns[1:]:

@@ -8,7 +8,7 @@ from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
-from chatsquash.formats.evidence import Logged, Unread, load_conversation, load_turns, of, origin, with_origin
+from chatsquash.formats.evidence import LoggedTurn, Unread, load_conversation, load_turns, of, origin, with_origin
 from chatsquash.formats.values import Object
 
 _ROOT = -1
@@ -77,10 +77,10 @@ def _up(leaf: int, before: Sequence[int], met: set[int]) -> Iterator[int]:
         place = before[place]
 
 
-class Step(NamedTuple):
+class ThreadEntry(NamedTuple):
     """An entry of a history, as turns."""
 
-    turns: tuple[Logged, ...] = ()
+    turns: tuple[LoggedTurn, ...] = ()
     is_sampled: bool = False
     """Whether a model gave it."""
     is_summary: bool = False
@@ -103,7 +103,7 @@ class EntryBudget:
 
 def conversations(
     form: Any,
-    steps: Sequence[Step],
+    steps: Sequence[ThreadEntry],
     ways: Sequence[Sequence[int]],
     session: Object,
     tools: Sequence[Tool] = (),
@@ -132,7 +132,7 @@ def conversations(
 
 
 def load_eras(
-    form: Any, eras: Sequence[Sequence[Logged]], tools: list[Tool] | None = None, /, **session: Any
+    form: Any, eras: Sequence[Sequence[LoggedTurn]], tools: list[Tool] | None = None, /, **session: Any
 ) -> list[Conversation]:
     """What the model saw at the end, then what it saw before each summary, the last one first."""
     converted = list[Conversation]()
@@ -159,7 +159,7 @@ def _place(names: list[str], at: int, number: int) -> Object:
 class _Era:
     """What the model sees: summaries, and a stretch of a path without any."""
 
-    def __init__(self, steps: Sequence[Step], way: Sequence[int]) -> None:
+    def __init__(self, steps: Sequence[ThreadEntry], way: Sequence[int]) -> None:
         self._said = [place for place in way if not steps[place].is_summary]
         self._at = {place: at for at, place in enumerate(self._said)}
         self._sampled = [0, *accumulate(int(steps[place].is_sampled) for place in self._said)]
@@ -197,7 +197,7 @@ class _Era:
         self._summaries.appendleft(summary)
 
 
-def _eras(steps: Sequence[Step], way: Sequence[int]) -> Iterator[_Era]:
+def _eras(steps: Sequence[ThreadEntry], way: Sequence[int]) -> Iterator[_Era]:
     """What the model saw of a path before each summary on it, and at its end; one object, as it is each time."""
     seen = _Era(steps, way)
     for place in way:
@@ -211,7 +211,7 @@ def _eras(steps: Sequence[Step], way: Sequence[int]) -> Iterator[_Era]:
 
 
 def _conversation(
-    form: Any, steps: Sequence[Step], places: list[int], known: Object, tools: Sequence[Tool]
+    form: Any, steps: Sequence[ThreadEntry], places: list[int], known: Object, tools: Sequence[Tool]
 ) -> Conversation:
     loaded = load_turns(form, list(chain.from_iterable(steps[place].turns for place in places)))
     if any(each.time for each in loaded.evidence):

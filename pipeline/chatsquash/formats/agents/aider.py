@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, count
@@ -90,7 +90,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     del lines
     unread, whole = Unread(), list[Conversation]()
     several = len(values) > 1
-    exchanges = list[tuple[str, list[Logged]]]()
+    exchanges = list[tuple[str, list[LoggedTurn]]]()
     for place, _, value in entries(values, None):
         written = value.get("lines")
         if not isinstance(written, list) or not written or not all(isinstance(line, str) for line in written):
@@ -108,7 +108,7 @@ class _Speech:
     """Gathers the lines of whoever speaks into turns."""
 
     def __init__(self, line: int) -> None:
-        self.turns = list[Logged]()
+        self.turns = list[LoggedTurn]()
         self.role = ""
         self.known = Evidence()
         """What is known of the assistant's turns that follow."""
@@ -130,7 +130,7 @@ class _Speech:
         if self.role and said.strip():
             known = self.known if self.role == "assistant" else Evidence(time=self.known.time)
             turn = {"role": self.role, "content": said}
-            self.turns.append(Logged(f"line {self._began}", turn, known._replace(line=self._began)))
+            self.turns.append(LoggedTurn(f"line {self._began}", turn, known._replace(line=self._began)))
         self.role = ""
         self._said.clear()
 
@@ -160,7 +160,7 @@ def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Convers
     return [load_conversation(openai_chat, speaking.turns, id=name)]
 
 
-def _exchange(lines: list[str], line: int, unread: Unread) -> list[Logged]:
+def _exchange(lines: list[str], line: int, unread: Unread) -> list[LoggedTurn]:
     """The messages of a prompt and its answer."""
     speaking = _Speech(line)
     speaking.known = Evidence(time=moment(lines[0].removeprefix(_PROMPT).strip()))
@@ -180,7 +180,7 @@ def _exchange(lines: list[str], line: int, unread: Unread) -> list[Logged]:
     return speaking.turns
 
 
-def _unrepeated_exchanges(exchanges: list[tuple[str, list[Logged]]]) -> list[Conversation]:
+def _unrepeated_exchanges(exchanges: list[tuple[str, list[LoggedTurn]]]) -> list[Conversation]:
     """The exchanges that the next one does not go on from, since each repeats all that was said."""
     conversations_of = list[Conversation]()
     for number, (name, turns) in enumerate(exchanges):

@@ -8,7 +8,7 @@ from copy import copy
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.base import expect_list, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, session_folder
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment, session_folder
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import load_eras, text, with_unread
 from chatsquash.formats.values import Object, at, count, listed, objects, string, texts, total
@@ -88,7 +88,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 class _HistoryTurn:
     """A message of the list."""
 
-    def __init__(self, message: Object, logged: Logged) -> None:
+    def __init__(self, message: Object, logged: LoggedTurn) -> None:
         self.logged = logged
         self.hidden_by = {text(message.get(parent)) for parent, _ in _PARENTS} - {None}
         self.names = {text(message.get(name)) for _, name in _PARENTS if message.get(name) is not None} - {None}
@@ -117,7 +117,7 @@ def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> It
             thoughts += [said for each in objects(message.get("reasoning_details")) if (said := string(each, "text"))]
             turn["content"] = _with_thoughts(thoughts, message.get("content"))
             thoughts = []
-        yield _HistoryTurn(message, Logged(where, turn, evidence[place]))
+        yield _HistoryTurn(message, LoggedTurn(where, turn, evidence[place]))
 
 
 def _thoughts(item: Object) -> list[str]:

@@ -7,7 +7,7 @@ from glob import escape
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats import view
 from chatsquash.formats.base import expect_list, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, LoggedMessages, Unread, load_turns, moment, origin
+from chatsquash.formats.evidence import Evidence, LoggedMessages, LoggedTurn, Unread, load_turns, moment, origin
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, listed, string, total, without
@@ -77,13 +77,13 @@ def _conversation(loaded: LoggedMessages, value: Json, name: str, of: Conversati
 
 def _load(value: Json, model: str | None, unread: Unread, place: str) -> LoggedMessages:
     messages = expect_list(at(value, "messages"), f"{place} are")
-    turns = list[Logged]()
+    turns = list[LoggedTurn]()
     for number, message in enumerate(messages):
         where = f"{place}[{number}]"
         expect_object(message, f"{where} is")
         unread.rest("message", message, *_MESSAGE)
         turn = {"role": message.get("role"), "content": _content(message.get("content"))}
-        turns.append(Logged(where, turn, _evidence(message, model)))
+        turns.append(LoggedTurn(where, turn, _evidence(message, model)))
     loaded = load_turns(anthropic, turns)
     prompt = text(at(value, "system_prompt"))
     system = view.messages(anthropic.system(prompt)) if prompt else []

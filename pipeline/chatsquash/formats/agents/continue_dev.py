@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.base import TurnError, expect_list
 from chatsquash.formats.calls import assistant_message, tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import EntryBudget, load_eras, text, with_unread
 from chatsquash.formats.values import Object, at, compact, count, listed, members, objects, string, texts
@@ -64,7 +64,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     return with_unread(load_eras(openai_chat, told_of, defined_tools, session_id=session), unread)
 
 
-def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[list[Logged]]:
+def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[list[LoggedTurn]]:
     """What the model saw before each summary, and what it sees now."""
     answered = _answered_calls(items)
     system = _system(items)
@@ -88,7 +88,7 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
             is_first = False
         # The command line keeps the summary as a reply, the editor tells it behind the system prompt.
         said = {"role": "assistant", "content": summary} if is_own else {"role": "system", "content": _BEFORE + summary}
-        turns = [*system, Logged(where, said, Evidence(1))]
+        turns = [*system, LoggedTurn(where, said, Evidence(1))]
     if any(each.evidence.is_sampled for each in turns) or (is_first and turns):
         yield turns
     elif turns and not is_first:
@@ -97,7 +97,7 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
         unread.one("thoughts before no reply")
 
 
-def _system(items: list[Object]) -> list[Logged]:
+def _system(items: list[Object]) -> list[LoggedTurn]:
     """The system prompt of the first prompt that was logged, which is one text, up to what the user said."""
     if any(string(item["message"], "role") == "system" for item in items):
         return []
@@ -111,7 +111,7 @@ def _system(items: list[Object]) -> list[Logged]:
     )
     end = prompt.find(f"{_USER}{first[:100]}") if first else -1
     prompt_text = prompt[len(_SYSTEM) : end] if end >= 0 else ""
-    return [Logged("promptLogs", {"role": "system", "content": prompt_text}, Evidence(1))] if prompt_text else []
+    return [LoggedTurn("promptLogs", {"role": "system", "content": prompt_text}, Evidence(1))] if prompt_text else []
 
 
 def _answered_calls(items: list[Object]) -> set[str]:
@@ -125,7 +125,7 @@ def _states(item: Object) -> list[Object]:
     return objects(item.get("toolCallStates")) or objects(listed(item.get("toolCallState")))
 
 
-def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], unread: Unread) -> list[Logged]:
+def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], unread: Unread) -> list[LoggedTurn]:
     message = item["message"]
     role = string(message, "role")
     unread.rest(f"message {role}", message, *_MESSAGE)
@@ -137,14 +137,14 @@ def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], un
         return _assistant(where, item, model, thoughts)
     content = _content(message.get("content"))
     if role == "tool":
-        return [Logged(where, tool_message(message.get("toolCallId"), content), evidence)]
+        return [LoggedTurn(where, tool_message(message.get("toolCallId"), content), evidence)]
     if role not in ("user", "system"):
         raise TurnError(f"{where} has the role {compact(message.get('role'))[:40]}")
     if role == "user" and (shown := _context_texts(item)):
         content = [{"type": "text", "text": each} for each in shown] + (
             content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
         )
-    return [Logged(where, {"role": role, "content": content}, evidence)]
+    return [LoggedTurn(where, {"role": role, "content": content}, evidence)]
 
 
 def _thoughts(message: Object, unread: Unread) -> list[Json]:
@@ -163,7 +163,7 @@ def _context_texts(item: Object) -> list[str]:
     return [said for each in objects(item.get("contextItems")) if (said := text(each.get("content")))]
 
 
-def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]) -> list[Logged]:
+def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]) -> list[LoggedTurn]:
     """What the assistant said, and the results of its calls."""
     message = item["message"]
     log = next(iter(objects(item.get("promptLogs"))), {})
@@ -178,8 +178,8 @@ def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]
         turn["reasoning_details"] = list(thoughts)
     thoughts.clear()
     results = [_result(state, output) for state in states if (output := state.get("output")) is not None]
-    said = Logged(where, turn, Evidence(1, None, True, named, *tokens))
-    return [said, *(Logged(where, result, Evidence(1)) for result in results)]
+    said = LoggedTurn(where, turn, Evidence(1, None, True, named, *tokens))
+    return [said, *(LoggedTurn(where, result, Evidence(1)) for result in results)]
 
 
 def _call(call: Json) -> Object:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats.calls import assistant_message, spell_arguments, spell_call, tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, moment, session_folder
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, objects, string
@@ -110,8 +110,8 @@ class _AgentView:
     """What one agent saw, as events tell it."""
 
     unread: Unread
-    turns: list[Logged] = field(default_factory=list)
-    eras: list[list[Logged]] = field(default_factory=list)
+    turns: list[LoggedTurn] = field(default_factory=list)
+    eras: list[list[LoggedTurn]] = field(default_factory=list)
     prompts: Object = field(default_factory=dict)
     """The prompts in force, by their roles."""
     last: str | None = None
@@ -149,7 +149,7 @@ class _AgentView:
 
     def _turn(self, place: str, turn: Object, evidence: Evidence) -> None:
         self.last = None
-        self.turns.append(Logged(place, turn, evidence))
+        self.turns.append(LoggedTurn(place, turn, evidence))
 
     def _system(self, place: str, data: Object, evidence: Evidence) -> None:
         """The prompt of each run is told anew; only what differs from the one before is another message."""
@@ -175,11 +175,11 @@ class _AgentView:
         turn = assistant_message(content, calls, thoughts or "")
         if self.last and self.last == known.response_id:  # results may have come in between
             before = self.turns[self.place]
-            joined = Logged(before.place, _join_pieces(before.turn, turn), before.evidence.and_then(known))
+            joined = LoggedTurn(before.place, _join_pieces(before.turn, turn), before.evidence.and_then(known))
             self.turns[self.place] = joined
         else:
             self.place = len(self.turns)
-            self.turns.append(Logged(place, turn, known))
+            self.turns.append(LoggedTurn(place, turn, known))
         self.last = known.response_id
 
     def _result(self, place: str, data: Object, evidence: Evidence) -> None:
@@ -195,7 +195,7 @@ class _AgentView:
             content = at(data, "error", "message")
         outcome = "failed" if data.get("success") is False else ""
         turn = tool_message(data.get("toolCallId"), content or "", outcome)
-        self.turns.append(Logged(place, turn, Evidence(evidence.line, evidence.time)))
+        self.turns.append(LoggedTurn(place, turn, Evidence(evidence.line, evidence.time)))
 
     def _compaction(self, place: str, data: Object, evidence: Evidence) -> None:
         summary = text(data.get("summaryContent"))
@@ -204,7 +204,7 @@ class _AgentView:
             return
         self.leave()
         system = [each for each in self.turns if each.turn["role"] in ("system", "developer")]
-        told_of = Logged(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
+        told_of = LoggedTurn(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
         self.turns, self.last = [*system, told_of], None
 
 

@@ -10,7 +10,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.opencode.message_texts import BROKEN_OFF
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.clients.model_messages.read import read
-from chatsquash.formats.database_rows import key, named, order, parsed, readable, roots
+from chatsquash.formats.database_rows import key, order, parse_cell, readable, roots, row_label
 from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment
 from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, at, kind, members, objects, string
@@ -308,7 +308,7 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
 
 
 def _message(row: Object) -> Object:
-    place = named(row, "message")
+    place = row_label(row, "message")
     names = ("id", "role", "model", "provider", "is_summary_message")
     message = {name: readable(row[name]) for name in names if row.get(name) is not None}
-    return {**message, "created": row.get("created_at"), "parts": parsed(row, "parts", place)}
+    return {**message, "created": row.get("created_at"), "parts": parse_cell(row, "parts", place)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from glob import escape
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import Step, first_places, link_entries, paths, text, with_unread
+from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, string
 
@@ -84,22 +84,22 @@ def _before(rows: list[Object], summaries: list[bool]) -> list[int]:
     return link_entries(list(map(str, range(len(rows)))), [None if each is None else str(each) for each in before])
 
 
-def _step(place: str, line: int, value: Object, model: str | None, unread: Unread) -> Step:
+def _step(place: str, line: int, value: Object, model: str | None, unread: Unread) -> ThreadEntry:
     of = string(value, "type")
     evidence = Evidence(line, moment(value.get("timestamp")))
     if of == "compaction_state":
         summary = next((said for name in _SUMMARY if (said := text(value.get(name)))), None)
         unread.rest("compaction_state", value, "type", "id", "parentId", "timestamp", *_SUMMARY)
         turn = {"role": "user", "content": summary}
-        return Step((Logged(place, turn, evidence),), is_summary=True) if summary else Step()
+        return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True) if summary else ThreadEntry()
     message = value.get("message")
     if of != "message" or not isinstance(message, dict):
         unread.one(f"line of the type {of}")
-        return Step()
+        return ThreadEntry()
     unread.rest("message", value, *_LINE)
     unread.rest("message.message", message, *_MESSAGE)
     is_sampled = message.get("role") == "assistant"
     if is_sampled:
         evidence = evidence._replace(is_sampled=True, model=text(message.get("modelId")) or model)
     turn = {name: message[name] for name in ("role", "content") if name in message}
-    return Step((Logged(place, turn, evidence),), is_sampled=is_sampled)
+    return ThreadEntry((LoggedTurn(place, turn, evidence),), is_sampled=is_sampled)

@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats.base import TurnError, expect_list
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, load_turns, moment, origin
+from chatsquash.formats.evidence import (
+    Evidence,
+    LoggedTurn,
+    Unread,
+    entries,
+    load_conversation,
+    load_turns,
+    moment,
+    origin,
+)
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.providers.gemini.blocks import camel
 from chatsquash.formats.values import Object, count, is_plain_name, listed, objects, string, without
@@ -66,7 +75,9 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     history = _history(values[0]) if len(values) == 1 else []
     if history:
         evidence = [Evidence(1, is_sampled=content["role"] == "model") for content in history]
-        turns = [Logged(f"history[{place}]", *pair) for place, pair in enumerate(zip(history, evidence, strict=True))]
+        turns = [
+            LoggedTurn(f"history[{place}]", *pair) for place, pair in enumerate(zip(history, evidence, strict=True))
+        ]
         return [load_conversation(gemini, turns)]
     session = _SessionState()
     for place, number, line in entries(values, lines):
@@ -75,7 +86,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     return [_conversation(session, turns, way, place) for place, (turns, way) in enumerate(ways)]
 
 
-def _conversation(session: _SessionState, turns: list[Logged], way: _SessionPath, place: int) -> Conversation:
+def _conversation(session: _SessionState, turns: list[LoggedTurn], way: _SessionPath, place: int) -> Conversation:
     loaded = load_turns(gemini, turns)
     origin_members = session.origin_members() | {
         "kind": way.kind or session.kind,
@@ -200,9 +211,9 @@ class _RecordReader:
         self.beside: list[Json] = []
         """What stood beside the last results."""
 
-    def read(self, records: list[Record]) -> list[Logged]:
+    def read(self, records: list[Record]) -> list[LoggedTurn]:
         """The turns of messages; what the client tells the user is none."""
-        turns: list[Logged] = []
+        turns: list[LoggedTurn] = []
         for place, line, record in records:
             of = record.get("type")
             if of not in KINDS:
@@ -210,14 +221,14 @@ class _RecordReader:
             at = Evidence(line, moment(record.get("timestamp")))
             if of == "gemini":
                 self.rest(record)
-                turns.append(Logged(place, {"role": "model", "parts": _said(record)}, _of_model(record, at)))
+                turns.append(LoggedTurn(place, {"role": "model", "parts": _said(record)}, _of_model(record, at)))
                 answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
-                turns += [Logged(place, {"role": "user", "parts": answers}, at)] if answers else []
+                turns += [LoggedTurn(place, {"role": "user", "parts": answers}, at)] if answers else []
             elif of == "user":
                 self.rest(record)
                 parts = self.fresh_parts(_parts(record.get("content")))
                 is_said = bool(parts) or not record.get("content")
-                turns += [Logged(place, {"role": "user", "parts": parts}, at)] if is_said else []
+                turns += [LoggedTurn(place, {"role": "user", "parts": parts}, at)] if is_said else []
             else:
                 self.unread.one(f"message of the type {of}")
         return turns

@@ -12,11 +12,11 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.blocks import Block, Call
 from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.formats.base import TurnError, expect_list
-from chatsquash.formats.database_rows import key, order, parsed
+from chatsquash.formats.database_rows import key, order, parse_cell
 from chatsquash.formats.evidence import (
     Evidence,
-    Logged,
     LoggedMessages,
+    LoggedTurn,
     Unread,
     entries,
     load_turns,
@@ -82,10 +82,10 @@ def _session(lines: list[_Line]) -> list[Conversation]:
     unread = Unread()
     header = lines[0][2] if "working_dir" in lines[0][2] else {}
     unread.rest("session", header, *_SESSION, *_MODEL)
-    model, read = _model(header), list[Logged]()
+    model, read = _model(header), list[LoggedTurn]()
     for place, number, line in lines:
         messages = _messages_of(line, place) if "working_dir" in line else [(f"entry {place}", line)]
-        read += [Logged(where, message, _evidence(message, number, model)) for where, message in messages]
+        read += [LoggedTurn(where, message, _evidence(message, number, model)) for where, message in messages]
     *before, now = eras(read)
     seen = [each for each in now if is_visible(each.turn)]
     for _ in range(len(now) - len(seen)):
@@ -110,13 +110,13 @@ def is_for_model(message: Json) -> bool:
     return at(message, "metadata", "userVisible") is False
 
 
-def eras(turns: list[Logged]) -> list[list[Logged]]:
+def eras(turns: list[LoggedTurn]) -> list[list[LoggedTurn]]:
     """The messages before the first compaction, those behind it, and so on, each beginning with the summary.
 
     A compaction hides all messages that were there, and adds a summary in the user's name with an answer to it.  What
     stands for a single call and its result is in the user's name, too, and has no answer.
     """
-    spans: list[list[Logged]] = [[]]
+    spans: list[list[LoggedTurn]] = [[]]
     hides = True
     for place, each in enumerate(turns):
         hides_all = hides and is_visible(each.turn)
@@ -129,20 +129,20 @@ def eras(turns: list[Logged]) -> list[list[Logged]]:
     return spans
 
 
-def before_compaction(era: list[Logged]) -> list[Logged]:
+def before_compaction(era: list[LoggedTurn]) -> list[LoggedTurn]:
     """What the model was told before a compaction; what stands for a single call there stands beside it."""
     first = next((place for place, each in enumerate(era) if not is_for_model(each.turn)), len(era))
     return [*era[:first], *(each for each in era[first:] if not is_for_model(each.turn))]
 
 
-def _is_summary(turns: list[Logged], place: int) -> bool:
+def _is_summary(turns: list[LoggedTurn], place: int) -> bool:
     """Whether a message stands for others; of several that goose wrote one after the other only the first does."""
     message = turns[place].turn
     begins = place > 0 and not is_for_model(turns[place - 1].turn)
     return begins and is_for_model(message) and at(message, "role") == "user"
 
 
-def _load(read: list[Logged], unread: Unread) -> LoggedMessages:
+def _load(read: list[LoggedTurn], unread: Unread) -> LoggedMessages:
     turns = [each._replace(turn=turn) for each in read if (turn := _turn(each.turn, each.place, unread))]
     loaded = load_turns(anthropic, turns)
     return loaded._replace(messages=list(map(_with_signatures, loaded.messages)))
@@ -358,5 +358,5 @@ def _message(row: Object) -> Object:
     message |= {"tokens": row["tokens"]} if row.get("tokens") is not None else {}
     for member, column in (("content", "content_json"), ("metadata", "metadata_json")):
         if row.get(column) is not None:
-            message[member] = parsed(row, column, place)
+            message[member] = parse_cell(row, column, place)
     return {"id": string(row, "message_id") or None, **message}

@@ -6,7 +6,7 @@ import re
 
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Origin
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, session_folder
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, session_folder
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, listed, objects, string, texts
@@ -59,17 +59,19 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
     Neither the model nor times nor the definitions of tools are kept in it.
     """
-    unread, turns = Unread(), list[Logged]()
+    unread, turns = Unread(), list[LoggedTurn]()
     for place, line, row in entries(values, lines):
         role = string(row, "role")
         if role == "_system_prompt":
-            turns.append(Logged(f"entry {place}", {"role": "system", "content": row.get("content")}, Evidence(line)))
+            turns.append(
+                LoggedTurn(f"entry {place}", {"role": "system", "content": row.get("content")}, Evidence(line))
+            )
         elif role in _OWN:
             unread.one(f"row {role}")
         else:
             unread.rest("row", row, *_ROW)
             turn = _turn(row)
-            turns.append(Logged(f"entry {place}", turn, Evidence(line, is_sampled=role == "assistant")))
+            turns.append(LoggedTurn(f"entry {place}", turn, Evidence(line, is_sampled=role == "assistant")))
     if not turns:
         return []
     inner: Object = {"kind": "subagent"} if isinstance(meta, dict) and text(meta.get("agent_id")) else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import expect_list, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, objects, without
@@ -36,7 +36,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     unread.rest("info", at(value, "info"), "config")
     messages = expect_list(at(value, "messages"), "messages are")
     model = text(at(value, "info", "config", "model", "model_name"))
-    turns = list[Logged]()
+    turns = list[LoggedTurn]()
     for number, message in enumerate(messages):
         where = f"messages[{number}]"
         expect_object(message, f"{where} is")
@@ -45,7 +45,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
             unread.one("message that says how the run ended")
             continue
         unread.rest("message.extra", extra, *_EXTRA)
-        turns.append(Logged(where, without(message, "extra"), _evidence(message, extra, model)))
+        turns.append(LoggedTurn(where, without(message, "extra"), _evidence(message, extra, model)))
     if not turns:
         return []
     return with_unread([load_conversation(openai_chat, turns)], unread)

@@ -7,9 +7,9 @@ import re
 from chatsquash.core.model import Conversation, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import Step, first_places, link_entries, paths, text, with_unread
+from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import (
     Object,
@@ -128,12 +128,12 @@ _COMPACTED = "The conversation history before this point was compacted into the 
 _BRANCH = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
 
 
-def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Unread) -> Step:
+def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Unread) -> ThreadEntry:
     """An entry; ``known`` are the places of all entries by their names."""
     of = string(entry, "type")
     if of not in _READ:
         unread.one(f"entry of the type {of}")
-        return Step()
+        return ThreadEntry()
     if not _OF_ENTRIES[of].issuperset(entry):
         unread.rest(f"entry {of}", entry, *_OF_ENTRIES[of])
     if of == "message":
@@ -143,14 +143,14 @@ def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Un
         case "compaction":
             turn = _user(f"{_COMPACTED}{string(entry, 'summary')}\n</summary>")
             first_kept = known.get(string(entry, "firstKeptEntryId")) if text(entry.get("firstKeptEntryId")) else None
-            return Step((Logged(place, turn, evidence),), is_summary=True, kept=first_kept)
+            return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True, kept=first_kept)
         case "branch_summary":
             turns = [_user(f"{_BRANCH}{string(entry, 'summary')}</summary>")] if entry.get("summary") else []
-            return Step(tuple(Logged(place, turn, evidence) for turn in turns))
-    return Step((Logged(place, _user(_content(entry.get("content"))), evidence),))
+            return ThreadEntry(tuple(LoggedTurn(place, turn, evidence) for turn in turns))
+    return ThreadEntry((LoggedTurn(place, _user(_content(entry.get("content"))), evidence),))
 
 
-def _message(place: str, line: int, entry: Object, unread: Unread) -> Step:
+def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntry:
     message = expect_object(entry.get("message"), f"{place} has a message that is")
     role = string(message, "role")
     if role not in _SAID:
@@ -164,11 +164,11 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> Step:
         return _assistant(place, line, time, message)
     if role == "bashExecution" and message.get("excludeFromContext") is True:
         unread.one("command that the model does not see")
-        return Step()
-    return Step((Logged(place, _said(role, message), Evidence(line, time)),))
+        return ThreadEntry()
+    return ThreadEntry((LoggedTurn(place, _said(role, message), Evidence(line, time)),))
 
 
-def _assistant(place: str, line: int, time: Moment | None, message: Object) -> Step:
+def _assistant(place: str, line: int, time: Moment | None, message: Object) -> ThreadEntry:
     """What a model said; what failed or was broken off may be there in part."""
     used = message.get("usage")
     known = Evidence(
@@ -182,8 +182,8 @@ def _assistant(place: str, line: int, time: Moment | None, message: Object) -> S
     )
     content = list(map(_part, _content(message.get("content"))))
     if not content:
-        return Step(is_sampled=False)
-    return Step((Logged(place, {"role": "assistant", "content": content}, known),), is_sampled=True)
+        return ThreadEntry(is_sampled=False)
+    return ThreadEntry((LoggedTurn(place, {"role": "assistant", "content": content}, known),), is_sampled=True)
 
 
 def _said(role: str, message: Object) -> Object:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, of, with_origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, of, with_origin
 from chatsquash.formats.providers import gemini
-from chatsquash.formats.threads import Step, link_entries, paths, text, with_unread
+from chatsquash.formats.threads import ThreadEntry, link_entries, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, count, listed, objects, string, total
 
@@ -79,26 +79,26 @@ def _inner(each: Conversation) -> Conversation:
     return with_origin(each, kind="subagent") if of(each).kind == "main" else each
 
 
-def _step(place: str, line: int, value: Object, unread: Unread) -> Step:
+def _step(place: str, line: int, value: Object, unread: Unread) -> ThreadEntry:
     kind, subtype = string(value, "type"), string(value, "subtype")
     evidence = Evidence(line, moment(value.get("timestamp")))
     history = {_SUMMARY: "compressedHistory", _BOOT: "history"}.get(subtype)
     if kind == "system" and history:
         turns = objects(at(value, "systemPayload", history))
         system = _system(value)
-        turns_logged = tuple(Logged(place, turn, evidence) for turn in [*system, *turns])
-        return Step(turns_logged, is_summary=True)
+        turns_logged = tuple(LoggedTurn(place, turn, evidence) for turn in [*system, *turns])
+        return ThreadEntry(turns_logged, is_summary=True)
     if kind not in _SAID:
         unread.one(f"line of the type {kind}" + (f" {subtype}" if subtype else ""))
-        return Step()
+        return ThreadEntry()
     unread.rest(f"line {kind}", value, *_LINE)
     turn = value.get("message")
     if not isinstance(turn, dict) or not listed(turn.get("parts")):
         unread.one(f"line {kind} without parts")
-        return Step()
+        return ThreadEntry()
     is_sampled = kind == "assistant"
     known = _of_model(evidence, value) if is_sampled else evidence
-    return Step((Logged(place, turn, known),), is_sampled=is_sampled)
+    return ThreadEntry((LoggedTurn(place, turn, known),), is_sampled=is_sampled)
 
 
 def _system(value: Object) -> list[Object]:

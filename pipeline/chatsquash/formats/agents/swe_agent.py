@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats.base import TurnError, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, compact, listed, members, objects, string
@@ -61,7 +61,7 @@ def _model(config: Json) -> str | None:
     return text(at(settings, "agent", "model", "name"))
 
 
-def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> list[Logged]:
+def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> list[LoggedTurn]:
     """The history of an attempt; without one what the last step was asked, and its answer."""
     history = attempt.get("history")
     if isinstance(history, list) and history:
@@ -76,7 +76,7 @@ def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> li
     return [_turn(message, f"{where}query[{at}]", model, unread) for at, message in enumerate(messages)]
 
 
-def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logged:
+def _turn(message: Json, where: str, model: str | None, unread: Unread) -> LoggedTurn:
     expect_object(message, f"{where} is")
     unread.rest("message", message, *_MESSAGE)
     role = message.get("role")
@@ -94,4 +94,4 @@ def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logge
         if thoughts:
             turn["reasoning_content"] = "\n\n".join(thoughts)
     is_sampled = role == "assistant" and message.get("is_demo") is not True
-    return Logged(where, turn, Evidence(1, None, is_sampled, model if is_sampled else None))
+    return LoggedTurn(where, turn, Evidence(1, None, is_sampled, model if is_sampled else None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.calls import assistant_message, spell_call, tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import load_eras, text, with_unread
 from chatsquash.formats.values import Object, at, count, kind, listed, members, objects, string
@@ -52,20 +52,20 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     requests = expect_list(at(value, "requests"), "the requests are")
     unread = Unread()
     unread.rest("session", value, *_SESSION)
-    eras: list[list[Logged]] = [[]]
+    eras: list[list[LoggedTurn]] = [[]]
     for number, request in enumerate(requests):
         _take(request, f"requests[{number}]", eras, unread)
     told_of = [era for era in eras if any(each.evidence.is_sampled for each in era)] or eras[-1:]
     return with_unread(load_eras(openai_chat, told_of, session_id=text(at(value, "sessionId"))), unread)
 
 
-def _take(request: Json, where: str, eras: list[list[Logged]], unread: Unread) -> None:
+def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unread) -> None:
     """What a request and its answer add to what the model sees."""
     expect_object(request, f"{where} is")
     unread.rest("request", request, *_REQUEST)
     metadata = members(at(request, "result", "metadata"))
     time = moment(request.get("timestamp"))
-    eras[-1].append(Logged(where, {"role": "user", "content": _prompt(request, metadata)}, Evidence(1, time)))
+    eras[-1].append(LoggedTurn(where, {"role": "user", "content": _prompt(request, metadata)}, Evidence(1, time)))
     rounds = objects(metadata.get("toolCallRounds"))
     summaries = {string(each, "toolCallRoundId"): string(each, "text") for each in objects(metadata.get("summaries"))}
     results = members(metadata.get("toolCallResults"))
@@ -78,15 +78,15 @@ def _take(request: Json, where: str, eras: list[list[Logged]], unread: Unread) -
         if turn is None:
             continue
         said = known._replace(prompt_tokens=tokens[0], completion_tokens=tokens[1])
-        eras[-1].append(Logged(where, turn, said))
+        eras[-1].append(LoggedTurn(where, turn, said))
         for call in turn.get("tool_calls", []):
             name = string(call, "id")
             if name in results:
-                eras[-1].append(Logged(where, tool_message(name, _result_text(results[name])), Evidence(1)))
+                eras[-1].append(LoggedTurn(where, tool_message(name, _result_text(results[name])), Evidence(1)))
         if summary := summaries.get(string(each, "id")):
-            eras.append([Logged(where, {"role": "user", "content": summary}, Evidence(1))])
+            eras.append([LoggedTurn(where, {"role": "user", "content": summary}, Evidence(1))])
     if not rounds and (said_at_all := _screen(request, unread)):
-        eras[-1].append(Logged(where, {"role": "assistant", "content": said_at_all}, known))
+        eras[-1].append(LoggedTurn(where, {"role": "assistant", "content": said_at_all}, known))
 
 
 def _prompt(request: Object, metadata: Object) -> Json:

@@ -6,9 +6,9 @@ from chatsquash.core.jsonio import Rounded
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_turns, moment, origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_turns, moment, origin
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Step, link_entries, paths, text, with_unread
+from chatsquash.formats.threads import ThreadEntry, link_entries, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
 
@@ -78,7 +78,7 @@ def _name(parent: Json) -> str | None:
     return str(parent) if type(parent) is int else None
 
 
-def _step(node: Json, where: str, line: int, call: Object) -> Step:
+def _step(node: Json, where: str, line: int, call: Object) -> ThreadEntry:
     if not isinstance(node, dict) or not isinstance(node.get("message"), dict):
         raise TurnError(f"{where} has no message")
     is_sampled = node.get("sampled") is True
@@ -92,7 +92,7 @@ def _step(node: Json, where: str, line: int, call: Object) -> Step:
             completion_tokens=count(at(used, "completion_tokens")),
             finish_reason=text(call.get("finish_reason")),
         )
-    return Step((Logged(where, _turn(node["message"]), evidence),), is_sampled)
+    return ThreadEntry((LoggedTurn(where, _turn(node["message"]), evidence),), is_sampled)
 
 
 def _turn(message: Object) -> Object:
@@ -141,7 +141,7 @@ def _is_number(value: Json) -> bool:
 
 def _result(value: Object, where: str, line: int, unread: Unread) -> list[Conversation]:
     unread.rest("result", value, *_RESULT)
-    turns = list[Logged]()
+    turns = list[LoggedTurn]()
     for name, usual in (("prompt", "user"), ("completion", "assistant")):
         held = value.get(name)
         messages = [{"role": usual, "content": held}] if isinstance(held, str) else held
@@ -154,7 +154,7 @@ def _result(value: Object, where: str, line: int, unread: Unread) -> list[Conver
             turn = _turn(message)
             turn = {**turn, "role": usual} if turn.get("role") == "text" else turn
             is_sampled = name == "completion" and string(turn, "role") == "assistant"
-            turns.append(Logged(place, turn, Evidence(line, is_sampled=is_sampled)))
+            turns.append(LoggedTurn(place, turn, Evidence(line, is_sampled=is_sampled)))
     if not turns:
         return []
     held_turns = load_turns(openai_chat, turns)

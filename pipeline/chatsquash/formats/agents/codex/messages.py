@@ -10,7 +10,7 @@ from chatsquash.core.model import Message
 from chatsquash.formats import view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State as Calls
-from chatsquash.formats.evidence import Evidence, Logged, LoggedMessages, together
+from chatsquash.formats.evidence import Evidence, LoggedMessages, LoggedTurn, together
 from chatsquash.formats.providers import openai_responses
 from chatsquash.formats.providers.openai_responses.read import State, assistant_turn
 from chatsquash.formats.values import Object, string
@@ -27,7 +27,7 @@ _ASSISTANT = ("reasoning", "function_call")
 _OTHERS = ("user", "developer", "system")
 
 
-def load_items(turns: Iterable[Logged], head: list[Message], of_head: Evidence) -> LoggedMessages:
+def load_items(turns: Iterable[LoggedTurn], head: list[Message], of_head: Evidence) -> LoggedMessages:
     """The messages of items, behind those of the head; raises ``TurnError`` that names the place."""
     told_of = _Messages(LoggedMessages(list(head), [of_head] * len(head)))
     for turn in turns:
@@ -41,7 +41,7 @@ class _Messages:
 
     def __init__(self, loaded: LoggedMessages) -> None:
         self.loaded = loaded
-        self._open: list[Logged] = []
+        self._open: list[LoggedTurn] = []
         """The assistant's items that are no message yet."""
         self._calls = Calls()
         """What messages left, but for the assistant's last one and what came behind it."""
@@ -50,7 +50,7 @@ class _Messages:
         self._answered: list[str] = []
         """The calls that were answered since."""
 
-    def add(self, turn: Logged) -> None:
+    def add(self, turn: LoggedTurn) -> None:
         """Take one item; of anybody but the assistant it is a message of its own."""
         item = turn.turn
         of = item.get("type")
@@ -79,7 +79,7 @@ class _Messages:
             message, self._calls = view.message(turn), calls.called(turn.blocks)
         self._tell(message, together(opened))
 
-    def _load(self, turn: Logged) -> None:
+    def _load(self, turn: LoggedTurn) -> None:
         """Read an item as one of a request."""
         try:
             if not openai_responses.load(turn.turn, State()).turns:

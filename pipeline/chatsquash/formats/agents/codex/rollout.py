@@ -8,7 +8,7 @@ from typing import NamedTuple
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
 from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
@@ -39,7 +39,7 @@ class RolloutHistory:
     id: str
     kind: ConversationKind = "main"
     parent: str | None = None
-    items: list[Logged] = field(default_factory=list)
+    items: list[LoggedTurn] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     """Where the user's turns begin in the items."""
     users: list[int] = field(default_factory=list)
@@ -47,7 +47,7 @@ class RolloutHistory:
     sampled: list[int] = field(default_factory=list)
     """Where the items stand that the model gave here."""
 
-    def add(self, turn: Logged) -> None:
+    def add(self, turn: LoggedTurn) -> None:
         """Take one item more."""
         if turn.turn.get("role") == "user":
             self.users.append(len(self.items))
@@ -157,7 +157,7 @@ class Rollout:
             return
         if not (is_copied or self.copies) and is_of_model(taken):
             evidence = Evidence(evidence.line, evidence.time, is_sampled=True, model=self.model)
-        self.now.add(Logged(place, taken, evidence))
+        self.now.add(LoggedTurn(place, taken, evidence))
         if not (self.has_events or is_copied) and is_prompt(taken):
             self.now.starts.append(len(self.now.items) - 1)
 
@@ -180,13 +180,13 @@ class Rollout:
             each = self.now.items[place]
             sent, said = count(used.get("input_tokens")), count(used.get("output_tokens"))
             evidence = each.evidence._replace(prompt_tokens=sent, completion_tokens=said)
-            self.now.items[place] = Logged(each.place, each.turn, evidence)
+            self.now.items[place] = LoggedTurn(each.place, each.turn, evidence)
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
         """What stands for the items starts another conversation; without that, the user's own and the summary do."""
         before, history = self.now, payload.get("replacement_history")
         self.unread.rest("compacted", payload, "message", "replacement_history")
-        messages = list[Logged]()
+        messages = list[LoggedTurn]()
         if not isinstance(history, list):
             if not string(payload, "message"):
                 return

@@ -10,9 +10,9 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.cursor.messages import thought, with_more
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call, tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment, of, with_origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment, of, with_origin
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Step
+from chatsquash.formats.threads import ThreadEntry
 from chatsquash.formats.threads import conversations as along
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
 
@@ -48,7 +48,8 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
     reader = BubbleReader(line, "" if model == _UNKNOWN else model, unread)
     groups = list(_groups(bubbles))
     steps = [
-        Step(turns := tuple(reader.turns(group)), any(each.evidence.is_sampled for each in turns)) for group in groups
+        ThreadEntry(turns := tuple(reader.turns(group)), any(each.evidence.is_sampled for each in turns))
+        for group in groups
     ]
     steps, way = _with_summaries(steps, groups, value, line)
     known = {"session_id": string(value, "composerId")} | bounds(value.get("createdAt"), value.get("lastUpdatedAt"))
@@ -102,8 +103,8 @@ def _groups(bubbles: list[Bubble]) -> list[list[Bubble]]:
 
 
 def _with_summaries(
-    steps: list[Step], groups: list[list[Bubble]], value: Object, line: int
-) -> tuple[list[Step], list[int]]:
+    steps: list[ThreadEntry], groups: list[list[Bubble]], value: Object, line: int
+) -> tuple[list[ThreadEntry], list[int]]:
     """The steps with a summary where it came to stand, and the way through all of them in order."""
     places = {bubble.name: place for place, group in enumerate(groups) for bubble in group}
     latest = at(value, _LATEST, "summary")
@@ -131,13 +132,13 @@ def _with_summaries(
     return made, [*way, *range(at_step, len(steps))]
 
 
-def _summary(value: Object, places: dict[str, int], line: int) -> Step:
+def _summary(value: Object, places: dict[str, int], line: int) -> ThreadEntry:
     """What stands for the bubbles up to one, in the user's name, with the first one that stays."""
     first_kept = places.get(string(value, "clientShouldStartSendingFromInclusiveBubbleId"))
     if first_kept is None and (last := places.get(string(value, "truncationLastBubbleIdInclusive"))) is not None:
         first_kept = last + 1
     turn = {"role": "user", "content": value["summary"]}
-    return Step((Logged("a summary", turn, Evidence(line)),), is_summary=True, kept=first_kept)
+    return ThreadEntry((LoggedTurn("a summary", turn, Evidence(line)),), is_summary=True, kept=first_kept)
 
 
 # What is said of the whole
@@ -216,7 +217,7 @@ class BubbleReader:
     def __init__(self, line: int, model: str, unread: Unread) -> None:
         self._line, self._model, self._unread = line, model, unread
 
-    def turns(self, group: list[Bubble]) -> Iterator[Logged]:
+    def turns(self, group: list[Bubble]) -> Iterator[LoggedTurn]:
         """The turns of a prompt, or of a reply with its results."""
         for bubble in group:
             self._rest(bubble)
@@ -228,7 +229,7 @@ class BubbleReader:
             self._model = own or self._model
             if text := string(first.value, "text"):
                 turn = {"role": "user", "content": text}
-                yield Logged(first.place, turn, Evidence(self._line, moment(first.value.get("createdAt"))))
+                yield LoggedTurn(first.place, turn, Evidence(self._line, moment(first.value.get("createdAt"))))
             else:
                 self._unread.one("bubble without a text")
         else:
@@ -242,7 +243,7 @@ class BubbleReader:
         elif bubble.call:
             self._unread.rest(f"bubble.{_CALL}", call, *_CALLED)
 
-    def _reply(self, group: list[Bubble], model: str) -> Iterator[Logged]:
+    def _reply(self, group: list[Bubble], model: str) -> Iterator[LoggedTurn]:
         """What the model thought, said and called, then what its calls gave."""
         shown = [{"type": "text", "text": text} for each in group if (text := string(each.value, "text"))]
         thoughts = [thought_block for each in group for thought_block in _thoughts(each.value, model)]
@@ -251,10 +252,10 @@ class BubbleReader:
         if not (shown or thoughts or calls):
             return
         turn = {"role": "assistant", "content": shown or None, **with_more(thoughts, calls)}
-        yield Logged(group[0].place, turn, self._evidence(group, model))
+        yield LoggedTurn(group[0].place, turn, self._evidence(group, model))
         for bubble, call in made:
             if (answer := _answer(call)) is not None:
-                yield Logged(bubble.place, answer, Evidence(self._line))
+                yield LoggedTurn(bubble.place, answer, Evidence(self._line))
 
     def _evidence(self, group: list[Bubble], model: str) -> Evidence:
         times = [when for each in group if (when := moment(each.value.get("createdAt")))]

@@ -10,7 +10,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats.agents.cursor.messages import MODEL, is_summary, named_model, turns
 from chatsquash.formats.base import TurnError, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, compact, listed, members, string, unrepeated
 
@@ -151,7 +151,7 @@ def _lists(place: str, value: Object) -> list[list[StoredMessage]]:
     return message_lists
 
 
-def _turns_of(place: str, line: int, era: MessageView, last_model: str, unread: Unread) -> list[Logged]:
+def _turns_of(place: str, line: int, era: MessageView, last_model: str, unread: Unread) -> list[LoggedTurn]:
     turns_of = []
     for number, said in enumerate(era.messages):
         message = said.message
@@ -161,7 +161,7 @@ def _turns_of(place: str, line: int, era: MessageView, last_model: str, unread: 
         known = Evidence(line, None, True, model, response_id=string(options, "modelProviderMessageId") or None)
         where = f"{place}, message {number + 1}"
         made = turns(message, model or "", unread)
-        turns_of += [Logged(where, turn, known if is_sampled else Evidence(line)) for turn in made]
+        turns_of += [LoggedTurn(where, turn, known if is_sampled else Evidence(line)) for turn in made]
     return turns_of
 
 

@@ -6,7 +6,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.cursor.messages import thought, with_more
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call, tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, compact, listed, string
 
@@ -50,7 +50,7 @@ class _TranscriptReader:
     def __init__(self, unread: Unread) -> None:
         self._unread = unread
 
-    def read(self, place: str, line: int, value: Object) -> list[Logged]:
+    def read(self, place: str, line: int, value: Object) -> list[LoggedTurn]:
         role, message = value.get("role"), value.get("message")
         if role is None and isinstance(value.get("type"), str):
             self._unread.one(f"line of the type {value['type']}")
@@ -68,7 +68,7 @@ class _TranscriptReader:
         turns = _turns(role, content, known.model or "")
         if not turns:
             self._unread.one("reply of which nothing is kept")
-        return [Logged(place, turn, known) for turn in turns]
+        return [LoggedTurn(place, turn, known) for turn in turns]
 
 
 def _turns(role: Json, content: Json, model: str) -> list[Object]:

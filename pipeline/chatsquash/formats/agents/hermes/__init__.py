@@ -7,7 +7,7 @@ from chatsquash.formats.agents.hermes import messages, sessions
 from chatsquash.formats.agents.hermes.database import families as families
 from chatsquash.formats.agents.hermes.database import from_rows as from_rows
 from chatsquash.formats.agents.hermes.database import tables as tables
-from chatsquash.formats.evidence import Logged, Unread, entries, load_conversation
+from chatsquash.formats.evidence import LoggedTurn, Unread, entries, load_conversation
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, at, string
@@ -53,7 +53,7 @@ META = "session_meta"
 
 def conversations_of_lines(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """The one that the lines are; each reply has the model of the line of the session before it."""
-    turns: list[Logged] = []
+    turns: list[LoggedTurn] = []
     tools: list[Json] = []
     model = ""
     for place, line, value in placed:
@@ -67,7 +67,7 @@ def conversations_of_lines(placed: list[tuple[int, int, Object]], unread: Unread
             unread.one(f"message of the role {message['role']}")
         else:
             known = messages.evidence(message, line, model, is_copied=False)
-            turns.append(Logged(where, messages.turn(where, message, unread), known))
+            turns.append(LoggedTurn(where, messages.turn(where, message, unread), known))
     if not turns:
         return []
     return [load_conversation(openai_chat, turns, tools)]

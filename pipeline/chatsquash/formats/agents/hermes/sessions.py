@@ -10,7 +10,7 @@ from chatsquash.formats.agents.hermes import messages
 from chatsquash.formats.agents.hermes.database import SessionLink, SessionPlace, config, name, places
 from chatsquash.formats.agents.hermes.messages import identity, is_review, is_said, is_summary
 from chatsquash.formats.base import expect_list
-from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, load_turns, origin, with_origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, load_turns, origin, with_origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, objects, string
@@ -108,11 +108,11 @@ def _conversations(
 def _conversation(session: _FamilySession, era: SessionView, members: Object, unread: Unread) -> Conversation:
     value, model = session.value, string(session.value, "model")
     prompt = string(value, "system_prompt")
-    turns = [Logged(session.place, {"role": "system", "content": prompt}, Evidence(session.line))] if prompt else []
+    turns = [LoggedTurn(session.place, {"role": "system", "content": prompt}, Evidence(session.line))] if prompt else []
     for at, row in enumerate(era.rows):
         said = messages.turn(row.place, row.message, unread)
         known = messages.evidence(row.message, session.line, model, is_copied=at in era.copied)
-        turns.append(Logged(row.place, said, known))
+        turns.append(LoggedTurn(row.place, said, known))
     if not era.rows:
         return Conversation([], [])
     loaded = load_turns(openai_chat, turns)

@@ -9,7 +9,7 @@ from chatsquash.core.jsonio import Rounded
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.calls import spell_call
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import EntryBudget, text
 from chatsquash.formats.values import Object, at, compact, count, listed, members, objects, string, total
@@ -102,14 +102,16 @@ def _spans(event: Object, most: int) -> list[range]:
     return [range(min(start, most), min(stop, most)) for start, stop in spans]
 
 
-def _turns(messages: list[Json], where: str, line: int, known: _SampleFacts, unread: Unread) -> list[Logged]:
-    turns = list[Logged]()
+def _turns(messages: list[Json], where: str, line: int, known: _SampleFacts, unread: Unread) -> list[LoggedTurn]:
+    turns = list[LoggedTurn]()
     for number, message in enumerate(messages):
         place = f"{where}, messages[{number}]"
         expect_object(message, f"{place} is")
         unread.rest("message", message, *_MESSAGE)
         turns.append(
-            Logged(place, _turn(_with_attachments(message, known.attached, 0), unread), _evidence(message, line, known))
+            LoggedTurn(
+                place, _turn(_with_attachments(message, known.attached, 0), unread), _evidence(message, line, known)
+            )
         )
     return turns
 

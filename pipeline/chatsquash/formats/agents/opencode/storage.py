@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.core.model import Json, Origin
 from chatsquash.core.outcome import EACH
 from chatsquash.formats.base import expect_object
-from chatsquash.formats.database_rows import key, named, order, parsed, readable, roots
+from chatsquash.formats.database_rows import key, order, parse_cell, readable, roots, row_label
 from chatsquash.formats.evidence import Unread, moment
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
@@ -132,11 +132,13 @@ def _time(row: Object, *columns: str) -> int:
 
 def _header(row: Object) -> Object:
     """A session as its export has it."""
-    place = named(row, "session")
+    place = row_label(row, "session")
     header: Object = {}
     for column, value in row.items():
         if value is not None and not column.startswith("time_"):
-            header[_RENAMED.get(column, column)] = parsed(row, column, place) if column in _JSON else readable(value)
+            header[_RENAMED.get(column, column)] = (
+                parse_cell(row, column, place) if column in _JSON else readable(value)
+            )
     return {**header, "time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
 
 
@@ -151,8 +153,8 @@ def _entry(row: Object) -> Object:
 
 
 def _data(row: Object, table: str) -> Object:
-    place = named(row, table)
-    return expect_object(parsed(row, "data", place), f"{place} has a data that is")
+    place = row_label(row, table)
+    return expect_object(parse_cell(row, "data", place), f"{place} has a data that is")
 
 
 _SESSION_FILE = re.compile(r"(ses_[0-9A-Za-z]{1,100})\.json")

@@ -8,7 +8,7 @@ from chatsquash.core import reasoning
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.agents.openhands.v1 import Event
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, without
@@ -48,7 +48,7 @@ class _RunReader:
     model: str | None
     """The one that the run is set to."""
     unread: Unread
-    turns: list[Logged] = field(default_factory=list)
+    turns: list[LoggedTurn] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
     responses: set[str] = field(default_factory=set)
     """Ids of the model's responses that are messages already: each of their actions repeats them."""
@@ -69,7 +69,7 @@ class _RunReader:
         if turn:
             known = Evidence(line, moment(event.get("timestamp")))
             known = _of_model(event, known, self.model) if turn["role"] == "assistant" else known
-            self.turns.append(Logged(where, turn, known))
+            self.turns.append(LoggedTurn(where, turn, known))
 
     def act(self, action: str, event: Object) -> Object | None:
         """An action: a message, or a call; one that is from no call of the model's is one of its own."""

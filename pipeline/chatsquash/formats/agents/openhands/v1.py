@@ -9,7 +9,7 @@ from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import parts
 from chatsquash.formats.base import expect_object
 from chatsquash.formats.calls import tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
@@ -65,7 +65,7 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
                 continue
         unread.rest(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)
-    logged = [Logged(where, _with_content(turn), evidence[key]) for key, (where, turn) in turns.items()]
+    logged = [LoggedTurn(where, _with_content(turn), evidence[key]) for key, (where, turn) in turns.items()]
     return load_conversation(openai_chat, logged, tools)
 
 
