@@ -105,10 +105,7 @@ def test_messages_that_follow_from_a_turn_alone_are_those_of_a_request_with_it()
 
 @pytest.mark.parametrize(
     ("name", "lines", "form", "made"),
-    [
-        ("claude_code", claude_code, anthropic, turn),
-        ("codex", codex, openai_responses, lambda rng: rng.choice(ITEMS)),
-    ],
+    [("claude_code", claude_code, anthropic, turn), ("codex", codex, openai_responses, lambda rng: rng.choice(ITEMS))],
 )
 def test_messages_of_an_agents_turns_are_those_of_a_request_with_them(name, lines, form, made):
     for seed in range(1500):

@@ -131,19 +131,11 @@ INSTEAD = [
     ("embeddings", [{"object": "list", "data": [{"embedding": [0.1]}]}], "a response with embeddings"),
     ("a moderation", [{"results": [{"flagged": False}]}], "a response of a moderation service"),
     ("another object", [{"level": "info", "msg": "up"}], 'a JSON object with the keys "level", "msg"'),
-    (
-        "an exchange of embeddings",
-        [plain({"model": "m", "input": "x"}, {"object": "list", "data": []})],
-        "no known format",
-    ),
+    ("an exchange of embeddings", [plain({"model": "m", "input": "x"}, {"object": "list", "data": []})], "no known format"),
     ("a count of tokens", [plain({"messages": [USER]}, {"input_tokens": 5})], "no known format"),
-    (
-        "turns of a role without parts",
-        [plain({"messages": [USER, {"role": "model", "content": "x"}]}, None)],
-        "no known format",
-    ),
+    ("turns of a role without parts", [plain({"messages": [USER, {"role": "model", "content": "x"}]}, None)], "no known format"),
     ("an empty exchange", [plain({}, {})], "no known format"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sentence", "lines", "text"), INSTEAD, ids=[row[0] for row in INSTEAD])

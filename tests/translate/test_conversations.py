@@ -238,23 +238,13 @@ def test_of_several_conversations_load_gives_the_first_and_load_all_each():
 
 
 WRONG_INPUT = [
-    (
-        "nothing known",
-        {"x": 1},
-        None,
-        'no known format: .* the keys "x".*documents that are known: .*; choose with --from',
-    ),
+    ("nothing known", {"x": 1}, None, 'no known format: .* the keys "x".*documents that are known: .*; choose with --from'),
     ("a number", 3, None, "no known format"),
     ("no value at all", None, None, "no known format"),
     ("a format that is none", {"messages": []}, "nope", "nope: no known format; known are gemini, "),
     ("another format than is said", {"messages": [user()]}, "gemini", "not gemini: has no list of contents"),
     ("a turn that is none", {"messages": [user(), 3]}, None, r"not openai_chat: messages\[1\]"),
-    (
-        "a document that is broken",
-        {"schema_version": "ATIF-v1.6", "steps": 3},
-        None,
-        "not atif: entry 1 has steps that",
-    ),
+    ("a document that is broken", {"schema_version": "ATIF-v1.6", "steps": 3}, None, "not atif: entry 1 has steps that"),
     ("a document that is none", {"x": 1}, "portable", "not portable: is an object, not a list"),
     ("a document with no conversation", [], "atif", "atif: "),
 ]  # fmt: skip
