@@ -124,7 +124,7 @@ def conversations(draw):
 def test_checks_that_are_not_called_would_find_nothing(conversation):
     shown, whole = View(conversation), View(conversation)
     of_kinds = [rule for rule in rules().values() if rule.kind in KINDS]
-    assert list(examine(shown, *KINDS)) == [rule.found(fact) for rule in of_kinds for fact in rule.function(whole)]
+    assert list(examine(shown, *KINDS)) == [rule.violation(fact) for rule in of_kinds for fact in rule.function(whole)]
 
 
 @given(conversations())

@@ -57,7 +57,7 @@ def record(*messages, **members):
 
 def found(phrase, value):
     """What is found, which is the same for the value, for its bytes and for those of its messages."""
-    read = list(Phrases([phrase]).found(value))
+    read = list(Phrases([phrase]).violations(value))
     assert list(Phrases([phrase]).written(jsonio.dumps(value))) == read
     if "messages" in value:
         assert list(Phrases([phrase]).written(jsonio.dumps(value["messages"]))) == read
@@ -80,13 +80,13 @@ def test_definitions_are_no_messages():
 
 def test_a_phrase_is_reported_once_with_the_first_message_and_their_number():
     value = record(user("x"), assistant(SAID), user(SAID), assistant("ok"))
-    (fact,) = Phrases(["begin anew", "begin anew"]).found(value)
+    (fact,) = Phrases(["begin anew", "begin anew"]).violations(value)
     assert (fact.at, "stands in 2 messages" in fact.text) == (1, True)
 
 
 def test_each_phrase_is_reported_in_the_order_in_which_they_are_named():
     value = record(user("b"), user("a"))
-    assert [fact.at for fact in Phrases(["a", "nothing", "b"]).found(value)] == [1, 0]
+    assert [fact.at for fact in Phrases(["a", "nothing", "b"]).violations(value)] == [1, 0]
 
 
 def test_turns_of_sharegpt_are_messages_and_its_system_prompt_stands_at_the_first():
@@ -100,10 +100,7 @@ def test_a_record_whose_bytes_have_no_phrase_is_not_parsed(monkeypatch):
     assert list(Phrases(FLAGGED).written(jsonio.dumps(record(user("The limit of the context was not met."))))) == []
 
 
-@given(
-    st.text('aAbBéÉ"\\<\n 界', max_size=3),
-    st.lists(st.text('aAbBéÉ"\\<\n 界', max_size=6), max_size=3),
-)
+@given(st.text('aAbBéÉ"\\<\n 界', max_size=3), st.lists(st.text('aAbBéÉ"\\<\n 界', max_size=6), max_size=3))
 def test_any_phrase_is_found_as_by_looking_through_all_texts(phrase, texts):
     spellings = {phrase, json.dumps(phrase, ensure_ascii=False)[1:-1]}
     naive = (

@@ -97,10 +97,7 @@ def test_an_agent_that_is_not_known_or_keeps_nothing_is_an_error(command, home):
 
 
 PLACELESS = [
-    (
-        "aider",
-        "has no folder of its own; its files lie in projects (.aider.chat.history.md): name them as LOGS",
-    ),
+    ("aider", "has no folder of its own; its files lie in projects (.aider.chat.history.md): name them as LOGS"),
     ("swe_agent", "has no folder that its files always lie in; name them as LOGS"),
     ("chatgpt", "has no folder that its files always lie in; name them as LOGS"),
     ("crush", "; its files lie in projects (.crush/crush.db, .opencode/opencode.db): name them as LOGS"),

@@ -159,7 +159,10 @@ def test_the_lines_of_an_outcome_stand_in_the_journal_as_they_are_written(here):
     packed = journals.writer.add(log, outcome)
     (record,) = packed.outcome.records
     assert record.line == b""
-    assert os.pread(journals.descriptor(record.held), record.held.size, record.held.offset) == outcome.record + b"\n"
+    assert (
+        os.pread(journals.descriptor(record.line_place), record.line_place.size, record.line_place.offset)
+        == outcome.record + b"\n"
+    )
     assert journals.filled(packed.outcome) == outcome
 
 

@@ -193,7 +193,7 @@ def test_a_reply_belongs_to_one_conversation():
         ],
     ):
         found = CLAUDE.conversations(lines)
-        ids = [path.origin.replies[number].response_id for path in paths(found) for number in path.own]
+        ids = [reply.evidence.response_id for path in paths(found) for reply in path.own]
         assert sorted(ids) == sorted({line["message"]["id"] for line in lines if line["type"] == "assistant"})
         for each in found:
             assert all(each.messages[reply.at]["role"] == "assistant" for reply in each.origin.replies)
@@ -262,20 +262,20 @@ def test_a_line_whose_parent_is_missing(how, numbers):
     assert [said(each) for each in found] == (
         [["hi", "hello", "gone"]] if how == "unreadable" else [["gone"], ["hi", "hello"]]
     )
-    assert found[0].origin.found == (((numbers or [0, 0, 3])[2], Repeated("missing-parent", (how,))),)
+    assert found[0].origin.findings == (((numbers or [0, 0, 3])[2], Repeated("missing-parent", (how,))),)
 
 
 def test_a_line_that_cannot_be_read_stands_for_one_parent():
     lines = [user("u1", None), assistant("a2", "x1"), user("u3", "a2"), assistant("a4", "x2")]
     found = CLAUDE.conversations(lines, [1, 3, 4, 5])
     assert sorted(map(said, found)) == [["hello"], ["hi", "hello", "hi"]]
-    assert [each.values for _, each in found[0].origin.found] == [("unreadable",), ("unknown",)]
+    assert [each.values for _, each in found[0].origin.findings] == [("unreadable",), ("unknown",)]
 
 
 def test_lines_that_cannot_be_read_may_stand_one_after_the_other():
     lines = [user("u1", None), assistant("a2", "x1"), user("u3", "x2"), assistant("a4", "x3")]
     found = CLAUDE.conversations(lines, [1, 4, 5, 6])
-    assert [each.values for _, each in found[0].origin.found] == [("unreadable",), ("unreadable",), ("unknown",)]
+    assert [each.values for _, each in found[0].origin.findings] == [("unreadable",), ("unreadable",), ("unknown",)]
 
 
 def test_a_parent_is_looked_for_on_the_same_chain():
@@ -300,13 +300,15 @@ def test_what_the_client_wrote_is_counted_by_kind_with_its_line():
     ]
     (found,) = CLAUDE.conversations(lines)
     kinds = ["echoes of commands", "reminders", "interruptions", "output of local commands"]
-    assert found.origin.found == tuple((line, Repeated("client-text", (kind,))) for line, kind in enumerate(kinds, 1))
+    assert found.origin.findings == tuple(
+        (line, Repeated("client-text", (kind,))) for line, kind in enumerate(kinds, 1)
+    )
 
 
 def test_a_time_without_a_zone_is_told_once():
     lines = [{**each, "timestamp": each["timestamp"].rstrip("Z")} for each in TALK]
     (found,) = CLAUDE.conversations(lines)
-    assert found.origin.found == ((1, Repeated("naive-timestamp")),)
+    assert found.origin.findings == ((1, Repeated("naive-timestamp")),)
 
 
 def test_every_line_and_member_is_read_or_counted():

@@ -136,7 +136,7 @@ def of_origin(origin):
     told |= {name: stamp(getattr(origin, name)) for name in ("started", "ended") if getattr(origin, name) is not None}
     replies = [{k: v for k, v in reply._asdict().items() if v is not None} for reply in origin.replies]
     times = [{**reply, "time": stamp(reply["time"])} if "time" in reply else reply for reply in replies]
-    found = [[line, getattr(each, "code", each)] for line, each in origin.found]
+    found = [[line, getattr(each, "code", each)] for line, each in origin.findings]
     return {**told, "replies": times, "lines": list(origin.lines), "found": found}
 
 

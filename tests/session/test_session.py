@@ -15,7 +15,7 @@ ASIDE = ("blank", "unreadable", "cleaned")
 SIZES = st.integers(0, 99)
 ENTRIES = st.builds(lambda count, size: entry(*[user()] * count, size=size), st.integers(0, 4), SIZES)
 SKIPPED = st.builds(Skipped, line=st.integers(1, 9), why=st.sampled_from(ASIDE), size=SIZES, lines=st.integers(1, 3))
-NOTES = st.just(Skipped(lines=0, found=(reading.cut_short("it ended"),)))
+NOTES = st.just(Skipped(lines=0, findings=(reading.cut_short("it ended"),)))
 
 
 @given(st.lists(st.one_of(ENTRIES, SKIPPED, NOTES), max_size=9), st.booleans())
@@ -49,13 +49,13 @@ NAIVE, LATE = Repeated("naive-timestamp"), reading.timestamp_order(1, keep=False
 WRONG = Repeated("wrong-type", ("response", "a string"))
 OTHER = Repeated("wrong-type", ("response", "a number"))
 BAD = Skipped(
-    2, "unreadable", found=(reading.bad_line("no JSON"),), rejected=RejectedLine(2, 5, 3, "bad-line", "no JSON")
+    2, "unreadable", findings=(reading.bad_line("no JSON"),), rejected=RejectedLine(2, 5, 3, "bad-line", "no JSON")
 )
-CUT = Skipped(lines=0, found=(reading.cut_short("it ended"),))
+CUT = Skipped(lines=0, findings=(reading.cut_short("it ended"),))
 
 
 def at(line, *found, **fields):
-    return entry(user(), line=line, found=found, **fields)
+    return entry(user(), line=line, findings=found, **fields)
 
 
 TOLD = [
@@ -93,8 +93,8 @@ FIRST = user("Here are the first few user messages:\nhi")
 
 
 def test_what_was_found_at_entries_that_cleaning_drops_is_told_all_the_same():
-    asked = entry(TITLE, FIRST, reply=assistant("A title"), found=(NAIVE, LATE), session_id="other")
-    out, session = taken(clean(stream(asked, entry(user(), found=(NAIVE,)), asked)))
+    asked = entry(TITLE, FIRST, reply=assistant("A title"), findings=(NAIVE, LATE), session_id="other")
+    out, session = taken(clean(stream(asked, entry(user(), findings=(NAIVE,)), asked)))
     assert [each.line for each in out] == [2]
     assert [(each.line, each.code) for each in session.findings((), "s", "a")] == [
         (1, "timestamp-order"),
@@ -105,10 +105,7 @@ def test_what_was_found_at_entries_that_cleaning_drops_is_told_all_the_same():
     assert (session.id, session.dropped) == ("s1", {"title_requests": 2})
 
 
-IDS = [
-    ("the first that an entry names", [None, "a", "b"], "a"),
-    ("none", [None, None], None),
-]
+IDS = [("the first that an entry names", [None, "a", "b"], "a"), ("none", [None, None], None)]
 
 
 @pytest.mark.parametrize("sentence, ids, expected", IDS, ids=[row[0] for row in IDS])

@@ -69,7 +69,7 @@ def test_a_session_is_valid_with(sentence, fields, name, keep):
 def validated(*fields, **options):
     """The entries that go on, without what was found at them, and what the lines come to."""
     out, found = taken(validate(session(*fields), **options))
-    return [replace(each, found=()) for each in out], found
+    return [replace(each, findings=()) for each in out], found
 
 
 @pytest.mark.parametrize("sentence, fields, expected", EQUAL, ids=[row[0] for row in EQUAL])

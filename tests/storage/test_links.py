@@ -331,7 +331,7 @@ def test_no_descriptor_is_left_open(here, sentence, error, act):
     with pytest.raises(error) if error else nullcontext():
         act()
     assert opened() == before
-    assert not lock._held
+    assert not lock._own_locks
 
 
 NAMES = ["", ".", "..", "a/../b", "/etc/passwd", "a//b", "a/"]

@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash.core.errors import UsageError
 from chatsquash.records.reading import StoredRecord
-from chatsquash.templates.trainers import TRAINERS, chosen, named, unnamed
+from chatsquash.templates.trainers import TRAINERS, choose_template, find_trainer, missing_template
 from tests.checks.rows import assistant, call, result, tool, user
 
 OWN = "{% for m in messages %}{{ m.content }}{% endfor %}"
@@ -63,8 +63,8 @@ NAMED = [
 
 @pytest.mark.parametrize("trainer, name, text, told", NAMED, ids=[f"{row[0]} {row[1]}" for row in NAMED])
 def test_a_template_is_taken_by_its_name(trainer, name, text, told):
-    found = chosen(trainer, name)
-    assert (found.source.templates, found.told) == ({"default": text}, told)
+    found = choose_template(trainer, name)
+    assert (found.source.templates, found.description) == ({"default": text}, told)
     assert set(found.source.tokens.values()) == {""}
 
 
@@ -79,16 +79,16 @@ OF_MODELS = [
 @pytest.mark.parametrize("trainer, sentence, own, text, form", OF_MODELS, ids=[row[1] for row in OF_MODELS])
 def test_the_template_of_a_model_is_taken_as_the_trainer_takes_it(tmp_path, trainer, sentence, own, text, form):
     path = model(tmp_path, own, bos_token="<s>")
-    found = chosen(trainer, path)
+    found = choose_template(trainer, path)
     assert found.source.templates == {"default": text}
     assert found.source.tokens["bos_token"] == "<s>"
-    assert found.told == f"{path}, as {TRAINERS[trainer].title} 1.2 does{form}"
+    assert found.description == f"{path}, as {TRAINERS[trainer].title} 1.2 does{form}"
 
 
 def test_axolotl_renders_arguments_as_objects_and_no_null_members():
     as_text, as_object = call(arguments='{"path": null}'), call(arguments={"path": None, "n": [1, None]})
     said = [user(), assistant(None, as_text, as_object, "x"), result(), assistant("", call(arguments="{"))]
-    held = chosen("axolotl", "c").prepared(StoredRecord(said, [tool(strict=None)]))
+    held = choose_template("axolotl", "c").prepare_record(StoredRecord(said, [tool(strict=None)]))
     made = [call(arguments={"path": None}), call(arguments={"n": [1, None]}), "x"]
     assert held.messages == [user(), {"role": "assistant", "tool_calls": made}, result(), said[3]]
     assert held.tools == [tool()]
@@ -99,14 +99,17 @@ def test_what_is_nested_too_deeply_is_rendered_as_it_stands():
     for _ in range(100_000):
         deep = [deep]
     held = StoredRecord([assistant("", call(arguments=deep))], None)
-    assert chosen("axolotl", "c").prepared(held) is held
+    assert choose_template("axolotl", "c").prepare_record(held) is held
 
 
 WRONG = [
-    (lambda: named("x"), "--for x: not known; known are axolotl, llama-factory, ms-swift, oumi, trl"),
-    (lambda: named("ms-swift"), "--for ms-swift: ms-swift has templates of its own, written in Python, which cannot"),
+    (lambda: find_trainer("x"), "--for x: not known; known are axolotl, llama-factory, ms-swift, oumi, trl"),
     (
-        lambda: chosen("trl", "nope"),
+        lambda: find_trainer("ms-swift"),
+        "--for ms-swift: ms-swift has templates of its own, written in Python, which cannot",
+    ),
+    (
+        lambda: choose_template("trl", "nope"),
         "--template nope: no such file, and TRL 1.2 has no such template: a, a_training, b",
     ),
 ]
@@ -121,13 +124,13 @@ def test_what_cannot_be_taken_is_told(work, message):
 
 def test_a_trainer_without_a_template_names_those_that_it_has():
     told = "--for trl: add --template MODEL, or the name of one that TRL 1.2 has: a, a_training, b"
-    assert str(unnamed("trl")) == told
+    assert str(missing_template("trl")) == told
 
 
 def test_a_trainer_that_is_not_installed_is_told_with_what_installs_it(tmp_path):
     shutil.rmtree(tmp_path / "site" / "trl-1.2.dist-info")
     with pytest.raises(UsageError) as caught:
-        chosen("trl", "a")
+        choose_template("trl", "a")
     told = "--for trl: TRL is not installed in this environment; pip install trl, or give --template MODEL alone"
     assert str(caught.value) == told
 
@@ -135,7 +138,7 @@ def test_a_trainer_that_is_not_installed_is_told_with_what_installs_it(tmp_path)
 def test_one_without_a_folder_of_templates_is_told(tmp_path):
     shutil.rmtree(tmp_path / "site" / "trl" / "chat_templates")
     with pytest.raises(UsageError, match="has no templates in trl/chat_templates"):
-        chosen("trl", "a")
+        choose_template("trl", "a")
 
 
 def test_check_renders_as_the_trainer_does(command, tmp_path):

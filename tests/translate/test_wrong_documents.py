@@ -8,18 +8,7 @@ import chatsquash
 from chatsquash.core.blocks import Call, Result, Text
 from chatsquash.core.errors import UsageError
 from chatsquash.translate import conversations
-from tests.formats.kinds import (
-    PDF,
-    answers,
-    asks,
-    call,
-    calling,
-    conversation,
-    gives,
-    said,
-    says,
-    user,
-)
+from tests.formats.kinds import PDF, answers, asks, call, calling, conversation, gives, said, says, user
 from tests.translate.through import DUMPED, lost, through, translated
 
 # Histories of Oumi
@@ -81,7 +70,7 @@ def test_its_times_and_models_are_used_and_no_warning():
     (found,) = conversations.load_all([OUMI])
     assert [reply.model for reply in found.origin.replies] == ["some/model"]
     assert found.origin.started is not None
-    assert not [each for _, each in found.origin.found if getattr(each, "code", "") == "not-held"]
+    assert not [each for _, each in found.origin.findings if getattr(each, "code", "") == "not-held"]
 
 
 def test_a_version_that_is_not_known_is_refused():

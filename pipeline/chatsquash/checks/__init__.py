@@ -40,7 +40,7 @@ def examine(view: View, *kinds: Kind) -> Iterator[Violation]:
     has = [feature for feature, is_there in tests if is_there(view)]
     for rule in _called(kinds, tuple(has)):
         for fact in rule.function(view):
-            yield rule.found(fact)
+            yield rule.violation(fact)
 
 
 @cache

@@ -76,7 +76,7 @@ _ENDS = re.compile(
 """How the last line begins as compilers, git and make write it."""
 
 
-def told(text: str) -> str | None:
+def describe_failure(text: str) -> str | None:
     """What of a text says that a call failed, as the end of a sentence; ``None`` where nothing does."""
     whole = text.strip()
     if whole.startswith(_BEGINNINGS) and _BEGINS_WITH_TRACEBACK.match(whole):

@@ -47,13 +47,13 @@ _RULES = [known for known in RULES if known.module == __name__]
 
 def unfit(view: View) -> Violation | None:
     """The first reason for which presets but ``chat`` leave a record out."""
-    return next((known.found(fact) for known in _RULES for fact in known.function(view)), None)
+    return next((known.violation(fact) for known in _RULES for fact in known.function(view)), None)
 
 
 def emptied() -> Violation:
     """The finding for a last reply of which the record of a preset has nothing, as of a refusal or an image."""
     text = "the preset has no place for what the last reply says: --preset chat keeps it, or leave the record out"
-    return next(known for known in _RULES if known.code == "empty-reply").found(Fact(text))
+    return next(known for known in _RULES if known.code == "empty-reply").violation(Fact(text))
 
 
 def says_something(message: dict[str, Any]) -> bool:

@@ -47,7 +47,7 @@ def by_why(lost: Mapping[str, int]) -> list[str]:
 
 
 @rule("warning", kind="replies")
-def replies_lost(logged: int, held: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
+def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
     """Reported when replies of a session are in none of its records.
 
     It tells how many, why, and which options keep them. A session may hold several conversations: edited, compacted or
@@ -56,9 +56,9 @@ def replies_lost(logged: int, held: int, lost: Mapping[str, int], ways: Mapping[
     missing = sum(lost.values())
     most_first = dict(sorted(lost.items(), key=lambda each: -each[1]))
     keeps = ", ".join(f"{how} keeps {count:,}" for how, count in ways.items())
-    told = ", ".join(by_why(most_first)) + (f" ({keeps})" if keeps else "")
-    rest = f"{missing:,} {'is' if missing == 1 else 'are'} not: {told}"
-    return Fact(f"{held:,} of {counted(logged, 'logged reply', 'logged replies')} are in the records; {rest}")
+    reasons = ", ".join(by_why(most_first)) + (f" ({keeps})" if keeps else "")
+    rest = f"{missing:,} {'is' if missing == 1 else 'are'} not: {reasons}"
+    return Fact(f"{in_records:,} of {counted(logged, 'logged reply', 'logged replies')} are in the records; {rest}")
 
 
 @rule("info", kind="replies")

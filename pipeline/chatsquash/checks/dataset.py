@@ -95,7 +95,7 @@ def split_share(split: str, share: float, records: int, total: int, largest: tup
     No group of `--split-by` is ever in two splits, so large groups decide how many records a split has. The finding
     names the largest one.
     """
-    held, where, first = largest
+    size, where, first = largest
     seen = f"{quoted(split)} has {records:,} of {total:,} records, {records / total:.2%} and not {share:.2%}"
-    group = f"the largest group has {counted(held, 'record')} in {quoted(where)}, its first log is {escaped(first)}"
+    group = f"the largest group has {counted(size, 'record')} in {quoted(where)}, its first log is {escaped(first)}"
     return Fact(f"the split {seen}; {group}: try another --split-by or --seed")

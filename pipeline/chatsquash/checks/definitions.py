@@ -64,7 +64,7 @@ def tool_not_object(view: View) -> Iterator[Fact]:
 @check("error", kind="tools")
 def tool_name(view: View) -> Iterator[Fact]:
     """Reported when a definition has no name, or one that is no string or empty: no call can be one of that tool."""
-    for index, tool in _told(view):
+    for index, tool in _numbered_definitions(view):
         name = tool.get("name", ABSENT)
         if not isinstance(name, str) or not name:
             seen = "missing" if name is ABSENT else "empty" if name == "" else json_type(name)
@@ -77,7 +77,7 @@ def tool_description(view: View) -> Iterator[Fact]:
 
     The model then learns to guess from its name what a tool is for.
     """
-    for index, tool in _told(view):
+    for index, tool in _numbered_definitions(view):
         description = tool.get("description")
         if not isinstance(description, str) or not description or description.isspace():
             yield Fact(f"{_label(index, tool)} has no description: say in a sentence what it does")
@@ -172,7 +172,7 @@ def _own(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
             yield index, tool
 
 
-def _told(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
+def _numbered_definitions(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
     """Of every definition what has its name and description."""
     for index, tool in _own(view):
         yield index, chat.custom(tool) or tool

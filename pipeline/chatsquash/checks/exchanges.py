@@ -88,15 +88,15 @@ def call_counts(view: View) -> dict[int, int]:
 
 def bad_results(view: View) -> dict[int, tuple[str | None, bool]]:
     """Of each result that failed or is empty what says that it failed, if anything does, and whether it is empty."""
-    found: dict[int, tuple[str | None, bool]] = {}
+    outcomes: dict[int, tuple[str | None, bool]] = {}
     is_marked = not MARKING.isdisjoint(view.columns.keys)
     for at, content in zip(view.columns.results, view.columns.given, strict=True):
         text = content if isinstance(content, str) else chat.text(view.messages[at]) or ""
         said = failure(view.messages[at] if is_marked else _UNMARKED, text)
         empty = (not text or text.isspace()) and (isinstance(content, str) or not chat.other_parts(view.messages[at]))
         if empty or said is not None:
-            found[at] = said, empty
-    return found
+            outcomes[at] = said, empty
+    return outcomes
 
 
 _GOOD = None, False
@@ -114,15 +114,15 @@ def _matched(view: View, calls: Calls) -> Exchanges:
     columns, bad = view.columns, view.once(bad_results)
     places = [(at, block) for block, (at, count) in enumerate(calls.counts.items()) for _ in range(count)]
     both = zip(places, calls.given, calls.names, calls.ids, strict=True)
-    found = [Call(at, block, given, name, key) for (at, block), given, name, key in both]
-    for call, at, key in zip(found, columns.results, columns.result_ids, strict=False):
+    matched_calls = [Call(at, block, given, name, key) for (at, block), given, name, key in both]
+    for call, at, key in zip(matched_calls, columns.results, columns.result_ids, strict=False):
         call.results = [Result(at, key, key, *bad.get(at, _GOOD))]
-    return Exchanges(found, [], [])
+    return Exchanges(matched_calls, [], [])
 
 
 def _searched(view: View) -> Exchanges:
     bad = view.once(bad_results)
-    found = Exchanges([], [], [])
+    pairs = Exchanges([], [], [])
     waiting: dict[str | bytes, deque[Call]] | None = None  # the calls of the present block by their ids
     block = -1
     for at, message in enumerate(view.messages):
@@ -133,16 +133,16 @@ def _searched(view: View) -> Exchanges:
                 if waiting is None:
                     waiting, block = {}, block + 1
                 call = Call(at, block, given, chat.call_name(given), id_key(given.get("id")))
-                found.calls.append(call)
+                pairs.calls.append(call)
                 if call.key is not None:
                     waiting.setdefault(call.key, deque()).append(call)
         elif role == "tool":
             call_id = message.get("tool_call_id")
             result = Result(at, call_id, id_key(call_id), *bad.get(at, _GOOD))
             if waiting is None:
-                found.outside.append(result)
+                pairs.outside.append(result)
             elif result.key is not None and (queue := waiting.get(result.key)):
                 (queue.popleft() if len(queue) > 1 else queue[0]).results.append(result)
             else:
-                found.strays.append(result)
-    return found
+                pairs.strays.append(result)
+    return pairs

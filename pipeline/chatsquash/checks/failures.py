@@ -48,18 +48,18 @@ def failure(message: Message, text: str) -> str | None:
     if len(text) <= _SHORT and _is_well(text):
         return None
     value = _parsed(text)
-    return _told(value) if isinstance(value, dict) else None
+    return _object_failure(value) if isinstance(value, dict) else None
 
 
 def _is_well(text: str) -> bool:
     """Whether the members of an object tell of no failure, which is found without making the values of the others."""
     try:
-        held = {
+        members = {
             key: jsonio.loads(bytes(value))
             for key, value in _members(text).items()
             if key.lower() in _NAMES or memoryview(value)[0] == _BRACE  # an object, of which the members may tell
         }
-        return _told(held) is None
+        return _object_failure(members) is None
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False  # the slower parser decides
 
@@ -67,9 +67,9 @@ def _is_well(text: str) -> bool:
 @cache
 def _in_words() -> Callable[[str], str | None]:
     """The rule on results that are no JSON; its patterns take longer to compile than a small log to convert."""
-    from chatsquash.checks._failure_texts import told
+    from chatsquash.checks._failure_texts import describe_failure
 
-    return told
+    return describe_failure
 
 
 def _mark(message: Message) -> str | None:
@@ -84,49 +84,49 @@ def _mark(message: Message) -> str | None:
     return f"is marked as {outcome}" if outcome in _MARKS else None
 
 
-def _told(value: dict[str, Any]) -> str | None:
+def _object_failure(value: dict[str, Any]) -> str | None:
     """What says so in an object: a member of it, or one of an object in it; what a list holds are rows."""
-    for key, held in value.items():
-        if _is_top_failure(key.lower(), held):
+    for key, member in value.items():
+        if _is_top_failure(key.lower(), member):
             return f"has {quoted(key)}"
     if value.get("errors") and value.get("data", 0) is None:  # as GraphQL answers
         return "has 'errors' and no data"
     todo = [value]
     while todo:
         item = todo.pop()
-        for key, held in item.items():
-            if _is_failure(key.lower(), held):
-                return f"has {quoted(key)}: {quoted(held)}"
-        todo += [held for held in item.values() if isinstance(held, dict)]
+        for key, member in item.items():
+            if _is_failure(key.lower(), member):
+                return f"has {quoted(key)}: {quoted(member)}"
+        todo += [member for member in item.values() if isinstance(member, dict)]
     return None
 
 
-def _is_top_failure(name: str, held: Json) -> bool:
+def _is_top_failure(name: str, value: Json) -> bool:
     match name:
-        case "error" if isinstance(held, str):
-            return held.strip().lower() not in _NO_ERROR
+        case "error" if isinstance(value, str):
+            return value.strip().lower() not in _NO_ERROR
         case "error":
-            return held is True or (isinstance(held, dict) and bool(held))
+            return value is True or (isinstance(value, dict) and bool(value))
         case "status" | "status_code" | "statuscode":
-            return _STATUS.fullmatch(str(held)) is not None
+            return _STATUS.fullmatch(str(value)) is not None
         case "ok":
-            return held is False
+            return value is False
         case "iserror" | "is_error":
-            return held is True
+            return value is True
     return False
 
 
-def _is_failure(name: str, held: Json) -> bool:
+def _is_failure(name: str, value: Json) -> bool:
     if name in _FLAGS:
-        return held is True
-    return (name == "success" and held is False) or (name in _CODES and _is_code(held))
+        return value is True
+    return (name == "success" and value is False) or (name in _CODES and _is_code(value))
 
 
-def _is_code(held: Json) -> bool:
+def _is_code(value: Json) -> bool:
     """Whether an exit code is known and not 0."""
-    if isinstance(held, str):
-        return held.lstrip("-0").isdecimal()
-    return isinstance(held, int | float) and not isinstance(held, bool) and held != 0
+    if isinstance(value, str):
+        return value.lstrip("-0").isdecimal()
+    return isinstance(value, int | float) and not isinstance(value, bool) and value != 0
 
 
 def _parsed(text: str) -> Any:

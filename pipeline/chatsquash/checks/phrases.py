@@ -52,9 +52,9 @@ class Phrases:
         """What is found in a record, or in messages, as we write them; bytes tell for nearly all that it is nothing."""
         lower = record.lower() if self._phrases else b""
         if any(phrase.core in lower for phrase in self._phrases):
-            yield from self.found(jsonio.loads(record))
+            yield from self.violations(jsonio.loads(record))
 
-    def found(self, record: Json) -> Iterator[Violation]:
+    def violations(self, record: Json) -> Iterator[Violation]:
         """What is found in a record of any preset, or in messages."""
         for phrase in self._phrases:
             if places := [at for at, turn in turns(record) if phrase.is_in(turn)]:

@@ -47,7 +47,7 @@ class Rule(NamedTuple):
     looks: tuple[Feature, ...] = ()
     """It is called for records that have one of these; empty: for all."""
 
-    def found(self, fact: Fact) -> Violation:
+    def violation(self, fact: Fact) -> Violation:
         """What the rule says, with its code and its severity."""
         severity = self.kept if self.kept and fact.kept else self.severity
         return Violation(severity, fact.text, fact.at, self.code)
@@ -96,8 +96,8 @@ class View:
         known = self._known
         if work not in known:
             known[work] = work(self)
-        found: T = known[work]
-        return found
+        result: T = known[work]
+        return result
 
     @property
     def tool_names(self) -> frozenset[str]:
@@ -155,7 +155,7 @@ def rule(
 
         @wraps(function)
         def made(*args: P.args, **kwargs: P.kwargs) -> Violation:
-            return known.found(function(*args, **kwargs))
+            return known.violation(function(*args, **kwargs))
 
         return made
 

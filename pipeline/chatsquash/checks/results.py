@@ -110,12 +110,12 @@ def tool_result_without_call(view: View) -> Iterator[Fact]:
 
     The model would train on results out of nowhere, and most chat templates refuse them.
     """
-    found = view.once(exchanges)
-    for result in found.strays:
+    pairs = view.once(exchanges)
+    for result in pairs.strays:
         if result.key is not None:
             shown = quoted(result.call_id)
             yield Fact(f"no call of its block has id {shown}: correct the id or leave the record out", result.at)
-    for result in found.outside:
+    for result in pairs.outside:
         yield Fact("the result follows no assistant message with calls: leave the record out", result.at)
 
 
@@ -139,7 +139,7 @@ def outcomes(view: View) -> list[tuple[str, State]]:
 
 def corrected(view: View) -> set[int]:
     """The messages with a call that failed, where a later call of its tool did not."""
-    found: set[int] = set()
+    places: set[int] = set()
     worked: dict[str, int] = {}
     """The last message in which a call of a tool did not fail."""
     for call in reversed(view.once(exchanges).calls):
@@ -148,8 +148,8 @@ def corrected(view: View) -> set[int]:
         if call.state == "ok":
             worked.setdefault(call.name, call.at)
         elif call.state == "failed" and worked.get(call.name, -1) > call.at:
-            found.add(call.at)
-    return found
+            places.add(call.at)
+    return places
 
 
 def _good_calls(view: View) -> Counter[tuple[int, str | None]]:

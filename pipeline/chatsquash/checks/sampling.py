@@ -12,8 +12,8 @@ def no_sample(logged: int) -> Fact:
 
     Its replies broke off or are errors, or its file does not say which messages a model gave.
     """
-    told = "no logged reply" if not logged else f"none of {counted(logged, 'logged reply', 'logged replies')}"
-    return Fact(f"{told} of the conversations that were asked for is to be trained on")
+    subject = "no logged reply" if not logged else f"none of {counted(logged, 'logged reply', 'logged replies')}"
+    return Fact(f"{subject} of the conversations that were asked for is to be trained on")
 
 
 @rule("error", kind="replies")
@@ -34,8 +34,8 @@ def context_not_held(count: int) -> Fact:
 
     Such a reply has a sample of its own, but does not stand there behind the very text that the model saw.
     """
-    told = f"the rendering of {counted(count, 'reply', 'replies')}"
-    return Fact(f"{told} does not begin with what the template gives as prompt of the same request")
+    subject = f"the rendering of {counted(count, 'reply', 'replies')}"
+    return Fact(f"{subject} does not begin with what the template gives as prompt of the same request")
 
 
 @rule("info", kind="replies")

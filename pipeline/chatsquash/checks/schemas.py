@@ -27,7 +27,7 @@ _PRODUCT = 1 << 23
 """Parts of a schema times the bytes of arguments, for which the place is told: each alternative takes a copy."""
 _PATTERN = 1 << 18
 """Bytes of a pattern as it is compiled."""
-_TOLD = {"required": "property", "additionalProperties": "unexpected", "type": "types"}
+_DETAIL_MEMBERS = {"required": "property", "additionalProperties": "unexpected", "type": "types"}
 """What of a broken rule is told beside its name."""
 
 
@@ -38,9 +38,9 @@ def arguments_invalid(view: View) -> Iterator[Fact]:
     The finding names the first place that does not fit, and the rule of the schema. In a log the definition is that of
     the request to which the call replied, else that of the record.
     """
-    for call, wrong in view.once(_held).wrong:
-        told = f"arguments of {quoted(call.name)} do not fit its definition, {wrong}"
-        yield Fact(f"{told}: see whether the call worked and should be trained on", call.at)
+    for call, wrong in view.once(_argument_checks).wrong:
+        text = f"arguments of {quoted(call.name)} do not fit its definition, {wrong}"
+        yield Fact(f"{text}: see whether the call worked and should be trained on", call.at)
 
 
 @check("info", kind="arguments")
@@ -50,11 +50,11 @@ def arguments_unchecked(view: View) -> Iterator[Fact]:
     The schema is none, refers to what is elsewhere, or has a pattern that does not take linear time. Or the schema or
     the arguments are too large.
     """
-    for name, (at, why) in view.once(_held).unchecked.items():
+    for name, (at, why) in view.once(_argument_checks).unchecked.items():
         yield Fact(f"arguments of {quoted(name)} are not checked: {why}", at)
 
 
-class _Held(NamedTuple):
+class _ArgumentChecks(NamedTuple):
     wrong: list[tuple[Call, str]]
     """Calls, and what is wrong with their arguments."""
     unchecked: dict[str, tuple[int, str]]
@@ -82,8 +82,8 @@ def refuse_missing() -> None:
         raise UsageError(f"--check-arguments needs the package jsonschema-rs: {hint}") from None
 
 
-def _held(view: View) -> _Held:
-    held = _Held([], {})
+def _argument_checks(view: View) -> _ArgumentChecks:
+    answer = _ArgumentChecks([], {})
     named = (tool for tool in reversed(view.tools) if isinstance(tool, dict) and isinstance(tool.get("name"), str))
     first = {tool["name"]: tool for tool in named}
     for call in view.once(exchanges).calls:
@@ -93,18 +93,18 @@ def _held(view: View) -> _Held:
         (schema,) = _known([tool])
         wrong, why = _looked_at(schema, call.given["function"].get("arguments"))
         if wrong:
-            held.wrong.append((call, wrong))
+            answer.wrong.append((call, wrong))
         if why:
-            held.unchecked.setdefault(call.name, (call.at, why))
-    return held
+            answer.unchecked.setdefault(call.name, (call.at, why))
+    return answer
 
 
 def _definition(view: View, call: Call, first: dict[str, Tool]) -> Tool | None:
     """The definition that held when a call was made."""
     if call.name is None:
         return None
-    found = view.redefined.definition(view.messages[call.at], call.key, call.name) if view.redefined else None
-    return found if isinstance(found, dict) else first.get(call.name)
+    definition = view.redefined.definition(view.messages[call.at], call.key, call.name) if view.redefined else None
+    return definition if isinstance(definition, dict) else first.get(call.name)
 
 
 def _looked_at(schema: _Schema, arguments: Json) -> tuple[str, str]:
@@ -118,7 +118,7 @@ def _looked_at(schema: _Schema, arguments: Json) -> tuple[str, str]:
     if not isinstance(value, dict):
         return "", ""
     levels = _levels(value)
-    steps = f"they have more than {_DEEP} levels" if levels > _DEEP else schema.steps.told(levels)
+    steps = f"they have more than {_DEEP} levels" if levels > _DEEP else schema.steps.count(levels)
     if isinstance(steps, str):
         return "", steps
     return _broken(schema.validator, value, is_small=steps * len(written) <= _PRODUCT)
@@ -132,7 +132,7 @@ def _broken(validator: Any, value: Json, *, is_small: bool) -> tuple[str, str]:
             validator.validate(value)
     except Exception as problem:  # noqa: BLE001 - of a library, for texts and numbers that it does not take
         kind = getattr(problem, "kind", None)
-        return (_told(problem), "") if kind else ("", f"they cannot be looked at ({type(problem).__name__})")
+        return (_describe_error(problem), "") if kind else ("", f"they cannot be looked at ({type(problem).__name__})")
     return "in a place that is not looked for, since there is too much", ""
 
 
@@ -146,11 +146,11 @@ def _levels(value: Json) -> int:
     return count
 
 
-def _told(found: Any) -> str:
+def _describe_error(error: Any) -> str:
     """A place in arguments, and the rule that it breaks; a value is never shown."""
-    place = "/".join(["", *map(str, found.instance_path)])
-    rule = str(found.schema_path[-1]) if found.schema_path else "false"
-    more = getattr(found.kind, _TOLD.get(rule, ""), None)
+    place = "/".join(["", *map(str, error.instance_path)])
+    rule = str(error.schema_path[-1]) if error.schema_path else "false"
+    more = getattr(error.kind, _DETAIL_MEMBERS.get(rule, ""), None)
     named = more[0] if isinstance(more, list) and len(more) == 1 else more
     return " ".join(
         [quoted(place) if place else "the whole", "breaks", quoted(rule), *([quoted(named)] if named else [])]
@@ -165,7 +165,7 @@ def _defined(tool: dict[str, Any]) -> _Schema:
     if len(written) > _MOST:
         return _Schema(why=f"the schema has more than {_MOST:,} bytes", small=False)
     steps = Steps(schema)
-    why = steps.told(0)
+    why = steps.count(0)
     return _Schema(why=why) if isinstance(why, str) else _compiled(schema)._replace(steps=steps)
 
 
@@ -174,7 +174,7 @@ def _compiled(schema: dict[str, Any]) -> _Schema:
 
     patterns = jsonschema_rs.RegexOptions(size_limit=_PATTERN, dfa_size_limit=_PATTERN)
     try:
-        found = jsonschema_rs.validator_for(
+        validator = jsonschema_rs.validator_for(
             schema, pattern_options=patterns, retriever=_refused, validate_formats=False
         )
     except Exception as problem:  # noqa: BLE001 - of a library, for whatever a log may have as a schema
@@ -182,7 +182,7 @@ def _compiled(schema: dict[str, Any]) -> _Schema:
             return _Schema(why="the schema refers to what it does not have, and nothing is fetched")
         place = "/".join(["", *map(str, getattr(problem, "instance_path", ()))])
         return _Schema(why=f"the schema is none, or has a pattern that takes too long, at {quoted(place)}")
-    return _Schema(found)
+    return _Schema(validator)
 
 
 def _refused(uri: str) -> Json:
@@ -224,7 +224,7 @@ class Steps:
         self._known: dict[int, int | str] = {}
         self._counts: dict[tuple[int, int], int | None] = {}
 
-    def told(self, levels: int) -> int | str:
+    def count(self, levels: int) -> int | str:
         """The objects and lists of the schema that arguments of so many levels are held to, or why they are not."""
         if levels not in self._known:
             self._counts = {}
@@ -258,20 +258,20 @@ class Steps:
             raise _UnusableError("the schema refers by names")
         for name, part in value.items():
             if name == "$ref" and isinstance(part, str):
-                yield self._found(part), levels
+                yield self._referenced(part), levels
             elif name not in _ASIDE:
                 below = levels - (name in _INSIDE)
                 by_name = part.values() if name in _BY_NAME and isinstance(part, dict) else (part,)
                 yield from ((each, below) for each in by_name)
 
-    def _found(self, reference: str) -> Json:
+    def _referenced(self, reference: str) -> Json:
         """What a reference within the schema leads to."""
         if reference != "#" and not reference.startswith("#/"):
             raise _UnusableError(f"the schema refers to {quoted(reference)}, which is not fetched")
-        found: Json = self._schema
+        target: Json = self._schema
         for part in reference.split("/")[1:]:
             name = part.replace("~1", "/").replace("~0", "~")
-            found = found.get(name) if isinstance(found, dict) else None
-        if found is None:
+            target = target.get(name) if isinstance(target, dict) else None
+        if target is None:
             raise _UnusableError(f"the schema refers to {quoted(reference)}, which it does not have")
-        return found
+        return target

@@ -183,10 +183,10 @@ def template_tools_empty(trial: Trial) -> Iterator[Fact]:
 
 
 def _by_message(places: Iterable[Expected]) -> list[tuple[int, list[Expected]]]:
-    found: dict[int, list[Expected]] = {}
+    grouped: dict[int, list[Expected]] = {}
     for place in places:
-        found.setdefault(place.at, []).append(place)
-    return list(found.items())
+        grouped.setdefault(place.at, []).append(place)
+    return list(grouped.items())
 
 
 def _names(places: list[Expected]) -> str:

@@ -59,7 +59,7 @@ def decode(data: bytes | memoryview, kind: type[T]) -> T:
 
 def without_lines(outcome: Outcome) -> Outcome:
     """An outcome whose records have only the lengths of their lines."""
-    records = [replace(each, line=b"", held=LinePlace("", 0, len(each.line) + 1)) for each in outcome.records]
+    records = [replace(each, line=b"", line_place=LinePlace("", 0, len(each.line) + 1)) for each in outcome.records]
     return outcome.with_records(records) if records else outcome
 
 
@@ -73,9 +73,9 @@ def place_lines(outcome: Outcome, journal: str, offset: int) -> Outcome:
     """An outcome without lines, whose records refer to their lines in a journal, one after the other."""
     if not outcome.records:
         return outcome
-    sizes = [each.held.size if each.held else 0 for each in outcome.records]
+    sizes = [each.line_place.size if each.line_place else 0 for each in outcome.records]
     places = zip(accumulate(sizes, initial=offset), sizes, strict=False)
-    records = [replace(each, held=LinePlace(journal, *next(places))) for each in outcome.records]
+    records = [replace(each, line_place=LinePlace(journal, *next(places))) for each in outcome.records]
     return outcome.with_records(records)
 
 
@@ -83,12 +83,12 @@ def fill(outcome: Outcome, read: Callable[[LinePlace], bytes]) -> Outcome:
     """An outcome with its lines, which are read from their places; raises ``OSError`` if one is incomplete."""
     records = []
     for record in outcome.records:
-        place = record.held
+        place = record.line_place
         if place is not None:
             line = read(place)
             if len(line) != place.size:
                 raise OSError(EIO, "the journal of this run is not whole any more")
-            record = replace(record, line=line.removesuffix(b"\n"), held=None)  # noqa: PLW2901
+            record = replace(record, line=line.removesuffix(b"\n"), line_place=None)  # noqa: PLW2901
         records.append(record)
     return outcome.with_records(records)
 

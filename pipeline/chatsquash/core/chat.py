@@ -52,14 +52,14 @@ TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incompl
 
 def private(holder: Json) -> dict[str, Any]:
     """What a definition carries privately; empty if it carries nothing."""
-    held = holder.get(PRIVATE) if isinstance(holder, dict) else None
-    return held if isinstance(held, Private) else {}
+    members = holder.get(PRIVATE) if isinstance(holder, dict) else None
+    return members if isinstance(members, Private) else {}
 
 
 def turn(message: Json) -> Turn | None:
     """The turn that a message was made of, if it does not say all of it."""
-    held = message.get(PRIVATE) if isinstance(message, dict) else None
-    return held if type(held) is Turn else None
+    members = message.get(PRIVATE) if isinstance(message, dict) else None
+    return members if type(members) is Turn else None
 
 
 def after(message: Message) -> list[str]:
@@ -74,18 +74,18 @@ def after(message: Message) -> list[str]:
 
 def breaks(message: Message) -> list[int]:
     """The places of the content before which stood what is no part of it, such as reasoning."""
-    made, found = turn(message), list[int]()
+    made, places = turn(message), list[int]()
     place, is_apart = 0, False
     for block in made.blocks if made and not isinstance(message.get("content"), str) else ():
         if type(block) is Call:
             break
         if type(block) is Text or type(block) is Media:
             if place and (is_apart or getattr(block, "apart", False)):
-                found.append(place)
+                places.append(place)
             place, is_apart = place + 1, False
         else:
             is_apart = is_apart or type(block) is not Source
-    return found
+    return places
 
 
 def made_up(message: Message) -> list[bool]:
@@ -177,10 +177,10 @@ def other_parts(message: Message) -> list[Json]:
 
 def calls(message: Message) -> list[dict[str, Any]]:
     """The tool calls of an assistant message that are objects, in order."""
-    found = message.get("tool_calls")
-    if message.get("role") != "assistant" or not isinstance(found, list):
+    logged = message.get("tool_calls")
+    if message.get("role") != "assistant" or not isinstance(logged, list):
         return []
-    return [call for call in found if isinstance(call, dict)]
+    return [call for call in logged if isinstance(call, dict)]
 
 
 def call_name(call: dict[str, Any]) -> str | None:
@@ -216,8 +216,8 @@ def tool_name(tool: Json) -> str | None:
 
 def custom(tool: Json) -> dict[str, Any] | None:
     """What a definition says of a custom tool, which takes a text; ``None`` for any other definition."""
-    told = tool.get("custom") if isinstance(tool, dict) else None
-    return told if isinstance(told, dict) else None
+    definition = tool.get("custom") if isinstance(tool, dict) else None
+    return definition if isinstance(definition, dict) else None
 
 
 def is_hosted(tool: dict[str, Any]) -> bool:

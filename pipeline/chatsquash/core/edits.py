@@ -13,17 +13,17 @@ from chatsquash.core.model import Added, Edits, Kept, Message
 def difference(before: list[Message], after: list[Message]) -> Edits:
     """The edits that make one list of messages out of another; what is the same object counts as kept."""
     places = {id(message): at for at, message in reversed(list(enumerate(before)))}
-    found = Builder()
+    builder = Builder()
     expected = 0  # where the last kept run would go on
     for message in after:
         same = expected < len(before) and before[expected] is message
         at = expected if same else places.get(id(message))
         if at is None:
-            found.add((message,))
+            builder.add((message,))
         else:
-            found.keep(at, at + 1)
+            builder.keep(at, at + 1)
             expected = at + 1
-    return found.edits
+    return builder.edits
 
 
 def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[list[Message], Edits]:
@@ -38,27 +38,27 @@ def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[l
     """
     if not before or _only_grows(before, edits) or _is_settled(before, edits):
         return after, edits
-    found = Builder()
+    builder = Builder()
     expected = at = added = 0
     for run in edits:
         length = run.stop - run.start if isinstance(run, Kept) else len(run.messages)
         if isinstance(run, Kept) and added < _MOST_ADDED and _goes_on(before, expected, run, after[at]):
-            found.keep(run.start, run.stop)
+            builder.keep(run.start, run.stop)
             expected, at, added = run.stop, at + length, 0
             continue
         stop = at + length
         while at < stop and added < _MOST_ADDED and expected < len(before):
             kept = _next(before, expected, after[at])
             if kept is None:
-                found.add(after[at : at + 1])
+                builder.add(after[at : at + 1])
                 added += 1
             else:
-                found.keep(kept, kept + 1)
+                builder.keep(kept, kept + 1)
                 expected, added = kept + 1, 0
             at += 1
-        found.add(after[at:stop])
+        builder.add(after[at:stop])
         at = stop
-    return replay(before, found.edits), found.edits
+    return replay(before, builder.edits), builder.edits
 
 
 _MOST_ADDED = 8

@@ -111,11 +111,11 @@ class Coverage(Struct, frozen=True, array_like=True):
         return self.carried + self.rewritten + sum(self.lost.values())
 
     @property
-    def held(self) -> int:
+    def in_records(self) -> int:
         """The replies that a record holds, in whatever wording."""
         return self.carried + self.rewritten
 
     def gone(self, why: str) -> Coverage:
         """The same where the one record is not written after all."""
-        lost = {**self.lost, why: self.lost.get(why, 0) + self.held} if self.held else self.lost
+        lost = {**self.lost, why: self.lost.get(why, 0) + self.in_records} if self.in_records else self.lost
         return replace(self, carried=0, rewritten=0, lost=lost, with_reasoning=0)

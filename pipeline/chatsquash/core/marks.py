@@ -31,13 +31,13 @@ def joined(conversation: Conversation, behind: list[int]) -> list[Mark] | None:
     if not marks or not behind:
         return marks
     continued = set(behind)
-    found: list[Mark] = []
+    result: list[Mark] = []
     for at, mark in zip(_places(conversation.messages), marks, strict=True):
         if at in continued:
-            found[-1] = _together((found[-1], mark))
+            result[-1] = _together((result[-1], mark))
         else:
-            found.append(mark)
-    return found
+            result.append(mark)
+    return result
 
 
 def divided(conversation: Conversation, parts: list[int]) -> list[Mark] | None:
@@ -74,11 +74,11 @@ def placed(conversation: Conversation) -> list[Mark]:
 
 def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
     """Of each message that those of a record are made of, the first mark."""
-    found: dict[int, Mark] = {}
+    first: dict[int, Mark] = {}
     for mark in marks:
         for at in mark.at:
-            found.setdefault(at, mark)
-    return found
+            first.setdefault(at, mark)
+    return first
 
 
 def flagged(conversation: Conversation, flag: str) -> Conversation:
@@ -107,9 +107,9 @@ def _with(message: Any, flag: str, mark: Mark) -> Any:
 
 def _together(marks: Iterable[Mark]) -> Mark:
     """The mark of several messages as one, which is trained on only if all of them are."""
-    held = [*marks]
-    why = next((mark.why for mark in held if mark.why), "")
-    return Mark(tuple(at for mark in held for at in mark.at), why)
+    parts = [*marks]
+    why = next((mark.why for mark in parts if mark.why), "")
+    return Mark(tuple(at for mark in parts for at in mark.at), why)
 
 
 def _places(messages: Iterable[Message | Json]) -> Iterator[int]:

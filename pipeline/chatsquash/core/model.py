@@ -143,7 +143,7 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """How many of its messages each cleaning rule changed or took out."""
     size: int = 0
     """Bytes of its line, with the line feed."""
-    found: tuple[Violation | Repeated, ...] = ()
+    findings: tuple[Violation | Repeated, ...] = ()
     """What was found at its line, in order."""
     loaded: bool = False
     """Whether its format had to be loaded, so that messages may carry something privately."""
@@ -188,7 +188,7 @@ class Skipped(Struct, frozen=True, gc=False):
     """The cleaning rule that dropped its entry."""
     replied: bool = False
     """Whether that had a reply."""
-    found: tuple[Violation | Repeated, ...] = ()
+    findings: tuple[Violation | Repeated, ...] = ()
 
 
 class Branch(NamedTuple):
@@ -243,7 +243,7 @@ class Origin(Struct, frozen=True):
     replies: tuple[OriginReply, ...] = ()
     """Those of its messages that a model gave here, in order, and on the way to where it branched off; of what was
     copied from a conversation that begins otherwise there is none."""
-    found: tuple[tuple[int | None, Violation | Repeated], ...] = ()
+    findings: tuple[tuple[int | None, Violation | Repeated], ...] = ()
     """What was found in reading it, with the line of the file; ``None``: it is about the whole."""
     lines: tuple[int | None, ...] = ()
     """Of each message the 1-based line in the file at which it begins; empty where that is not known of any."""

@@ -211,8 +211,8 @@ def declared(options: Any = Options) -> tuple[Declared, ...]:
 
 def _as_parameters(text: str) -> str:
     """A help text with options as Python has them."""
-    text = re.sub(r"--no-([a-z][a-z-]*)", lambda found: f"{found[1].replace('-', '_')}=False", text)
-    return re.sub(r"--([a-z][a-z-]*)", lambda found: found[1].replace("-", "_"), text)
+    text = re.sub(r"--no-([a-z][a-z-]*)", lambda match: f"{match[1].replace('-', '_')}=False", text)
+    return re.sub(r"--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), text)
 
 
 Options.__doc__ = "\n\n".join(

@@ -60,11 +60,11 @@ class Usage(NamedTuple):
 def counted_once(records: list[Record]) -> list[tuple[Record, Usage]]:
     """The records of a session, with the use of tools that none before them counts."""
     seen: set[int] = set()
-    found = []
+    counted = []
     for record in records:
-        found.append((record, record.usage.once(seen)))
+        counted.append((record, record.usage.once(seen)))
         seen.update(each.message for each in record.usage.shared)
-    return found
+    return counted
 
 
 class Account(NamedTuple):
@@ -203,7 +203,7 @@ class Record(Struct, frozen=True, array_like=True):
     """A record as it is written, and what is known of it."""
 
     line: bytes
-    """Its JSON, without a line feed; empty where it is ``held``."""
+    """Its JSON, without a line feed; empty if it has a ``line_place``."""
     usage: Usage
     images: dict[str, bytes] = {}
     """What a dataset folder holds beside it, by the names that the record has for it."""
@@ -240,7 +240,7 @@ class Record(Struct, frozen=True, array_like=True):
     """How many it has, where somebody counts them."""
     ending: Ending = Ending()
     """How its conversation ended."""
-    held: LinePlace | None = None
+    line_place: LinePlace | None = None
     """Where its line stands, on its way from another process."""
     digest: bytes = b""
     """The XXH3 of its line, 128 bits."""

@@ -57,8 +57,8 @@ def identity(descriptor: int) -> tuple[int, int]:
 def mount(descriptor: int) -> tuple[int, str]:
     """What tells the file system of an open folder, and where that is mounted: no rename leads from one to another."""
     try:
-        with open(f"/proc/self/fdinfo/{descriptor}", "rb") as told:
-            mounted = next((line for line in told if line.startswith(b"mnt_id:")), b"")
+        with open(f"/proc/self/fdinfo/{descriptor}", "rb") as file:
+            mounted = next((line for line in file if line.startswith(b"mnt_id:")), b"")
     except OSError:
         mounted = b""  # a system that does not tell
     return os.fstat(descriptor).st_dev, mounted.decode()

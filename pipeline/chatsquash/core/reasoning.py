@@ -62,14 +62,14 @@ def take(message: _Object) -> Taken:
 
     The first member that has a text counts, and what parts of the content say beside it.
     """
-    found = {key: message.pop(key) for key in MEMBERS if key in message}
+    members = {key: message.pop(key) for key in MEMBERS if key in message}
     content = message.get("content")
     if isinstance(content, list):
-        found["content"] = [part for part in content if is_part(part)]
+        members["content"] = [part for part in content if is_part(part)]
         message["content"] = [part for part in content if not is_part(part)]
     odd: list[Json] = []
-    read = {key: read for key, value in found.items() if (read := blocks(value, odd))}
-    said = {key: told for key, blocks in read.items() if (told := joined(blocks))}
+    read = {key: read for key, value in members.items() if (read := blocks(value, odd))}
+    said = {key: text for key, blocks in read.items() if (text := joined(blocks))}
     source = next(iter(said), next(iter(read), ""))
     whole = said.get(source, "")
     if (beside := said.get("content", "")) not in whole:
@@ -80,14 +80,14 @@ def take(message: _Object) -> Taken:
 
 def blocks(value: Json, odd: list[Json]) -> list[_Object]:
     """The blocks of a member; what is none goes to ``odd``."""
-    found = []
+    result = []
     for item in value if isinstance(value, list) else [value]:
         block = {"text": item} if isinstance(item, str) else _block(item)
         if block is None:
             odd.append(item)
         elif block.keys() - _NO_MATTER and block != {"text": ""}:
-            found.append(block)
-    return found
+            result.append(block)
+    return result
 
 
 def _block(item: Json) -> _Object | None:

@@ -28,8 +28,8 @@ def items(folders: Iterable[str]) -> list[Item]:
 
     Loading ``pkgutil``, which would also look into archives, takes longer than reading a small log.
     """
-    found = (item for folder in folders for item in os.scandir(folder) if not item.name.startswith(("_", ".")))
-    files = ((item.name, f"{item.path}/__init__.py" if item.is_dir() else item.path) for item in found)
+    entries = (item for folder in folders for item in os.scandir(folder) if not item.name.startswith(("_", ".")))
+    files = ((item.name, f"{item.path}/__init__.py" if item.is_dir() else item.path) for item in entries)
     known = (Item(name.removesuffix(".py"), path) for name, path in files if path.endswith(".py"))
     return [item for item in known if Path(item.path).is_file()]
 
@@ -44,7 +44,7 @@ class Room(Generic[T]):
         """``place``: what orders the names before the alphabet does; ``None`` for what is none of these."""
         self._packages = packages
         self._place = place
-        self._homes = cache(self._found)
+        self._homes = cache(self._packages_by_name)
         self._module = cache(importlib.import_module)
 
     def names(self) -> tuple[str, ...]:
@@ -62,8 +62,8 @@ class Room(Generic[T]):
     def _folders(self) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(package.__path__) for package in self._packages)
 
-    def _found(self, folders: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+    def _packages_by_name(self, folders: tuple[tuple[str, ...], ...]) -> dict[str, str]:
         """The package in which each module lies."""
         inside = zip(self._packages, map(items, folders), strict=True)
-        placed = [(self._place(item), item.name, package.__name__) for package, held in inside for item in held]
+        placed = [(self._place(item), item.name, package.__name__) for package, entries in inside for item in entries]
         return {name: package for place, name, package in sorted(each for each in placed if each[0] is not None)}

@@ -58,10 +58,10 @@ def _whole(value: int) -> Moment | None:
 
 def _said(text: str) -> Moment | None:
     try:
-        found = _iso(text)
+        moment = _iso(text)
     except (ValueError, OverflowError):
         return None
-    return found if FIRST <= found.at < _LAST else None  # in UTC it may lie outside of the calendar
+    return moment if FIRST <= moment.at < _LAST else None  # in UTC it may lie outside of the calendar
 
 
 def day(at: int) -> str:

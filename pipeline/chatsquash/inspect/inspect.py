@@ -139,13 +139,15 @@ def inspect_as_json(logs: Iterable[str], options: Options) -> Iterator[dict[str,
     yield from each_session(logs, options, show)
 
 
-def _session(converter: Converter, verbose: bool, log: Log) -> list[str]:
+def _session(converter: Converter, verbose: bool, log: Log) -> list[str] | None:
     inspection, outcome = _inspected(converter, log, verbose=verbose)
-    return list(_session_lines(log, inspection, outcome))
+    return list(_session_lines(log, inspection, outcome)) if outcome else None
 
 
-def _session_as_json(converter: Converter, log: Log) -> dict[str, Any]:
+def _session_as_json(converter: Converter, log: Log) -> dict[str, Any] | None:
     inspection, outcome = _inspected(converter, log, verbose=False)
+    if outcome is None:
+        return None
     seen = inspection.seen
     return {
         "log": printable(log.shown),
@@ -161,10 +163,10 @@ def _session_as_json(converter: Converter, log: Log) -> dict[str, Any]:
     }
 
 
-def _inspected(converter: Converter, log: Log, *, verbose: bool) -> tuple[_Inspection, Outcome]:
+def _inspected(converter: Converter, log: Log, *, verbose: bool) -> tuple[_Inspection, Outcome | None]:
     inspection = _Inspection(verbose)
     outcome = converter.convert(log, inspection)
-    for rejected in outcome.report.rejected:
+    for rejected in outcome.report.rejected if outcome else ():
         row = _EntryRow(rejected.line, size=rejected.length, outcome=rejected.code)
         inspection.by_line[rejected.line] = row
     return inspection, outcome
@@ -243,9 +245,10 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
     converter = Converter(replace(options, integrity_analysis=False))
     printed: set[str] = set()
 
-    def convert_log(log: Log) -> tuple[Log, Outcome, Seen | None]:
+    def convert_log(log: Log) -> tuple[Log, Outcome, Seen | None] | None:
         seeing = _Seeing()
-        return log, converter.convert(log, seeing), seeing.seen
+        outcome = converter.convert(log, seeing)
+        return (log, outcome, seeing.seen) if outcome else None
 
     refuse_wrong(options)
     for log, outcome, seen in each_session(logs, options, convert_log):

@@ -67,12 +67,12 @@ def picture(part: Json) -> Picture:
     url = _url(part) if isinstance(part, dict) and kind in _IMAGES else None
     if url is None:
         raise NoPictureError(f"a part of type {kind} is no image with its data")
-    found = parts.DATA_URL.fullmatch(url)
-    if found is None:
+    data_url = parts.DATA_URL.fullmatch(url)
+    if data_url is None:
         if url.startswith("data:"):
             raise NoPictureError("an image has a data URL that is no base64")
         raise NoPictureError("an image is at an address, and nothing is fetched")
-    return _decoded(found[2])
+    return _decoded(data_url[2])
 
 
 def _url(part: dict[str, Any]) -> str | None:

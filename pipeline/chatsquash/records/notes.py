@@ -14,9 +14,9 @@ from chatsquash.records import rounding
 class CannotHoldError(Exception):
     """A preset has no place for something that cannot be left out; the finding says what."""
 
-    def __init__(self, found: Violation) -> None:
-        super().__init__(found.text)
-        self.found = found
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(violation.text)
+        self.violation = violation
 
 
 @dataclass(slots=True)
@@ -37,11 +37,11 @@ class Notes:
 
     def findings(self, *, as_text: bool = False) -> list[Violation]:
         """At most one finding for each sort; ``as_text`` says that no float is a number of the record's JSON."""
-        found = [shapes.shape_dropped(self.dropped)] if self.dropped else []
-        found += [shapes.shape_changed(self.changed)] if self.changed else []
-        found += [shapes.user_behind_result(self.behind)] if self.behind else []
+        findings = [shapes.shape_dropped(self.dropped)] if self.dropped else []
+        findings += [shapes.shape_changed(self.changed)] if self.changed else []
+        findings += [shapes.user_behind_result(self.behind)] if self.behind else []
         if lost := [each.spelled for each in self.floats if isinstance(each, Rounded)]:
-            found.append(reading.number_changed(lost, len(lost)))
+            findings.append(reading.number_changed(lost, len(lost)))
         if not as_text and (hasty := [rounding.spelled(each) for each in self.floats if rounding.changes(each)]):
-            found.append(shapes.float_rounded(hasty, len(hasty)))
-        return found
+            findings.append(shapes.float_rounded(hasty, len(hasty)))
+        return findings

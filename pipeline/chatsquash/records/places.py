@@ -66,7 +66,7 @@ def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tup
     if _is_parquet(name):
         yield from ((place, _text(folder, place)) for place in ordered)
         return
-    with _told(name), io.BufferedReader(opened(folder, name), _CHUNK) as file:
+    with _naming_errors(name), io.BufferedReader(opened(folder, name), _CHUNK) as file:
         for place in ordered:
             yield place, _line(file, place)
 
@@ -74,13 +74,13 @@ def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tup
 def rows(folder: Folder, name: str, columns: tuple[str, ...] | None = COLUMNS) -> Iterator[Row]:
     """Every row of a file with these columns of Parquet, ``None``: all it holds; raises ``UsageError``."""
     path = folder.path / name
-    with _told(name):
+    with _naming_errors(name):
         if _is_parquet(name):
             with folder.reading(name) as source:
                 _refuse_large(name, row_groups(source), columns)
                 source.seek(0)
                 for row in parquet_rows(path, columns, source):
-                    yield _held(row, name)
+                    yield _checked_row(row, name)
         else:
             with opened(folder, name) as file:
                 yield from lines_of(path, file)
@@ -101,13 +101,13 @@ def opened(folder: Folder, name: str) -> io.FileIO:
 def images(folder: Folder, place: Place) -> list[bytes]:
     """The images that stand beside a record in a Parquet file."""
     cells = _cells(folder, place, (media.FOLDER,)).get(media.FOLDER)
-    held = cells if isinstance(cells, list) else []
-    return [each["bytes"] for each in held if isinstance(each, dict) and isinstance(each.get("bytes"), bytes)]
+    structs = cells if isinstance(cells, list) else []
+    return [each["bytes"] for each in structs if isinstance(each, dict) and isinstance(each.get("bytes"), bytes)]
 
 
 def image_file(folder: Folder, name: str) -> bytes:
     """An image that lies beside the records, as they name it; raises as ``read``."""
-    with _told(name):
+    with _naming_errors(name):
         return folder.read(name)
 
 
@@ -116,7 +116,7 @@ def _is_parquet(name: str) -> bool:
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
+def _naming_errors(name: str) -> Iterator[None]:
     """What the system says of a file, as the error that names it."""
     try:
         yield
@@ -148,7 +148,7 @@ def _text(folder: Folder, place: Place) -> bytes:
     return text
 
 
-def _held(row: Row, name: str) -> Row:
+def _checked_row(row: Row, name: str) -> Row:
     if len(row.data) > LONGEST:
         raise UsageError(f"{name}:{row.number}: is longer than {LONGEST >> 20} MiB")
     return row
@@ -176,14 +176,14 @@ def _cells(folder: Folder, place: Place, wanted: tuple[str, ...]) -> dict[str, A
     import polars as pl
 
     try:
-        with _told(place.file), folder.reading(place.file) as file:
+        with _naming_errors(place.file), folder.reading(place.file) as file:
             _refuse_large(place.file, _at(row_groups(file), max(0, place.row - 1)), wanted)
             file.seek(0)
             frame = pl.scan_parquet(file)
             names = [name for name in frame.collect_schema().names() if name in wanted]
-            found = frame.select(names).slice(max(0, place.row - 1), 1).collect() if names else pl.DataFrame()
+            selected = frame.select(names).slice(max(0, place.row - 1), 1).collect() if names else pl.DataFrame()
     except pl.exceptions.PolarsError as problem:
         raise UsageError(f"{place.file}: cannot be read ({str(problem).splitlines()[0]})") from None
-    if names and not found.height:
+    if names and not selected.height:
         raise UsageError(f"{place}: is not there; {_CHANGED}")
-    return found.row(0, named=True) if names else {}
+    return selected.row(0, named=True) if names else {}

@@ -43,8 +43,8 @@ def record(value: Json) -> StoredRecord:
     """The record that a line holds; raises ``NotARecordError``."""
     if not isinstance(value, dict):
         raise NotARecordError(f"the line is {json_type(value)}")
-    if "messages" not in value and (held := _read("read", value)):
-        return held
+    if "messages" not in value and (stored := _read("read", value)):
+        return stored
     messages: Json = _joined(value) if "completion" in value else value.get("messages")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
@@ -62,14 +62,14 @@ def _joined(value: dict[str, Any]) -> Json:
     return value.get("messages")
 
 
-def native(held: StoredRecord) -> StoredRecord:
+def native(stored: StoredRecord) -> StoredRecord:
     """A record with its calls and results as messages have them, also where a preset writes them in texts."""
-    return _read("native", held.messages) or held
+    return _read("native", stored.messages) or stored
 
 
 def _read(name: str, given: Json) -> StoredRecord | None:
     """The record that the first preset reads with its function of a name; ``None`` where none knows it."""
-    return next((held for read in _readers(name) if (held := read(given)) is not None), None)
+    return next((stored for read in _readers(name) if (stored := read(given)) is not None), None)
 
 
 @cache

@@ -32,9 +32,9 @@ def spelled(value: float) -> str:
 
 
 def _read(text: str) -> float:
-    found = _SPELLED.fullmatch(text)
-    assert found, text
-    decimals = (found[2] or "")[:_DECIMALS]
-    value = float(int(found[1])) + (float(int(decimals)) * 10.0 ** -len(decimals) if decimals else 0.0)
-    value *= 10.0 ** int(found[3] or 0)
+    number = _SPELLED.fullmatch(text)
+    assert number, text
+    decimals = (number[2] or "")[:_DECIMALS]
+    value = float(int(number[1])) + (float(int(decimals)) * 10.0 ** -len(decimals) if decimals else 0.0)
+    value *= 10.0 ** int(number[3] or 0)
     return -value if text.startswith("-") else value

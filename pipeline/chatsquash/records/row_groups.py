@@ -56,8 +56,8 @@ def _footer(file: BinaryIO) -> bytes:
 def _sizes(chunks: list[dict[int, Any]]) -> dict[str, int]:
     sizes: Counter[str] = Counter()
     for chunk in chunks:
-        told = chunk[_CHUNK]
-        sizes[told[_PATH][0].decode("utf-8", "replace")] += int(told[_SIZE])
+        column = chunk[_CHUNK]
+        sizes[column[_PATH][0].decode("utf-8", "replace")] += int(column[_SIZE])
     return dict(sizes)
 
 
@@ -82,22 +82,22 @@ class _Compact:
             raise FooterError("its footer is nested too deeply")
         match kind:
             case 1 | 2 | 3:  # in a list, where booleans have bytes of their own
-                found: Any = self._byte()
+                value: Any = self._byte()
             case 4 | 5 | 6:
-                found = self._integer()
+                value = self._integer()
             case 7:
-                found = self._bytes(8)
+                value = self._bytes(8)
             case 8:
-                found = self._bytes(self._number())
+                value = self._bytes(self._number())
             case 9 | 10:
-                found = self._list(depth)
+                value = self._list(depth)
             case 11:
-                found = self._map(depth)
+                value = self._map(depth)
             case 12:
-                found = self.struct(depth + 1)
+                value = self.struct(depth + 1)
             case _:
                 raise FooterError("its footer is damaged")
-        return found
+        return value
 
     def _list(self, depth: int) -> list[Any]:
         head = self._byte()
@@ -114,12 +114,12 @@ class _Compact:
         return (number >> 1) ^ -(number & 1)
 
     def _number(self) -> int:
-        found = shift = 0
+        number = shift = 0
         while True:
             byte = self._byte()
-            found |= (byte & 127) << shift
+            number |= (byte & 127) << shift
             if byte < 128:
-                return found
+                return number
             shift += 7
             if shift > 63:
                 raise FooterError("its footer is damaged")
@@ -130,8 +130,8 @@ class _Compact:
         return byte
 
     def _bytes(self, count: int) -> bytes:
-        found = self._data[self._at : self._at + count]
-        if len(found) < count:
+        data = self._data[self._at : self._at + count]
+        if len(data) < count:
             raise IndexError
         self._at += count
-        return found
+        return data

@@ -38,11 +38,11 @@ class Draft(Struct, frozen=True):
 
     def span(self, ordinal: int) -> Span | None:
         """Where an assistant's message of the snapshot stands; ``None``: nowhere, or together with another one."""
-        held = [mark for mark in self.marks if ordinal in mark.at]
-        if not held or any(len(mark.at) > 1 for mark in held):
+        own_marks = [mark for mark in self.marks if ordinal in mark.at]
+        if not own_marks or any(len(mark.at) > 1 for mark in own_marks):
             return None
-        span = Span(held[0].place, held[-1].place + 1)
-        return span if span.stop - span.start == len(held) else None
+        span = Span(own_marks[0].place, own_marks[-1].place + 1)
+        return span if span.stop - span.start == len(own_marks) else None
 
     def is_whole(self, first: Span, ordinals: Collection[int]) -> bool:
         """Whether all that assistants say from a place on are these of the snapshot's messages."""
@@ -58,8 +58,8 @@ def draft(record: Record) -> Draft:
 
 def _said(value: Json) -> list[Any]:
     """The list of what is said in a record."""
-    found: list[Any] = value["messages" if "messages" in value else "conversations"]
-    return found
+    messages: list[Any] = value["messages" if "messages" in value else "conversations"]
+    return messages
 
 
 def marked(draft: Draft, ordinals: Collection[int]) -> list[Mark]:
@@ -67,19 +67,19 @@ def marked(draft: Draft, ordinals: Collection[int]) -> list[Mark]:
     return [mark._replace(why="" if set(mark.at) <= set(ordinals) else CONTEXT) for mark in draft.marks]
 
 
-def sampled(draft: Draft, held: list[Mark], options: Options) -> Record:
+def sampled(draft: Draft, sample_marks: list[Mark], options: Options) -> Record:
     """The sample of a draft with these marks."""
     value = jsonio.loads(draft.record.line)
     flag = options.flag
     if options.shape == "prompt-completion":
-        value = divided(value, min(mark.place for mark in held if not mark.why))
+        value = divided(value, min(mark.place for mark in sample_marks if not mark.why))
     elif flag != "none":
         preset = presets.named(options.preset)
         everywhere = any(column.members for column in preset.COLUMNS)
-        value = marks.flag_record(value, held, flag, everywhere=everywhere)
+        value = marks.flag_record(value, sample_marks, flag, everywhere=everywhere)
     line = jsonio.dumps(value)
     same = digest(draft.record.line)
-    return replace(draft.record, line=line, marks=held, unflagged=same, digest=xxh3_128_digest(line))
+    return replace(draft.record, line=line, marks=sample_marks, unflagged=same, digest=xxh3_128_digest(line))
 
 
 def divided(value: dict[str, Any], place: int) -> dict[str, Any]:

@@ -95,12 +95,12 @@ def shaped(
         read = _in_rows(turns.read(conversation.messages, arguments, notes, choices), notes, choices)
         made = record(Plain(read, tools, notes, choices))
     except CannotHoldError as problem:
-        return Shaped(None, [*notes.findings(as_text=as_text), problem.found], problem.found)
+        return Shaped(None, [*notes.findings(as_text=as_text), problem.violation], problem.violation)
     except RecursionError:
         why = _too_deep()
         return Shaped(None, [*notes.findings(as_text=as_text), why], why)
-    held = conversation.marks
-    return Shaped(made, notes.findings(as_text=as_text), marks=held and marks.shaped(held, read, made))
+    record_marks = conversation.marks
+    return Shaped(made, notes.findings(as_text=as_text), marks=record_marks and marks.shaped(record_marks, read, made))
 
 
 def _in_rows(read: list[turns.Turn], notes: Notes, choices: Choices) -> list[turns.Turn]:
@@ -111,24 +111,26 @@ def _in_rows(read: list[turns.Turn], notes: Notes, choices: Choices) -> list[tur
 
 def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED, flag: str | None = None) -> RecordLine:
     """The JSON line of a conversation in the shape of a preset, with a flag in its messages if one is named."""
-    record, findings, refused, held = preset.shape(conversation, choices)
+    record, findings, refused, record_marks = preset.shape(conversation, choices)
     if record is None:
         return RecordLine(None, findings, refused)
-    if flag and held is None:
+    if flag and record_marks is None:
         dropped = {f"member {flag} of assistant messages": len(conversation.marks or ())}
         flag, findings = None, [*findings, shapes.shape_dropped(dropped)]
-    held, unflagged = held or [], b""
+    record_marks, unflagged = record_marks or [], b""
     try:
         data = orjson.dumps(record, default=float)  # for numbers that lost digits, which are a class
         if flag:
             unflagged = digest(data)
-            flagged = marks.flag_record(record, held, flag, everywhere=any(each.members for each in preset.COLUMNS))
+            flagged = marks.flag_record(
+                record, record_marks, flag, everywhere=any(each.members for each in preset.COLUMNS)
+            )
             data = orjson.dumps(flagged, default=float)
     except orjson.JSONEncodeError:
         why = _lost_in(record) or _too_deep()  # the encoder refuses what loaders refuse, too, or do not give back
         return RecordLine(None, [*findings, why], why)
     images = {str(name): name.data for name in record.get("images", ())}
-    return RecordLine(data, findings, images=images, marks=held, unflagged=unflagged)
+    return RecordLine(data, findings, images=images, marks=record_marks, unflagged=unflagged)
 
 
 def specified(conversation: Conversation, record: bytes) -> list[Violation]:

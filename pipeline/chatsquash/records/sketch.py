@@ -39,11 +39,11 @@ def sketch(texts: Iterable[str], otherwise: bytes) -> bytes:
     """The sketch of the words of texts, one behind the other; of ``otherwise`` where they have none."""
     from rensa import RMinHash  # which few runs need
 
-    found = RMinHash(SIZE, _SEED)
+    minhash = RMinHash(SIZE, _SEED)
     grams = iter(_grams([word for text in texts for word in _words(text)] or [otherwise]))
     while some := list(islice(grams, _TOGETHER)):
-        found.update(some)
-    return bytes([value & 0xFF for value in found.digest()])
+        minhash.update(some)
+    return bytes([value & 0xFF for value in minhash.digest()])
 
 
 def common(one: bytes, other: bytes) -> int:
@@ -63,5 +63,5 @@ def _grams(words: list[bytes]) -> Iterable[bytes]:
 
 
 def _words(text: str) -> Iterator[bytes]:
-    told = text.lower() if text.isascii() else _ALONE.sub(r" \g<0> ", text.lower())
-    yield from told.encode("utf-8", "surrogatepass").split()
+    lowercase = text.lower() if text.isascii() else _ALONE.sub(r" \g<0> ", text.lower())
+    yield from lowercase.encode("utf-8", "surrogatepass").split()

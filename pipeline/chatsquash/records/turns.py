@@ -95,7 +95,7 @@ class _Reading:
     choices: Choices
     turns: list[Turn] = field(default_factory=list)
     waiting: list[_Open] = field(default_factory=list)
-    held: list[tuple[Message, int]] = field(default_factory=list)
+    interruptions: list[tuple[Message, int]] = field(default_factory=list)
     """What came between a call and its results, to go behind them."""
     folded: Turn | None = None
     """The last turn that was a later system message."""
@@ -110,7 +110,7 @@ class _Reading:
         elif role == "tool":
             self._result(message, at)
         elif self.waiting:
-            self.held.append((message, at))
+            self.interruptions.append((message, at))
         elif role == "user":
             self._user(message)
         elif role in ("system", "developer"):
@@ -127,7 +127,7 @@ class _Reading:
             raise CannotHoldError(shapes.no_assistant_turn())
         if not contents.says_something(self.turns[stop - 1]):
             raise CannotHoldError(contents.emptied())
-        roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.held)]
+        roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.interruptions)]
         roles += [message["role"] for message in behind]
         self.notes.dropped.update(f"messages of role {role} behind the last of the assistant" for role in roles)
         return self.turns[:stop]
@@ -218,7 +218,7 @@ class _Reading:
         if len(message) > 3 or logged is None or type(text) is not str:
             text = content_text(message, "tool", self.notes, self.choices.media)
         self.turns.append(_answer(call, text))
-        if self.held:
+        if self.interruptions:
             self.notes.changed["results moved up to their calls"] += 1
         if not self.waiting:
             self._go_on()
@@ -236,8 +236,8 @@ class _Reading:
 
     def _go_on(self) -> None:
         """Take what came before the last result."""
-        held, self.held = self.held, []
-        for each, place in held:
+        waiting, self.interruptions = self.interruptions, []
+        for each, place in waiting:
             self.take(each, place)
 
 
@@ -296,18 +296,18 @@ def _refuse(message: Message, *, content: bool = True) -> None:
 
 def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[Any]:
     """Texts and images in their order."""
-    found: list[Any] = []
+    content_parts: list[Any] = []
     for is_medium, run in groupby(content, key=lambda part: chat.medium(part) is not None):
-        held = list(run)
+        run_parts = list(run)
         if is_medium:
-            found += map(_picture, held)
+            content_parts += map(_picture, run_parts)
             if role == "tool":
                 raise RefusedMediaError("a result has an image, and trainers count only those that are said")
             continue
-        notes.dropped.update(f"parts of type {kind}" for kind in _kinds(held, role))
-        if said := chat.join(held, role == "assistant"):
-            found.append(parts.text(said))
-    return found
+        notes.dropped.update(f"parts of type {kind}" for kind in _kinds(run_parts, role))
+        if said := chat.join(run_parts, role == "assistant"):
+            content_parts.append(parts.text(said))
+    return content_parts
 
 
 def _picture(part: Json) -> media.Picture:

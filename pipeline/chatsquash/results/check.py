@@ -153,7 +153,7 @@ def _row(data: bytes, looks: Looks) -> Iterator[Violation]:
         yield found._replace(at=held.place(found.at))
     for found in looks.overlap(held) if looks.overlap else ():
         yield found._replace(at=held.place(found.at))
-    yield from looks.phrases.found(value)
+    yield from looks.phrases.violations(value)
     yield from _addresses_left(value) if looks.addresses else ()
     _, rounded = jsonio.encode(value)
     if rounded:

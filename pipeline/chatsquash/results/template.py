@@ -23,7 +23,7 @@ from chatsquash.results.repairs import Mending, told
 
 if TYPE_CHECKING:
     from chatsquash.templates.confined import Template
-    from chatsquash.templates.trainers import Chosen
+    from chatsquash.templates.trainers import TrainerTemplate
 
 
 _SEARCH = 3
@@ -39,7 +39,7 @@ class Trials:
         self._template = template(path, self._chosen, **bounds)
         self._remedies = Remedies(self._look)
         self._mending = Mending(self._look)
-        self._name = self._chosen.told if self._chosen else path
+        self._name = self._chosen.description if self._chosen else path
         self.records = 0
         self.whole = 0
         """Records with all that they hold in their rendering."""
@@ -60,7 +60,7 @@ class Trials:
         return self._found(held, shown)
 
     def _prepared(self, held: StoredRecord) -> StoredRecord:
-        return self._chosen.prepared(held) if self._chosen else held
+        return self._chosen.prepare_record(held) if self._chosen else held
 
     def _found(self, held: StoredRecord, shown: StoredRecord) -> Iterator[Violation]:
         tried = self._template.trial(shown.messages)
@@ -82,7 +82,7 @@ class Trials:
 
     def summary(self) -> Iterator[str]:
         """What was tried and found, for people."""
-        which = f" ({escaped(self._template.told)})" if self._template.told else ""
+        which = f" ({escaped(self._template.description)})" if self._template.description else ""
         yield f"{counted(self.records, 'record')} rendered with {escaped(self._name)}{which}: {self.whole:,} whole"
         for (code, remedy), count in sorted(self.counts.items()):
             yield f"  {count:>7,}  {code}: {remedy}"
@@ -128,30 +128,30 @@ def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None 
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
     chosen = _chosen(path, trainer)
-    held = chosen.prepared(held) if chosen else held
+    held = chosen.prepare_record(held) if chosen else held
     rendering = template(path, chosen, **bounds).render(held.messages, held.tools)
     if rendering.text is None:
         raise UsageError(f"{row.file}:{row.number}: the template raises {rendering.problem}")
     return "\n".join(map(escaped, rendering.text.split("\n")))
 
 
-def _chosen(path: str, trainer: str | None) -> Chosen | None:
+def _chosen(path: str, trainer: str | None) -> TrainerTemplate | None:
     if trainer is None:
         return None
     from chatsquash.templates import trainers  # which few runs ask for
 
-    return trainers.chosen(trainer, path)
+    return trainers.choose_template(trainer, path)
 
 
 def refuse_unnamed(trainer: str) -> NoReturn:
     """Raise the ``UsageError`` for a trainer without a template, which names those that it has."""
     from chatsquash.templates import trainers
 
-    raise trainers.unnamed(trainer)
+    raise trainers.missing_template(trainer)
 
 
 def template(
-    path: str, chosen: Chosen | None = None, render_time: float | None = None, render_memory: int | None = None
+    path: str, chosen: TrainerTemplate | None = None, render_time: float | None = None, render_memory: int | None = None
 ) -> Template:
     """The template of a file, with other bounds than by default if given; raises ``UsageError`` for one of no use.
 
@@ -170,4 +170,4 @@ def judged(tried: Trial) -> Iterator[Violation]:
     """What the rules say of a trial."""
     for rule in rules().values():
         if rule.kind == "template":
-            yield from map(rule.found, rule.function(tried))
+            yield from map(rule.violation, rule.function(tried))

@@ -187,8 +187,8 @@ class Tally(_Sums):
             self.id = entry.session_id
         if entry.loaded:
             self.loaded = True
-        if entry.found:
-            self.note(entry.line, entry.found)
+        if entry.findings:
+            self.note(entry.line, entry.findings)
         if not entry.reply.included:
             self.followed.add(entry)
 
@@ -205,7 +205,7 @@ class Tally(_Sums):
             self.asides.append(line.line)
         if line.rejected:
             self.rejected.append(line.rejected)
-        self.note(line.line, line.found)
+        self.note(line.line, line.findings)
 
     def session(self, snapshot: Snapshot | None) -> Session:
         """What all lines came to."""

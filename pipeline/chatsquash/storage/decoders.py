@@ -36,8 +36,8 @@ def zstd() -> Any:
 def problems() -> tuple[type[Exception], ...]:
     """What decoders raise for what is damaged, of the libraries that are loaded."""
     named = ("zlib.error", "lzma.LZMAError", "compression.zstd.ZstdError", "zstandard.ZstdError")
-    found = (name.rpartition(".") for name in named)
-    return (OSError, ValueError, *(getattr(modules[module], error) for module, _, error in found if module in modules))
+    parts = (name.rpartition(".") for name in named)
+    return (OSError, ValueError, *(getattr(modules[module], error) for module, _, error in parts if module in modules))
 
 
 def whole(stream: Any, data: bytes, most: int) -> bytes:

@@ -15,7 +15,7 @@ _OWNER = 400
 """Bytes that say who has a lock, at most."""
 _TRIES = 10
 """How often another file may take the place of the one that was locked."""
-_held: dict[tuple[int, int], int] = {}
+_own_locks: dict[tuple[int, int], int] = {}
 """The locks of this process: which file, and its descriptor.  They keep threads apart where the system has no locks."""
 
 
@@ -49,7 +49,7 @@ def unlock(descriptor: int) -> None:
 
 def is_held(descriptor: int) -> bool:
     """Whether this process has a lock, and is no fork of the one that has it."""
-    return descriptor in _held.values()
+    return descriptor in _own_locks.values()
 
 
 def owner() -> str:
@@ -70,13 +70,13 @@ def _take(descriptor: int) -> None:
     except OSError as problem:  # a file system without locks
         if is_alive(os.pread(descriptor, _OWNER, 0)):
             raise _locked(descriptor, problem.errno) from None
-    if _held.setdefault(platform.identity(descriptor), descriptor) != descriptor:
+    if _own_locks.setdefault(platform.identity(descriptor), descriptor) != descriptor:
         raise _locked(descriptor, EAGAIN)
 
 
 def _drop(descriptor: int) -> None:
     if is_held(descriptor):
-        del _held[platform.identity(descriptor)]
+        del _own_locks[platform.identity(descriptor)]
     os.close(descriptor)
 
 
@@ -98,11 +98,11 @@ def _locked(descriptor: int, number: int | None) -> BlockingIOError:
 
 def is_alive(owner: bytes) -> bool | None:
     """Whether a lock's owner is another process that runs; ``None`` for this one, and one that this host cannot see."""
-    found = re.fullmatch(r"process (\d+) on (.*)", owner.decode("utf-8", "replace"))
-    if not found or found[2] != os.uname().nodename or int(found[1]) == os.getpid():
+    match = re.fullmatch(r"process (\d+) on (.*)", owner.decode("utf-8", "replace"))
+    if not match or match[2] != os.uname().nodename or int(match[1]) == os.getpid():
         return None
     try:
-        os.kill(int(found[1]), 0)
+        os.kill(int(match[1]), 0)
     except PermissionError:
         return True
     except (OSError, OverflowError):
@@ -112,10 +112,10 @@ def is_alive(owner: bytes) -> bool | None:
 
 def _forget() -> None:
     """In a fork: close what would keep a lock after the process ended that has it."""
-    for descriptor in _held.values():
+    for descriptor in _own_locks.values():
         with suppress(OSError):
             os.close(descriptor)
-    _held.clear()
+    _own_locks.clear()
 
 
 os.register_at_fork(after_in_child=_forget)

@@ -53,9 +53,9 @@ class Template:
         self._opened()
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Which of several templates is taken when; empty where there is one."""
-        return self._source.told
+        return self._source.description
 
     @property
     def given_up(self) -> str:

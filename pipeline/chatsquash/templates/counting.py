@@ -77,8 +77,8 @@ class Tokenizer:
         new = [part for part in dict.fromkeys(parts) if part not in self._known]
         if self._size > _KEPT:
             self._known, self._size, new = {}, 0, [*dict.fromkeys(parts)]
-        for part, found in zip(new, self._encoded(new), strict=True):
-            ids = array("I", found.ids)
+        for part, encoding in zip(new, self._encoded(new), strict=True):
+            ids = array("I", encoding.ids)
             if sys.byteorder == "little":
                 ids.byteswap()
             self._known[part] = ids.tobytes()
@@ -89,17 +89,17 @@ class Tokenizer:
         """A text in parts, none empty, that have their tokens for themselves: each begins with a special token."""
         if self._special is None:
             return [text] if text else []
-        starts = [found.start() for found in self._special.finditer(text) if found.lastindex]
+        starts = [match.start() for match in self._special.finditer(text) if match.lastindex]
         return [text[at:end] for at, end in pairwise([0, *starts, len(text)]) if at < end]
 
     def _encoded(self, texts: list[str]) -> list[Any]:
         # No tokenizer takes lone surrogates.
         clean = [text.encode("utf-8", "replace").decode() for text in texts if text]
         try:
-            found: list[Any] = self._tokenizer.encode_batch(clean, add_special_tokens=False)
+            encodings: list[Any] = self._tokenizer.encode_batch(clean, add_special_tokens=False)
         except Exception as problem:  # noqa: BLE001 - that is all it raises, such as for a word that is not in its table
             raise RefusedError(f"nothing, but the tokenizer takes no such text ({problem})") from None
-        return found
+        return encodings
 
 
 def _special(added: Iterable[Any]) -> re.Pattern[str] | None:
@@ -121,32 +121,32 @@ class Counter:
     def __init__(self, tokenizer: Tokenizer, template: Template | None = None) -> None:
         self._tokenizer, self._template = tokenizer, template
 
-    def __call__(self, held: StoredRecord) -> int:
+    def __call__(self, stored: StoredRecord) -> int:
         """The tokens of a record; raises ``RefusedError`` where the template cannot render it."""
         if self._template is None:
-            return self._tokenizer.count([*texts(held), definitions(held)])
+            return self._tokenizer.count([*texts(stored), definitions(stored)])
         if self._template.given_up:
             raise UsageError(f"the template is {self._template.given_up}")
-        rendered = self._template.render(held.messages, held.tools)
+        rendered = self._template.render(stored.messages, stored.tools)
         if rendered.text is None:
             raise RefusedError(rendered.problem)
         return len(self._tokenizer.spelled(rendered.text)) // 4
 
 
-def texts(held: StoredRecord) -> list[str]:
+def texts(stored: StoredRecord) -> list[str]:
     """All texts of a record: what is said, thought and called."""
-    return [text for message in held.messages for text in said(message)]
+    return [text for message in stored.messages for text in said(message)]
 
 
 def said(message: Message) -> list[str]:
     """The texts of a message."""
-    found = [chat.text(message), reasoning.text(message)]
+    parts = [chat.text(message), reasoning.text(message)]
     for function in (call["function"] for call in chat.calls(message) if chat.call_name(call)):
         arguments = function.get("arguments")
-        found += function["name"], arguments if isinstance(arguments, str) else jsonio.dumps(arguments).decode()
-    return [text for text in found if isinstance(text, str)]
+        parts += function["name"], arguments if isinstance(arguments, str) else jsonio.dumps(arguments).decode()
+    return [text for text in parts if isinstance(text, str)]
 
 
-def definitions(held: StoredRecord) -> str:
+def definitions(stored: StoredRecord) -> str:
     """The definitions of a record as JSON; empty if it has none."""
-    return jsonio.dumps(held.tools).decode() if held.tools else ""
+    return jsonio.dumps(stored.tools).decode() if stored.tools else ""

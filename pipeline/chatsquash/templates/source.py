@@ -29,11 +29,11 @@ class TemplateSource(NamedTuple):
         return self.templates[_WITH_TOOLS if with_tools and _WITH_TOOLS in self.templates else _DEFAULT]
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Which of several templates is taken when; empty where there is one."""
         unused = sorted(self.templates.keys() - {_DEFAULT, _WITH_TOOLS})
-        told = [f"its template {_WITH_TOOLS} for records with tools"] if _WITH_TOOLS in self.templates else []
-        return ", ".join([*told, *([f"never its template {name}" for name in unused])])
+        notes = [f"its template {_WITH_TOOLS} for records with tools"] if _WITH_TOOLS in self.templates else []
+        return ", ".join([*notes, *([f"never its template {name}" for name in unused])])
 
 
 def packed(path: str) -> bytes:
@@ -68,8 +68,8 @@ def read(path: str) -> TemplateSource:
     config = file.with_name(_CONFIG)
     if not config.is_file():
         return TemplateSource(templates, dict.fromkeys(_TOKENS, ""))
-    told = _object(config, _text(config))
-    tokens = [(name, told.get(name)) for name in _TOKENS]
+    settings = _object(config, _text(config))
+    tokens = [(name, settings.get(name)) for name in _TOKENS]
     spelled = [(name, token.get("content") if isinstance(token, dict) else token) for name, token in tokens]
     return TemplateSource(templates, _texts(spelled))
 
@@ -77,10 +77,10 @@ def read(path: str) -> TemplateSource:
 def _file(path: Path) -> Path:
     if not path.is_dir():
         return path
-    found = next((path / name for name in _IN_A_FOLDER if (path / name).is_file()), None)
-    if found is None:
+    file = next((path / name for name in _IN_A_FOLDER if (path / name).is_file()), None)
+    if file is None:
         raise UsageError(f"{path}: no chat template in this folder; looked for {', '.join(_IN_A_FOLDER)}")
-    return found
+    return file
 
 
 def _additional(path: Path) -> dict[str, str]:
@@ -109,14 +109,14 @@ def _object(file: Path, text: str) -> dict[str, Any]:
 
 
 def _templates(file: Path, text: str) -> dict[str, str]:
-    held = _object(file, text).get("chat_template")
-    if isinstance(held, str):
-        return {"default": held}
-    if isinstance(held, list):  # older models with several
-        held = {each.get("name"): each.get("template") for each in held if isinstance(each, dict)}
-    if not isinstance(held, dict):
+    templates = _object(file, text).get("chat_template")
+    if isinstance(templates, str):
+        return {"default": templates}
+    if isinstance(templates, list):  # older models with several
+        templates = {each.get("name"): each.get("template") for each in templates if isinstance(each, dict)}
+    if not isinstance(templates, dict):
         raise UsageError(f"{file}: has no chat_template; newer models keep it beside, in chat_template.jinja")
-    return _texts(held.items())
+    return _texts(templates.items())
 
 
 def _texts(members: Iterable[tuple[Any, Any]]) -> dict[str, str]:

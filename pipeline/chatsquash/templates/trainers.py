@@ -20,21 +20,21 @@ _TRAINING = "_training"
 _BARE = dict.fromkeys(("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"), "")
 
 
-class Chosen(NamedTuple):
+class TrainerTemplate(NamedTuple):
     """What a trainer renders records with."""
 
     source: TemplateSource
-    told: str
+    description: str
     """Which template that is, for people."""
     prepare: Callable[[StoredRecord], StoredRecord] | None
     """What the trainer makes of records before it renders them."""
 
-    def prepared(self, held: StoredRecord) -> StoredRecord:
+    def prepare_record(self, stored: StoredRecord) -> StoredRecord:
         """A record as the trainer renders it."""
         try:
-            return self.prepare(held) if self.prepare else held
+            return self.prepare(stored) if self.prepare else stored
         except RecursionError:  # what is so deep, the template is told of as it stands
-            return held
+            return stored
 
 
 class Trainer(NamedTuple):
@@ -63,9 +63,9 @@ def _for_training(source: TemplateSource, folder: Path) -> tuple[TemplateSource,
     return source, "of which it has no training form: assistant_only_loss is refused, prompt and completion are not"
 
 
-def _with_objects(held: StoredRecord) -> StoredRecord:
+def _with_objects(stored: StoredRecord) -> StoredRecord:
     """The record as axolotl has it: without null members, and arguments that are texts as objects."""
-    return held._replace(messages=[_parsed(_bare(message)) for message in held.messages], tools=_bare(held.tools))
+    return stored._replace(messages=[_parsed(_bare(message)) for message in stored.messages], tools=_bare(stored.tools))
 
 
 def _parsed(message: Any) -> Any:
@@ -102,42 +102,42 @@ TRAINERS = {
 """By their names, which are those of their distributions, too, but for hyphens."""
 
 
-def named(name: str) -> Trainer:
+def find_trainer(name: str) -> Trainer:
     """A trainer; raises ``UsageError`` for one that is not known, or has no templates that are files."""
     if name not in TRAINERS:
         raise UsageError(f"--for {name}: not known; known are {', '.join(TRAINERS)}")
     trainer = TRAINERS[name]
     if not trainer.folder:
-        told = "has templates of its own, written in Python, which cannot be tried without running it"
-        raise UsageError(f"--for {name}: {trainer.title} {told}; docs/training.md says what they take")
+        reason = "has templates of its own, written in Python, which cannot be tried without running it"
+        raise UsageError(f"--for {name}: {trainer.title} {reason}; docs/training.md says what they take")
     return trainer
 
 
-def chosen(name: str, template: str) -> Chosen:
+def choose_template(name: str, template: str) -> TrainerTemplate:
     """What a trainer renders records with for a model, or the template that it has by this name.
 
     Raises ``UsageError`` where it is not installed, and for what is neither a path nor such a name.
     """
-    trainer = named(name)
+    trainer = find_trainer(name)
     folder, spelled = _folder(name, trainer)
     files = _files(folder)
     if Path(template).exists():
-        source, told = read(template), f"{template}, as {spelled} does"
+        source, description = read(template), f"{template}, as {spelled} does"
     elif template in files:
         text = _text(files[template])
         source = TemplateSource({"default": trainer.clean(text) if trainer.clean else text}, _BARE)
-        told = f"{template} of {spelled}"
+        description = f"{template} of {spelled}"
     else:
         raise UsageError(f"--template {template}: no such file, and {spelled} has no such template: {', '.join(files)}")
     if trainer.choose:
         source, form = trainer.choose(source, folder)
-        told = ", ".join(filter(None, [told, form]))
-    return Chosen(source, told, trainer.prepare)
+        description = ", ".join(filter(None, [description, form]))
+    return TrainerTemplate(source, description, trainer.prepare)
 
 
-def unnamed(name: str) -> UsageError:
+def missing_template(name: str) -> UsageError:
     """The error for a trainer without a template."""
-    folder, spelled = _folder(name, named(name))
+    folder, spelled = _folder(name, find_trainer(name))
     known = ", ".join(_files(folder))
     return UsageError(f"--for {name}: add --template MODEL, or the name of one that {spelled} has: {known}")
 
@@ -151,8 +151,8 @@ def _folder(name: str, trainer: Trainer) -> tuple[Path, str]:
     try:
         spelled = f"{trainer.title} {version(name)}"
     except PackageNotFoundError:
-        told = f"{trainer.title} is not installed in this environment; pip install {name}"
-        raise UsageError(f"--for {name}: {told}, or give --template MODEL alone") from None
+        reason = f"{trainer.title} is not installed in this environment; pip install {name}"
+        raise UsageError(f"--for {name}: {reason}, or give --template MODEL alone") from None
     spec = find_spec(trainer.package)
     places = [Path(each) / trainer.folder for each in (spec and spec.submodule_search_locations) or ()]
     folder = next((place for place in places if place.is_dir()), None)

@@ -51,8 +51,8 @@ class Marker:
 
     def copy(self, messages: list[Message], tools: Json) -> Marked:
         """A marked copy of a record."""
-        held = tools if isinstance(tools, list) else ()
-        marked = [mark_definition(tool, at, self._placed) for at, tool in enumerate(held)] or tools
+        definitions = tools if isinstance(tools, list) else ()
+        marked = [mark_definition(tool, at, self._placed) for at, tool in enumerate(definitions)] or tools
         return Marked([self._message(at, message) for at, message in enumerate(messages)], marked, self._marks)
 
     def _word(self) -> str:

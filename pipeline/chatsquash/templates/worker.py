@@ -36,11 +36,11 @@ def answers(request: memoryview) -> Iterator[bytes]:
         yield jsonio.dumps(_open(*given))
         return
     if what == "render":
-        found: Any = _render(*given)
+        answer: Any = _render(*given)
     else:
         _, text, problem, sought, *rest = trial(_made[0], *given)
-        found = [None if text is None else "", problem, sorted(sought), *rest]
-    yield jsonio.dumps([monotonic() - began, *found])
+        answer = [None if text is None else "", problem, sorted(sought), *rest]
+    yield jsonio.dumps([monotonic() - began, *answer])
 
 
 def _open(path: str, templates: dict[str, str], tokens: dict[str, str]) -> str | None:

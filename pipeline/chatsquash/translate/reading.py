@@ -17,8 +17,8 @@ from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.reading import contents, envelopes, sidecars, split_files
-from chatsquash.reading import documents as read_documents
-from chatsquash.reading.sessions import MixedSessionsError, by_ids
+from chatsquash.reading.identify import as_line
+from chatsquash.reading.sessions import by_ids
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations, logs
@@ -177,11 +177,10 @@ class Reader:
     def _sessions(self, log: Log, data: bytes) -> Iterator[Source]:
         """The conversation of a session log, or those of a log that is known to hold several sessions."""
         options = Options(from_format=self._from_format)
-        try:
-            sessions = [logs.session(log, data, options)]
-        except MixedSessionsError:
-            sessions = [logs.session(part, data, options) for part in by_ids(log, io.BytesIO(data))]
-        for number, each in enumerate(sessions, 1):
+        whole = logs.session(log, data, options)
+        parts = [] if whole else by_ids(log, io.BytesIO(data))
+        sessions = [whole, *(logs.session(part, data, options) for part in parts)]
+        for number, each in enumerate(filter(None, sessions), 1):
             source = Source(each.session or log.name, each.conversation, number, each.left_out, each.options)
             yield _with_bad_lines(source, each.rejected, log.shown)
 
@@ -194,7 +193,7 @@ def _value(line: Line) -> Json:
 def _log(data: bytes) -> bytes | None:
     """A session log: one whose first line is an exchange, or one exchange on several lines; ``None`` for others."""
     first = next((line for line in data.split(b"\n", 50) if line.strip()), b"")
-    return data if envelopes.recognise(first) is not None else read_documents.as_line(data)
+    return data if envelopes.recognise(first) is not None else as_line(data)
 
 
 def _with_bad_lines(source: Source, broken: list[RejectedLine], shown: str) -> Source:

@@ -206,9 +206,11 @@ def _log_path(log: str | None, known: list[Input]) -> str:
     return path
 
 
-def _looked(converter: Converter, digests: set[str], log: Log) -> Looked:
+def _looked(converter: Converter, digests: set[str], log: Log) -> Looked | None:
     watch = EntryWatch()
     outcome = converter.convert(log, watch)
+    if outcome is None:
+        return None
     rejected = [
         EntryRow(each.line, None, each.length, 0, 0, 0, "", None, None, each.reason, each.code)
         for each in outcome.report.rejected

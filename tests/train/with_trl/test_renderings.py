@@ -10,7 +10,7 @@ from datasets import load_dataset
 from trl.chat_template_utils import get_training_chat_template, has_generation_markers
 
 from chatsquash.templates.render import Renderer
-from chatsquash.templates.trainers import chosen
+from chatsquash.templates.trainers import choose_template
 from tests.templates.records import FAMILIES
 
 from .model import texts, tokenizer
@@ -117,8 +117,8 @@ def test_the_template_that_trl_trains_with_is_taken(tmp_path):
     for file in own:
         known.chat_template = file.read_text(encoding="utf-8")
         theirs = outcome(lambda: get_training_chat_template(known) or known.chat_template)
-        found = chosen("trl", file.stem)
+        found = choose_template("trl", file.stem)
         if has_generation_markers(known.chat_template):
             theirs = known.chat_template  # which SFTTrainer asks first
-        assert (theirs == "ValueError") == found.told.endswith("prompt and completion are not"), file.stem
+        assert (theirs == "ValueError") == found.description.endswith("prompt and completion are not"), file.stem
         assert theirs in ("ValueError", found.source.templates["default"]), file.stem

@@ -205,7 +205,7 @@ class Merging:
         filled = frames.fill(outcome, self._line)
         for before, record in zip(outcome.records, filled.records, strict=True):
             if xxh3_128_digest(record.line) != record.digest:
-                shard = int(before.held.journal) + 1 if before.held else 0
+                shard = int(before.line_place.journal) + 1 if before.line_place else 0
                 raise UsageError(f"shard {shard}: {self._place.shown(self._readers[shard - 1].part.name)}: {DAMAGED}")
         self._read = outcome, filled
         return filled

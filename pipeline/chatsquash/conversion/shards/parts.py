@@ -143,7 +143,7 @@ class PartReader:
             lines = self._at + _FRAME.size + size
             self._at, self._waiting, count = lines + beside, None, count + 1
             session = self._unpacked(packed)
-            if sum(each.held.size for each in session.outcome.records if each.held) != beside:
+            if sum(each.line_place.size for each in session.outcome.records if each.line_place) != beside:
                 raise self._damaged()
             yield session.log(job), frames.place_lines(session.outcome, str(self._shard), lines), session.rejected
         if not count:

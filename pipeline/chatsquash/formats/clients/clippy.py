@@ -66,7 +66,7 @@ def _loaded(document: Json) -> Conversation:
         raise TurnError(f"{_HISTORY}: {problem}") from None
     turns = turns_of(loaded)
     if not is_older:
-        turns = tuple(map(_told, turns))
+        turns = tuple(map(_with_outcomes, turns))
     began, saved = moment(document.get("conversation_start_time")), moment(document.get("timestamp"))
     known = Evidence(time=saved or began, is_sampled=True, model=string(document, "model") or None)
     started: Object = {"started": began.at} if began else {}
@@ -74,7 +74,7 @@ def _loaded(document: Json) -> Conversation:
     return replace(conversation(((turn, known) for turn in turns), own, **started), tools=loaded.tools)
 
 
-def _told(turn: Turn) -> Turn:
+def _with_outcomes(turn: Turn) -> Turn:
     """Results with their failure beside the text; only in files of clippy is that what the prefix says."""
     return replace(turn, blocks=tuple(map(_outcome, turn.blocks))) if turn.role == "tool" else turn
 

@@ -93,13 +93,13 @@ def _listed(entry: Object, member: str, has_place: bool) -> list[Object]:
 
 
 def _calls(logged: list[Object], number: int) -> list[Block]:
-    found = list[Block]()
+    blocks = list[Block]()
     for each in logged:
         own, name = string(each, "id"), each.get("name")
         more = native(PROVIDER, each, "arguments", *text_members(each, "id", "name"))
-        found.append(call(own, number, name, arguments(each.get("arguments")), more))
+        blocks.append(call(own, number, name, arguments(each.get("arguments")), more))
         number += not own
-    return found
+    return blocks
 
 
 def _answered(results: list[Object], state: State) -> tuple[tuple[Result, ...], State]:
@@ -107,14 +107,14 @@ def _answered(results: list[Object], state: State) -> tuple[tuple[Result, ...], 
     state = state.searchable()
     logged = [_logged(each, state) for each in results]
     state = state.without(set(logged)).but(by_assistant=False)
-    found = list[Result]()
+    answers = list[Result]()
     for each, own in zip(results, logged, strict=True):
         answered, state = state.answer(own, string(each, "name"))
         more = native(PROVIDER, each, "result", KEY, *text_members(each, "id", "name"))
         said = _said(each.get("result"))
         content, outcome = came_out(said.content, is_marked=is_failed(each) and not said.json)
-        found.append(result(answered, own, each.get("name"), Said(content, said.json), outcome, more))
-    return tuple(found), state
+        answers.append(result(answered, own, each.get("name"), Said(content, said.json), outcome, more))
+    return tuple(answers), state
 
 
 def _logged(answer: Object, state: State) -> str:

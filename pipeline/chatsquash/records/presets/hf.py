@@ -70,16 +70,16 @@ def _with_images(plain: Plain) -> dict[str, Any]:
 
     Where it has some, all that the user says is lists: TRL puts all images before the first text that is none.
     """
-    found = [
+    pictures = [
         part
         for turn in plain.turns
         if isinstance(turn["content"], list)
         for part in turn["content"]
         if isinstance(part, media.Picture)
     ]
-    if found:
+    if pictures:
         plain = plain._replace(turns=list(map(_as_parts, plain.turns)))
-    return {**_record(plain), "images": list(map(media.name, found))}
+    return {**_record(plain), "images": list(map(media.name, pictures))}
 
 
 def _as_parts(turn: dict[str, Any]) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def clean(items: Iterator[Entry | Skipped], chosen: tuple[str, ...] = ("goose",)
         edits = edits if since is None else compose(since, edits)
         if dropped := [name for name, drops in rules.drops if drops(request.messages, entry.reply)]:
             replied = entry.reply.message is not None
-            yield Skipped(entry.line, "cleaned", entry.size, found=entry.found, rule=dropped[0], replied=replied)
+            yield Skipped(entry.line, "cleaned", entry.size, findings=entry.findings, rule=dropped[0], replied=replied)
             since = edits
             continue
         if request.is_plain and since is None:

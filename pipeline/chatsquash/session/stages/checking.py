@@ -91,4 +91,4 @@ def validate(
                 backward = True
                 findings.append(reading.timestamp_order(timed.line, keep))
             timed = entry
-        yield replace(entry, found=(*entry.found, *findings)) if findings else entry
+        yield replace(entry, findings=(*entry.findings, *findings)) if findings else entry

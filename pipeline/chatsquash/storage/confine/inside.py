@@ -35,14 +35,14 @@ def main(module: str, memory: str, seconds: str, lifeline: str) -> None:
     try:
         for request in _requests():
             signal.setitimer(signal.ITIMER_REAL, late)
-            held = b""
+            data = b""
             for number, frame in enumerate(answers(request)):
                 if number:
-                    _send(held, last=False)
-                held = frame
-            _send(held, last=True)
+                    _send(data, last=False)
+                data = frame
+            _send(data, last=True)
             signal.setitimer(signal.ITIMER_REAL, 0)
-            del request, held
+            del request, data
     except OUT_OF_MEMORY:
         os._exit(NO_MEMORY)
     except BrokenPipeError:

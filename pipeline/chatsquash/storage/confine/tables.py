@@ -163,10 +163,10 @@ def _only_reads(tables: set[str]) -> Any:
 
 def _is_table(database: sqlite3.Connection, name: str) -> bool:
     """Whether a name is that of a table with rows of its own, which the schema says in several places."""
-    found = database.execute("SELECT type, rootpage, sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
-    if found is None or found[0] != "table" or not isinstance(found[1], int) or found[1] <= 0:
+    row = database.execute("SELECT type, rootpage, sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+    if row is None or row[0] != "table" or not isinstance(row[1], int) or row[1] <= 0:
         return False
-    made = _TABLE.match(found[2]) if isinstance(found[2], str) else None
+    made = _TABLE.match(row[2]) if isinstance(row[2], str) else None
     return made is not None and made[1] == name
 
 
@@ -192,8 +192,8 @@ def _by_places(
 ) -> Iterator[tuple[Any, ...]]:
     """Rows without ids, for which all are gone through."""
     wanted = {*places}
-    found = {number: row for number, *row in _all(database, name, None, columns, -1) if number in wanted}
-    return (tuple(found[number]) for number in places if number in found)
+    rows = {number: row for number, *row in _all(database, name, None, columns, -1) if number in wanted}
+    return (tuple(rows[number]) for number in places if number in rows)
 
 
 def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:

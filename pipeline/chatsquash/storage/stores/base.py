@@ -77,5 +77,5 @@ class WritableStore(Store, Protocol):
 
 def state(tag: str | None, otherwise: str | None = None) -> int | None:
     """A tag, or what else tells a state, in 63 bits; listings and answers may quote a tag differently."""
-    told = tag.removeprefix("W/").strip('"') if tag else otherwise
-    return xxh3_64_intdigest(told.encode()) >> 1 if told else None
+    text = tag.removeprefix("W/").strip('"') if tag else otherwise
+    return xxh3_64_intdigest(text.encode()) >> 1 if text else None

@@ -100,8 +100,8 @@ class Web:
             whole = _size(answer.headers, len(data))
             if len(data) < min(size, whole - start):
                 raise _PassingError(EIO, "the answer of the server ends early")
-            told = f"{answer.headers['Last-Modified']} {whole}" if "Last-Modified" in answer.headers else None
-            return Piece(bytes(data), whole, state(seen, told), seen)
+            version = f"{answer.headers['Last-Modified']} {whole}" if "Last-Modified" in answer.headers else None
+            return Piece(bytes(data), whole, state(seen, version), seen)
 
 
 class Tree:
@@ -113,27 +113,27 @@ class Tree:
     def status(self, key: str) -> Stored | None:
         """As ``Store`` has it."""
         try:
-            told = _patiently(lambda: self._files.info(self._root + key))
+            info = _patiently(lambda: self._files.info(self._root + key))
         except FileNotFoundError:
             return None
-        return self._stored(told, key) if told["type"] == "file" else None
+        return self._stored(info, key) if info["type"] == "file" else None
 
     def list(self, folder: str) -> Iterator[Iterable[Stored]]:
         """As ``Store`` has it."""
-        found = _patiently(lambda: self._files.find(self._root + folder, detail=True))
-        yield [self._stored(told, self._key(path)) for path, told in found.items() if told["type"] == "file"]
+        infos = _patiently(lambda: self._files.find(self._root + folder, detail=True))
+        yield [self._stored(info, self._key(path)) for path, info in infos.items() if info["type"] == "file"]
 
     def inside(self, folder: str) -> Iterable[str]:
         """As ``Store`` has it."""
-        found = _patiently(lambda: self._files.ls(self._root + folder, detail=True))
-        return [self._key(told["name"]) for told in found if told["type"] == "file"]
+        infos = _patiently(lambda: self._files.ls(self._root + folder, detail=True))
+        return [self._key(info["name"]) for info in infos if info["type"] == "file"]
 
     def get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
         """As ``Store`` has it."""
-        told = self.status(key)
-        if told is None:
+        status = self.status(key)
+        if status is None:
             raise OSError(ENOENT, "there is no such file")
-        if tag and tag != str(told.state):
+        if tag and tag != str(status.state):
             raise StaleError
 
         def read() -> bytes:
@@ -141,16 +141,16 @@ class Tree:
                 file.seek(start)
                 return bytes(file.read(size))
 
-        data = _patiently(read) if start < told.size else b""
-        return Piece(data, told.size, told.state, str(told.state))
+        data = _patiently(read) if start < status.size else b""
+        return Piece(data, status.size, status.state, str(status.state))
 
     def _key(self, path: str) -> str:
         return path.removeprefix(self._root).removeprefix(self._root.lstrip("/"))
 
     @staticmethod
-    def _stored(told: dict[str, Any], key: str) -> Stored:
-        tag = told.get("blob_id") or told.get("mtime") or None
-        return Stored(key, told["size"] or 0, state(None, f"{tag} {told['size']}" if tag else None))
+    def _stored(info: dict[str, Any], key: str) -> Stored:
+        tag = info.get("blob_id") or info.get("mtime") or None
+        return Stored(key, info["size"] or 0, state(None, f"{tag} {info['size']}" if tag else None))
 
 
 class _PassingError(OSError):
@@ -191,8 +191,8 @@ def _in_words(problem: Exception) -> OSError:
     if isinstance(status, int):
         try:
             _refuse(status)
-        except OSError as told:
-            return told
+        except OSError as answer_error:
+            return answer_error
     if isinstance(problem, OSError) and problem.errno == ENOTSUP and problem.strerror:
         return OSError(ENOTSUP, problem.strerror)
     name = type(problem).__name__

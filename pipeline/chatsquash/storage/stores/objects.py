@@ -103,8 +103,8 @@ def _shared() -> dict[str, Any]:
     if session.get_credentials() is None:
         return {}
     region = session.get_config_variable("region")
-    found = {"credential_provider": Boto3CredentialProvider(session)}
-    return {**found, "region": region} if region and not os.environ.get("AWS_REGION") else found
+    options = {"credential_provider": Boto3CredentialProvider(session)}
+    return {**options, "region": region} if region and not os.environ.get("AWS_REGION") else options
 
 
 class Objects:
@@ -116,7 +116,7 @@ class Objects:
     def status(self, key: str) -> Stored | None:
         """As ``Store`` has it."""
         try:
-            return _stored(_told(lambda: obstore.head(self._store, key))) if key else None
+            return _stored(_patiently(lambda: obstore.head(self._store, key))) if key else None
         except FileNotFoundError:
             return None
 
@@ -135,14 +135,14 @@ class Objects:
                 pages = None
                 raise
 
-        while page := _told(following):
+        while page := _patiently(following):
             last = page[-1]["path"]
             yield [_stored(each) for each in page]
 
     def inside(self, folder: str) -> Iterable[str]:
         """As ``Store`` has it."""
-        found: Any = _told(lambda: obstore.list_with_delimiter(self._store, folder or None))
-        return [each["path"] for each in found["objects"]]
+        listing: Any = _patiently(lambda: obstore.list_with_delimiter(self._store, folder or None))
+        return [each["path"] for each in listing["objects"]]
 
     def get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
         """As ``Store`` has it."""
@@ -153,26 +153,26 @@ class Objects:
             return _piece(got.meta, memoryview(got.bytes()))
 
         try:
-            piece: Piece = _told(read)
+            piece: Piece = _patiently(read)
         except OSError as problem:
             if problem.errno not in (EINVAL, EIO) or start:
                 raise
             with suppress(OSError):
-                told = _told(lambda: obstore.head(self._store, key))
-                if not told["size"]:  # of which there is no range, as some answers say less clearly
-                    return _piece(told, b"")
+                head = _patiently(lambda: obstore.head(self._store, key))
+                if not head["size"]:  # of which there is no range, as some answers say less clearly
+                    return _piece(head, b"")
             raise
         return piece
 
     def put(self, key: str, data: bytes) -> None:
         """As ``WritableStore`` has it."""
-        _told(lambda: obstore.put(self._store, key, data, use_multipart=False))
+        _patiently(lambda: obstore.put(self._store, key, data, use_multipart=False))
 
     def create(self, key: str, data: bytes, instead: str | None = None) -> None:
         """As ``WritableStore`` has it."""
         mode: Any = {"e_tag": instead} if instead else "create"
         try:
-            _told(lambda: obstore.put(self._store, key, data, mode=mode))
+            _patiently(lambda: obstore.put(self._store, key, data, mode=mode))
         except StaleError:
             raise FileExistsError(EEXIST, "something else stands there") from None
 
@@ -181,13 +181,13 @@ class Objects:
         size = path.stat().st_size
         part = part_size(size)
         at_once = max(1, _AT_ONCE // part)
-        _told(lambda: obstore.put(self._store, key, path, chunk_size=part, max_concurrency=at_once))
+        _patiently(lambda: obstore.put(self._store, key, path, chunk_size=part, max_concurrency=at_once))
 
     def delete(self, keys: Iterable[str]) -> None:
         """As ``WritableStore`` has it."""
         for key in keys:
             with suppress(FileNotFoundError):  # which is as it should be
-                _told(lambda key=key: obstore.delete(self._store, key))  # type: ignore[misc]
+                _patiently(lambda key=key: obstore.delete(self._store, key))  # type: ignore[misc]
 
 
 def _stored(meta: Any) -> Stored:
@@ -206,7 +206,7 @@ class _PassingError(OSError):
     """What broke on the way, where the library does not try once more."""
 
 
-def _told(call: Callable[[], Any]) -> Any:
+def _patiently(call: Callable[[], Any]) -> Any:
     """What a call gives, which is made once more where its answer was lost."""
     for tried in range(1, _TRIES):
         try:
@@ -237,12 +237,12 @@ def _in_words(problem: Exception) -> OSError:
     if known:
         return OSError(*known)
     if isinstance(problem, tuple(_KINDS)):
-        return OSError(*next(told for kind, told in _KINDS.items() if isinstance(problem, kind)))
+        return OSError(*next(arguments for kind, arguments in _KINDS.items() if isinstance(problem, kind)))
     if isinstance(problem, exceptions.InvalidPathError | ValueError):
         key = re.search(r'[Pp]ath "([^"\n]{1,200})"', said)
         named = f" {key[1]!r}" if key else ""
         return OSError(EINVAL, f"a key{named} has empty parts, or . or .., which is not read: rename it")
-    codes = {code for found in _CODE.findall(said) for code in found if code and not code.isupper()}
+    codes = {code for groups in _CODE.findall(said) for code in groups if code and not code.isupper()}
     if codes:
         numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}
         number = next((numbers[code] for code in codes if code in numbers), EIO)

@@ -29,12 +29,12 @@ class Call(Generic[T]):
     def result(self, seconds: float | None = None) -> T:
         """What it gives, once; raises what it raised, and ``TimeoutError``.  A signal is heard meanwhile."""
         try:
-            found = self._done.get(timeout=seconds)
+            outcome = self._done.get(timeout=seconds)
         except Empty:
             raise TimeoutError from None
-        if isinstance(found, BaseException):
-            raise found
-        return found[0]
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome[0]
 
 
 def interruptible(call: Callable[[], T]) -> T:

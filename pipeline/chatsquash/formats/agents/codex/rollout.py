@@ -1,4 +1,4 @@
-"""The lines of a rollout: what was said, what replaced it, and what was taken back."""
+"""A rollout: its items as OpenAI Responses has them, what replaced them, and what was rolled back."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
-from chatsquash.formats.agents.codex.items import is_bare, is_of_model, is_prompt, is_readable, is_told, ordinary
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
-from chatsquash.formats.values import Object, at, count, kind, string
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
+from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
 """Events that tell what items tell."""
@@ -34,13 +33,13 @@ class Meta(NamedTuple):
 
 
 @dataclass(slots=True)
-class History:
+class RolloutHistory:
     """The items that the model saw from a beginning on."""
 
     id: str
     kind: ConversationKind = "main"
     parent: str | None = None
-    items: list[Logged] = field(default_factory=list)
+    items: list[LoggedTurn] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     """Where the user's turns begin in the items."""
     users: list[int] = field(default_factory=list)
@@ -48,7 +47,7 @@ class History:
     sampled: list[int] = field(default_factory=list)
     """Where the items stand that the model gave here."""
 
-    def add(self, turn: Logged) -> None:
+    def add(self, turn: LoggedTurn) -> None:
         """Take one item more."""
         if turn.turn.get("role") == "user":
             self.users.append(len(self.items))
@@ -56,10 +55,10 @@ class History:
             self.sampled.append(len(self.items))
         self.items.append(turn)
 
-    def begun(self, turns: int) -> History:
+    def without_last(self, turns: int) -> RolloutHistory:
         """The same without the user's last turns."""
         start = self.starts[-turns] if turns <= len(self.starts) else self.starts[0]
-        cut = History(self.id, self.kind, self.parent, starts=self.starts[:-turns])
+        cut = RolloutHistory(self.id, self.kind, self.parent, starts=self.starts[:-turns])
         for each in self.items[:start]:
             cut.add(each)
         return cut
@@ -75,8 +74,8 @@ class Rollout:
 
     has_events: bool
     """Whether the user's turns are told by events."""
-    now: History = field(default_factory=lambda: History("1"))
-    left: list[History] = field(default_factory=list)
+    now: RolloutHistory = field(default_factory=lambda: RolloutHistory("1"))
+    left: list[RolloutHistory] = field(default_factory=list)
     """What the items were before they were replaced or taken back."""
     meta: list[Meta] = field(default_factory=list)
     model: str | None = None
@@ -158,7 +157,7 @@ class Rollout:
             return
         if not (is_copied or self.copies) and is_of_model(taken):
             evidence = Evidence(evidence.line, evidence.time, is_sampled=True, model=self.model)
-        self.now.add(Logged(place, taken, evidence))
+        self.now.add(LoggedTurn(place, taken, evidence))
         if not (self.has_events or is_copied) and is_prompt(taken):
             self.now.starts.append(len(self.now.items) - 1)
 
@@ -179,25 +178,25 @@ class Rollout:
         if self.now.sampled and isinstance(used, dict):
             place = self.now.sampled[-1]
             each = self.now.items[place]
-            asked, said = count(used.get("input_tokens")), count(used.get("output_tokens"))
-            evidence = each.evidence._replace(prompt_tokens=asked, completion_tokens=said)
-            self.now.items[place] = Logged(each.place, each.turn, evidence)
+            sent, said = count(used.get("input_tokens")), count(used.get("output_tokens"))
+            evidence = each.evidence._replace(prompt_tokens=sent, completion_tokens=said)
+            self.now.items[place] = LoggedTurn(each.place, each.turn, evidence)
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
         """What stands for the items starts another conversation; without that, the user's own and the summary do."""
         before, history = self.now, payload.get("replacement_history")
         self.unread.rest("compacted", payload, "message", "replacement_history")
-        kept = list[Logged]()
+        messages = list[LoggedTurn]()
         if not isinstance(history, list):
             if not string(payload, "message"):
                 return
-            kept = [each for each in before.items if is_told(each.turn)]
+            messages = [each for each in before.items if is_told(each.turn)]
             history = [{"type": "message", "role": "user", "content": payload["message"]}]
         self.leave(before, 0)
         self.histories += 1
         parent = before.id if before.has_reply() else before.parent
-        self.now = History(str(self.histories), "compacted" if parent else before.kind, parent)
-        for each in kept:
+        self.now = RolloutHistory(str(self.histories), "compacted" if parent else before.kind, parent)
+        for each in messages:
             self.now.add(each._replace(evidence=Evidence(each.evidence.line, evidence.time)))
         for number, item in enumerate(history):
             self.item(f"{place}, replacement_history[{number}]", item, evidence, is_copied=True)
@@ -205,13 +204,13 @@ class Rollout:
     def roll_back(self, turns: Json) -> None:
         """The user takes back so many turns."""
         if type(turns) is int and turns > 0 and self.now.starts:
-            begun = self.now.begun(turns)
+            without_last = self.now.without_last(turns)
             self.histories += 1
             aside = replace(self.now, id=str(self.histories), kind="branch", parent=self.now.id)
-            self.leave(aside, len(begun.items))
-            self.now = begun
+            self.leave(aside, len(without_last.items))
+            self.now = without_last
 
-    def leave(self, history: History, start: int) -> None:
+    def leave(self, history: RolloutHistory, start: int) -> None:
         """Keep a history if the assistant said some of the items that go; what was copied stands in another file."""
         if not history.has_reply(start):
             return
@@ -224,3 +223,83 @@ class Rollout:
 def _payload(line: Object) -> Object:
     payload = line.get("payload")
     return payload if isinstance(payload, dict) else {}
+
+
+_UNSAID = ("ghost_snapshot", "compaction_trigger", "other")
+"""Items that Codex keeps for itself."""
+_OWN = ("local_shell_call", "custom_tool_call", "custom_tool_call_output", "agent_message")
+"""Those that are written otherwise than items of OpenAI Responses."""
+_BARE = ("message", "reasoning", "compaction")
+"""Types of items that no call and no output of one has."""
+_SPOKEN = ("type", "role", "content", "id", "status", "phase", "name")
+_CALLED = ("call_id", "arguments", "input", "output", "action", "namespace", "caller", "execution", "tools")
+_THOUGHT = ("summary", "encrypted_content")
+_BETWEEN_AGENTS = ("author", "recipient")
+_READ = frozenset((*_SPOKEN, *_CALLED, *_THOUGHT, *_BETWEEN_AGENTS))
+_INJECTED = ("<environment_context>", "<user_instructions>", "<codex_internal_context", "<goal_context>")
+
+
+def is_bare(line: Object) -> bool:
+    """Whether a line is an item without anything around it."""
+    of = string(line, "type")
+    return of in _BARE or of.endswith(("_call", "_call_output"))
+
+
+def ordinary(item: Object, unread: Unread) -> Object | None:
+    """An item of OpenAI Responses, or ``None`` for one that is no part of the conversation.
+
+    Calls of the local shell and of tools that take a text are as any others, since Codex runs and answers them so, and
+    not every format of records has a place for them.
+    """
+    of = string(item, "type")
+    if of in _UNSAID:
+        unread.one(f"response_item.{of}")
+        return None
+    if not _READ.issuperset(item):
+        unread.rest(f"response_item.{of}", item, *_READ)
+    return _rewrite(item) if of in _OWN else item
+
+
+def _rewrite(item: Object) -> Object:
+    call_id = string(item, "call_id") or string(item, "id")
+    match item:
+        case {"type": "local_shell_call", "action": dict(action)}:
+            return _call(call_id, "local_shell", action)
+        case {"type": "custom_tool_call", "name": str(name), "input": str(given)}:
+            return _call(call_id, name, {"input": given})
+        case {"type": "custom_tool_call_output"}:
+            return {**item, "type": "function_call_output"}
+        case {"type": "agent_message", "content": content} if is_readable(content):
+            return {"type": "message", "role": "user", "content": content}
+    return item
+
+
+def _call(call_id: str, name: str, arguments: Object) -> Object:
+    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": compact(arguments)}
+
+
+def is_readable(content: object) -> bool:
+    """Whether what one agent tells another is there as text."""
+    if isinstance(content, list):
+        return bool(content) and all(isinstance(block.get("text"), str) for block in objects(content))
+    return isinstance(content, str)
+
+
+def is_of_model(item: Object) -> bool:
+    """Whether the assistant said, thought or called something with an item."""
+    of = string(item, "type")
+    if of in ("", "message"):
+        return item.get("role") == "assistant"
+    return of == "reasoning" or of.endswith("_call")
+
+
+def is_told(item: Object) -> bool:
+    """Whether an item is nobody's reply: somebody else's message, or a summary."""
+    return item.get("role") in ("user", "developer", "system") or item.get("type") == "compaction"
+
+
+def is_prompt(item: Object) -> bool:
+    """Whether the user said an item, which Codex did not put in."""
+    content = item.get("content")
+    texts = [content] if isinstance(content, str) else [string(block, "text") for block in objects(content)]
+    return item.get("role") == "user" and not any(text.startswith(_INJECTED) for text in texts)

@@ -1,14 +1,16 @@
-"""Cursor's sessions: bubbles in the database of the IDE, messages in those of the CLI, and transcripts."""
+"""Cursor's sessions: bubbles and blobs in the databases of the IDE and the CLI, and transcripts."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.cursor import composer, store, transcript
-from chatsquash.formats.agents.cursor.database import families as families
-from chatsquash.formats.agents.cursor.database import from_rows as from_rows
-from chatsquash.formats.agents.cursor.database import tables as tables
-from chatsquash.formats.evidence import Unread, entries
-from chatsquash.formats.threads import counted
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.evidence import Unread, entries, session_folder
+from chatsquash.formats.threads import with_unread
+from chatsquash.formats.values import Object, compact
 
 NAME = "cursor"
 HOLDS_TOOLS = False
@@ -23,33 +25,114 @@ KEPT = (
 )
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A composer with its bubbles, a store with its messages, or the lines of a transcript."""
-    if found and all(map(composer.is_one, found)):
+    if values and all(map(composer.is_one, values)):
         return "composerId beside a conversation"
-    if found and all(map(store.is_one, found)):
+    if values and all(map(store.is_one, values)):
         return "latestRootBlobId beside messages"
-    return "lines of role and message.content alone" if transcript.is_one(found) else None
+    return "lines of role and message.content alone" if transcript.is_one(values) else None
 
 
 def session(path: str, origin: Origin) -> str | None:
     """The folder of a store of the CLI has the id of its agent for its name."""
     del origin
-    *_, folder, name = ("", *path.split("/"))
-    return folder or None if name == "store.db" else None
+    return session_folder(path) if path.rpartition("/")[2] == "store.db" else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """What the model saw last of each session, then what that replaced, then what was left.
 
     Only the stores of the CLI have the system prompt; nothing has definitions of tools.
     """
     unread = Unread()
-    placed = list(entries(found, lines))
+    placed = list(entries(values, lines))
     if placed and not (composer.is_one(placed[0][2]) or store.is_one(placed[0][2])):
-        return counted(transcript.conversations(placed, unread), unread)
-    told: list[Conversation] = []
+        return with_unread(transcript.conversations(placed, unread), unread)
+    converted: list[Conversation] = []
     for place, line, value in placed:
         form = store if store.is_one(value) else composer
-        told += form.conversations(f"entry {place}", line, value, unread)
-    return counted(told, unread)
+        converted += form.conversations(f"entry {place}", line, value, unread)
+    return with_unread(converted, unread)
+
+
+_VALUES, _HEADERS = "cursorDiskKV", "composerHeaders"
+_BLOBS, _META = "blobs", "meta"
+_COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
+_LAYERS = 3
+"""How many times JSON may be written as a text of JSON."""
+
+
+def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+    """The IDE has values by key in a table of its own, the CLI blobs by id and one value beside them."""
+    if {"key", "value"} <= {*columns.get(_VALUES, [])}:
+        has_headers = {"composerId", "value"} <= {*columns.get(_HEADERS, [])}
+        return {_VALUES: ("key",), **({_HEADERS: ("composerId",)} if has_headers else {})}
+    if {*columns.get(_BLOBS, [])} == {"id", "data"} and {*columns.get(_META, [])} == {"key", "value"}:
+        return {_META: ("key",), _BLOBS: ("id",)}
+    return None
+
+
+def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
+    """Each composer with its bubbles, by its id; a store is one session."""
+    if _BLOBS in index:
+        return [{table: [row[0] for row in index.get(table, [])] for table in (_META, _BLOBS)}]
+    families_by_id: dict[str, dict[str, list[int]]] = {}
+    keyed = sorted((row[1], row[0]) for row in index[_VALUES] if isinstance(row[1], str))
+    for key, rowid in keyed:
+        if key.startswith(_COMPOSER):
+            families_by_id.setdefault(key.removeprefix(_COMPOSER), {_VALUES: [], _HEADERS: []})[_VALUES].append(rowid)
+    for rowid, ident in index.get(_HEADERS, []):
+        if ident in families_by_id:
+            families_by_id[ident][_HEADERS].append(rowid)
+    for key, rowid in keyed:
+        owner = key.removeprefix(_BUBBLE).rpartition(":")[0] if key.startswith(_BUBBLE) else ""
+        if owner in families_by_id:
+            families_by_id[owner][_VALUES].append(rowid)
+    return list(families_by_id.values())
+
+
+def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
+    """A composer with its bubbles by their ids, or what a store holds; raises ``TurnError`` for what is no JSON."""
+    if _META in rows or _BLOBS in rows:
+        return store.from_rows(rows.get(_META, []), rows.get(_BLOBS, []))
+    made: Object | None = None
+    bubbles: Object = {}
+    for row in rows.get(_VALUES, []):
+        key = row.get("key")
+        if not isinstance(key, str) or row.get("value") is None:
+            continue  # what was deleted leaves its key
+        value = _object(row["value"], f"{_VALUES} {key}")
+        if key.startswith(_COMPOSER):
+            made = {"composerId": key.removeprefix(_COMPOSER), **value}
+        else:
+            bubbles[key.rpartition(":")[2]] = value
+    if made is None:
+        return []
+    header = next(iter(rows.get(_HEADERS, [])), None)
+    return [{**made, "bubbles": bubbles, **({"header": _header(header)} if header else {})}]
+
+
+def _header(row: Object) -> Object:
+    header = _object(row["value"], f"{_HEADERS} {row.get('composerId')}") if row.get("value") is not None else {}
+    return {**header, "isSubagent": row.get("isSubagent") == 1}
+
+
+def _object(cell: Json, place: str) -> Object:
+    """The object in a cell, which may be bytes, or a text of a text of JSON."""
+    value = cell
+    for _ in range(_LAYERS):
+        if not isinstance(value, str | bytes):
+            break
+        data = (
+            value.encode("utf-8", "surrogateescape" if value is cell else "surrogatepass")
+            if isinstance(value, str)
+            else value
+        )
+        try:
+            value = jsonio.loads(data)
+        except (ValueError, RecursionError):
+            raise TurnError(f"{place[:200]} has a value that is no JSON") from None
+    if not isinstance(value, dict):
+        raise TurnError(f"{place[:200]} has a value that is {compact(value)[:20]}, not an object")
+    return value

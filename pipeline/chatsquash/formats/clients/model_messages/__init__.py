@@ -22,10 +22,12 @@ instructions, file id of OpenAI, file id of Anthropic, hosted call, hosted call 
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(documents: list[Json]) -> str | None:
     """A message with a part that calls a tool, answers, thinks, or is a file, as the AI SDK spells these."""
-    is_one = any(isinstance(value, dict) and "role" in value for value in found)
-    lists = [found] if is_one else (value if isinstance(value, list) else at(value, "messages") for value in found)
+    is_one = any(isinstance(value, dict) and "role" in value for value in documents)
+    lists = (
+        [documents] if is_one else (value if isinstance(value, list) else at(value, "messages") for value in documents)
+    )
     for turn in chain.from_iterable(map(objects, lists)):
         content, role = turn.get("content"), turn.get("role")
         if type(content) is list and role in ROLES and any(_tells(part, role) for part in objects(content)):

@@ -32,12 +32,12 @@ def known(options: Json, rest: Object, **more: Json) -> Native:
     return {**native(options, more), **({_OWN: own} if own else {})}
 
 
-def with_options(made: Object, held: Native) -> Object:
+def with_options(made: Object, native_members: Native) -> Object:
     """A part or a message with what is native to it."""
-    if not held:
+    if not native_members:
         return made
-    options = metadata(held, mirrored=False)
-    return {**held.get(_OWN, {}), **made, **({OPTIONS: options} if options else {})}
+    options = metadata(native_members, mirrored=False)
+    return {**native_members.get(_OWN, {}), **made, **({OPTIONS: options} if options else {})}
 
 
 def read(part: Object) -> Media | None:
@@ -51,16 +51,16 @@ def read(part: Object) -> Media | None:
     if made is None:
         return None
     more = without(part, "type", "mediaType", "mimeType", "filename", OPTIONS, place)
-    held = known(part.get(OPTIONS), more, providerReference=names)
-    return replace(made, name=string(part, "filename"), provider=provider, native=held)
+    extra = known(part.get(OPTIONS), more, providerReference=names)
+    return replace(made, name=string(part, "filename"), provider=provider, native=extra)
 
 
 def _references(given: Json) -> Object:
     """The ids of a file by provider."""
-    found = at(given, "reference") if at(given, "type") == "reference" else given
-    if not isinstance(found, dict) or not found or octets(found) or "type" in found:
+    references = at(given, "reference") if at(given, "type") == "reference" else given
+    if not isinstance(references, dict) or not references or octets(references) or "type" in references:
         return {}
-    return found if all(isinstance(each, str) and each for each in found.values()) else {}
+    return references if all(isinstance(each, str) and each for each in references.values()) else {}
 
 
 def _opened(mime: str, given: Json, reference: str, *, is_id: bool) -> Media | None:

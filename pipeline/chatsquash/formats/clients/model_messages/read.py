@@ -12,7 +12,7 @@ from chatsquash.formats.calls import Said, arguments
 from chatsquash.formats.clients.model_messages import files
 from chatsquash.formats.clients.model_messages.files import OPTIONS, known
 from chatsquash.formats.clients.vercel_ai.media import said
-from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, joined, native, ran_by, thought
+from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, joined, native, ran_by, thought
 from chatsquash.formats.clients.vercel_ai.read import parts_of
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
 from chatsquash.formats.values import Object, at, compact, kind, members, objects, string, without
@@ -31,7 +31,7 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
 
     What was answered to a request for approval belongs to the request; without one it is the user's.
     """
-    found, call, responses = list[tuple[Turn, int]](), 1, _responses(messages)
+    turns, call, responses = list[tuple[Turn, int]](), 1, _responses(messages)
     ran = dict[str, str]()
     for number, message in enumerate(messages):
         role, parts = _opened(number, message)
@@ -48,19 +48,19 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
         own = known(options, without(message, "role", "content", OPTIONS))
         results = tuple(block for block in blocks if type(block) is Result)
         if role != "tool":
-            found.append((Turn(role, joined(blocks), are_instructions(options), own), number))
+            turns.append((Turn(role, joined(blocks), are_instructions(options), own), number))
         elif results:
-            found.append((Turn(role, results, native=own), number))
+            turns.append((Turn(role, results, native=own), number))
         if role == "tool" and len(results) < len(blocks):
-            found.append((Turn("user", tuple(block for block in blocks if type(block) is not Result)), number))
-    return found
+            turns.append((Turn("user", tuple(block for block in blocks if type(block) is not Result)), number))
+    return turns
 
 
 def _responses(messages: list[Json]) -> dict[str, Object]:
     """What was answered to requests for approval, by the ids of these."""
-    told = [part for message in objects(messages) for part in objects(message.get("content"))]
-    asked = {string(part, "approvalId") for part in told if part.get("type") == _REQUEST}
-    answered = {string(part, "approvalId"): part for part in told if part.get("type") == _RESPONSE}
+    approvals = [part for message in objects(messages) for part in objects(message.get("content"))]
+    asked = {string(part, "approvalId") for part in approvals if part.get("type") == _REQUEST}
+    answered = {string(part, "approvalId"): part for part in approvals if part.get("type") == _RESPONSE}
     return {name: part for name, part in answered.items() if name in asked}
 
 
@@ -96,20 +96,20 @@ def _block(part: Object, role: str, responses: dict[str, Object], call: int) -> 
 
 
 def _called(part: Object, call: int) -> Block:
-    own, told = string(part, "toolCallId"), arguments(part.get("input", part.get("args")))
-    held = known(part.get(OPTIONS), without(part, *_TOOL))
+    own, input_text = string(part, "toolCallId"), arguments(part.get("input", part.get("args")))
+    extra = known(part.get(OPTIONS), without(part, *_TOOL))
     if part.get("providerExecuted") is True:
-        return HostedCall(own, part["toolName"], told, ran_by(part.get(OPTIONS)), held)
-    return calls.call(own, call, part["toolName"], told, held)
+        return HostedCall(own, part["toolName"], input_text, ran_by(part.get(OPTIONS)), extra)
+    return calls.call(own, call, part["toolName"], input_text, extra)
 
 
 def _approval(request: Object, response: Object) -> Approval:
     """A request, with what was answered."""
     own, call = string(request, "approvalId"), string(request, "toolCallId")
     rest = without(request, "type", "approvalId", "toolCallId", "reason")
-    held = native({}, {**rest, "requestReason": request.get("reason")})
+    extra = native({}, {**rest, "requestReason": request.get("reason")})
     approved = response["approved"] if isinstance(response.get("approved"), bool) else None
-    return Approval(call, "" if own == call else own, approved, string(response, "reason"), held)
+    return Approval(call, "" if own == call else own, approved, string(response, "reason"), extra)
 
 
 def _said(part: Object) -> Block | None:
@@ -126,19 +126,19 @@ def _said(part: Object) -> Block | None:
         case {"type": "file" | "image"}:
             made = files.read(part)
         case {"type": "custom"}:
-            made = Other(PROVIDER, {HELD if key == OPTIONS else key: value for key, value in part.items()})
+            made = Other(PROVIDER, {METADATA if key == OPTIONS else key: value for key, value in part.items()})
     return made or Other(PROVIDER, {"content": part})
 
 
 def _result(part: Object) -> Result:
     """The result of a call; those of version 4 have the value itself."""
     output = part.get("output")
-    told, outcome = _output(output), _OUTCOMES.get(string(output, "type"), "success")
+    content, outcome = _output(output), _OUTCOMES.get(string(output, "type"), "success")
     if "result" in part and output is None:
-        told, outcome = said(part["result"]), "failed" if part.get("isError") is True else "success"
+        content, outcome = said(part["result"]), "failed" if part.get("isError") is True else "success"
     rest = without(members(output), "type", "value", "reason")
-    held = known(part.get(OPTIONS), without(part, *_TOOL), output=rest)
-    return Result(string(part, "toolCallId"), part["toolName"], told.content, told.json, outcome, native=held)
+    extra = known(part.get(OPTIONS), without(part, *_TOOL), output=rest)
+    return Result(string(part, "toolCallId"), part["toolName"], content.content, content.json, outcome, native=extra)
 
 
 def _output(output: Json) -> Said:
@@ -172,6 +172,6 @@ def _hosted(part: Object) -> HostedResult:
     value = at(output, "value") if isinstance(output, dict) else part.get("result")
     if of == "execution-denied":
         value = string(output, "reason") or DENIED
-    held = known(part.get(OPTIONS), without(part, *_TOOL), output={"type": of} if of == "content" else {})
+    extra = known(part.get(OPTIONS), without(part, *_TOOL), output={"type": of} if of == "content" else {})
     outcome = _OUTCOMES.get(of, "success")
-    return HostedResult(string(part, "toolCallId"), part["toolName"], value, outcome, native=held)
+    return HostedResult(string(part, "toolCallId"), part["toolName"], value, outcome, native=extra)

@@ -10,7 +10,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.calls import arguments_object, given, parsed
 from chatsquash.formats.clients.model_messages import files
 from chatsquash.formats.clients.model_messages.files import OPTIONS, with_options
-from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, known, thoughts
+from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, known, thoughts
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, members, without
@@ -21,30 +21,30 @@ _ROLES = {**SPEAKERS, "tool": "tool"}
 
 def dump(conversation: Conversation) -> list[Json]:
     """A message for each turn; what was answered to a request for approval stands before the result."""
-    (turns, called), found = named(turns_of(conversation)), list[Json]()
+    (turns, called), messages = named(turns_of(conversation)), list[Json]()
     waiting = list[blocks.Approval]()
     for turn in turns:
         if turn.role == "tool":
             content = list(_results(turn, waiting, called))
             waiting = []
         else:
-            found += _responses(waiting)
+            messages += _responses(waiting)
             waiting = [each for each in turn.blocks if type(each) is blocks.Approval and each.approved is not None]
             content = [part for block in turn.blocks for part in _parts(block, turn.role)]
         if turn.role in _ROLES and (content or (turn.role == "assistant" and not turn.blocks)):
-            found.append(_message(turn, content))
-    return [*found, *_responses(waiting)]
+            messages.append(_message(turn, content))
+    return [*messages, *_responses(waiting)]
 
 
 def _message(turn: Turn, content: list[Json]) -> Object:
     """A message; its content is a text where its parts are one, or where there is no place for parts."""
     role = _ROLES[turn.role]
-    told: Json = content
+    value: Json = content
     if role == "system":
-        told = text_of(block for block in turn.blocks if type(block) is blocks.Text)
+        value = text_of(block for block in turn.blocks if type(block) is blocks.Text)
     elif role != "tool" and (not content or (len(content) == 1 and content[0].keys() == {"type", "text"})):
-        told = content[0]["text"] if content else ""
-    made = with_options({"role": role, "content": told}, turn.native)
+        value = content[0]["text"] if content else ""
+    made = with_options({"role": role, "content": value}, turn.native)
     mark = instructed(turn)
     return {**made, OPTIONS: {**made.get(OPTIONS, {}), **mark}} if mark else made
 
@@ -66,7 +66,7 @@ def _other(block: blocks.Other) -> Object | None:
     """What nobody else has, as it was; ``None`` for what others than the AI SDK have."""
     own: Object = members(block.value) if block.provider == PROVIDER else {}
     if own.get("type") == "custom":
-        return {OPTIONS if key == HELD else key: each for key, each in own.items()}
+        return {OPTIONS if key == METADATA else key: each for key, each in own.items()}
     return members(own["content"]) if own.keys() == {"content"} else None
 
 
@@ -95,13 +95,17 @@ def _tool(of: str, block: blocks.Call | blocks.HostedCall | blocks.Result | bloc
 
 def _responses(waiting: Iterable[blocks.Approval]) -> list[Json]:
     """A message with what was answered, where no result follows."""
-    found = list(map(_response, waiting))
-    return [{"role": "tool", "content": found}] if found else []
+    answers = list(map(_response, waiting))
+    return [{"role": "tool", "content": answers}] if answers else []
 
 
-def _response(found: blocks.Approval) -> Object:
-    told = {"approvalId": found.id or found.call, "approved": found.approved, "reason": found.reason or None}
-    return without({"type": "tool-approval-response", **told})
+def _response(approval: blocks.Approval) -> Object:
+    answer = {
+        "approvalId": approval.id or approval.call,
+        "approved": approval.approved,
+        "reason": approval.reason or None,
+    }
+    return without({"type": "tool-approval-response", **answer})
 
 
 def _results(turn: Turn, waiting: list[blocks.Approval], called: dict[str, str]) -> Iterator[Object]:
@@ -123,9 +127,9 @@ def _output(block: blocks.Result) -> Object:
     if block.outcome == "denied":
         return {**_denied(text or DENIED), **rest}
     if value is not None or (block.json and text == "null"):
-        return {**_told("json", value, block), **rest}
+        return {**_value("json", value, block), **rest}
     if block.outcome in FAILED or not items or items == [{"type": "text", "text": text}]:
-        return {**_told("text", text, block), **rest}
+        return {**_value("text", text, block), **rest}
     return {"type": "content", "value": items, **rest}
 
 
@@ -135,12 +139,12 @@ def _hosted(block: blocks.HostedResult) -> Object:
         return _denied(block.value)
     if "output" in known(block.native) and isinstance(block.value, list):
         return {"type": "content", "value": block.value}
-    return _told("text" if isinstance(block.value, str) else "json", block.value, block)
+    return _value("text" if isinstance(block.value, str) else "json", block.value, block)
 
 
 def _denied(words: Json) -> Object:
     return {"type": "execution-denied", **({"reason": words} if isinstance(words, str) and words != DENIED else {})}
 
 
-def _told(of: str, value: Json, block: blocks.Result | blocks.HostedResult) -> Object:
+def _value(of: str, value: Json, block: blocks.Result | blocks.HostedResult) -> Object:
     return {"type": f"error-{of}" if block.outcome in FAILED else of, "value": value}

@@ -44,13 +44,15 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
     Raises ``TurnError``.
     """
     whole = of_each(objects, lambda document: _loaded(document, history.load))
-    return [at_line(each, line) for found, line in zip(whole, numbers(objects, lines), strict=True) for each in found]
+    return [
+        at_line(each, line) for branches, line in zip(whole, numbers(objects, lines), strict=True) for each in branches
+    ]
 
 
 def every(objects: list[Json]) -> list[Conversation]:
     """The same with all branches of a history; raises ``TurnError``."""
     whole = of_each(objects, lambda document: _loaded(document, history.branches))
-    return [at_line(each, number) for number, found in enumerate(whole, 1) for each in found]
+    return [at_line(each, number) for number, branches in enumerate(whole, 1) for each in branches]
 
 
 def _loaded(document: Json, load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:

@@ -57,16 +57,18 @@ def branches(document: Json) -> list[Conversation]:
         if isinstance(document, dict) and "format" not in document and member in document:
             said = _said(document, member, "")
             return [_conversation(document, document, said, None, native(PROVIDER, document, member))]
-    held = _validated(document)
+    history = _validated(document)
     current = at(document, "session", "current_branch_id")
-    candidates = (each for each in (current, MAIN, *held) if isinstance(each, str) and each in held)
+    candidates = (each for each in (current, MAIN, *history) if isinstance(each, str) and each in history)
     chosen = next(candidates, "")  # as Oumi's import has it
-    places = {key: _placed(branch, f"branches.{key}", current=key == chosen) for key, branch in held.items()}
-    turns = {key: _said(held[key], _HISTORY, f"branches.{key}.") for key in held}
-    own = _own(document, [branch[_HISTORY] for branch in held.values()])
+    places = {key: _placed(branch, f"branches.{key}", current=key == chosen) for key, branch in history.items()}
+    turns = {key: _said(history[key], _HISTORY, f"branches.{key}.") for key in history}
+    own = _own(document, [branch[_HISTORY] for branch in history.values()])
     is_alone = len(places) == 1 and all(place.parent is None for place in places.values())
     return [
-        _conversation(document, held[key], turns[key], None if is_alone else place, _with_branch(own, held[key], place))
+        _conversation(
+            document, history[key], turns[key], None if is_alone else place, _with_branch(own, history[key], place)
+        )
         for key, place in places.items()
     ]
 
@@ -119,11 +121,11 @@ def _own(document: Object, histories: list[list[Object]]) -> Object:
     """What a history says of itself, without what is read of it and what can be counted."""
     read = [member for member, known in (("schema_version", VERSION), ("format", FORMAT)) if document[member] == known]
     own = native(PROVIDER, document, "branches", *read).get(PROVIDER, {})
-    told = {
+    rest = {
         "session": {"current_branch_id": at(document, "session", "current_branch_id")},
         "statistics": counted(histories),
     }
-    for member, known in told.items():
+    for member, known in rest.items():
         if isinstance(own.get(member), dict):
             left = {key: value for key, value in own[member].items() if key not in known or value != known[key]}
             own = {**own, member: left}
@@ -144,8 +146,8 @@ def counted(histories: list[list[Object]]) -> Object:
 def _with_branch(own: Object, branch: Object, place: Branch) -> Native:
     """The same with what it says of a branch, by its id; the usual name says nothing."""
     read = ["id", "parent_branch_id", "branch_point_index", _HISTORY, *(["name"] if place.name == MAIN_NAME else [])]
-    told = native(PROVIDER, branch, *read).get(PROVIDER, {})
-    more = {"branches": {place.id: told}} if told or place.id != MAIN else {}
+    extra = native(PROVIDER, branch, *read).get(PROVIDER, {})
+    more = {"branches": {place.id: extra}} if extra or place.id != MAIN else {}
     return {PROVIDER: {**own, **more}} if own or more else {}
 
 
@@ -165,13 +167,13 @@ def _conversation(document: Object, holder: Object, said: _Said, branch: Branch 
     """What is said in a history, and by which model as far as the file knows one."""
     models = (string(holder, _MODEL), string(document, _MODEL), string(at(document, "configuration", "model"), _MODEL))
     plain, known = Evidence(1), Evidence(1, is_sampled=True, model=next(filter(None, models), None))
-    told = ((turn, (known if turn.role == "assistant" else plain)._replace(time=time)) for turn, time in said)
+    evidence = ((turn, (known if turn.role == "assistant" else plain)._replace(time=time)) for turn, time in said)
     named: Object = {"session_id": string(members(document.get("session")) or document, "chat_id") or None}
     if branch:
         named |= {"id": branch.id, "kind": "branch" if branch.parent else "main", "parent": branch.parent}
     if not any(time for _, time in said):
         named |= _bounds(holder)
-    return conversation(told, own, branch, **named)
+    return conversation(evidence, own, branch, **named)
 
 
 def _bounds(holder: Object) -> Object:
@@ -181,8 +183,8 @@ def _bounds(holder: Object) -> Object:
     if ended is None:
         return {}
     is_naive = ended.naive or (began is not None and began.naive)
-    told = {"found": ((1, Repeated("naive-timestamp")),)} if is_naive else {}
-    return {"started": (began or ended).at, "ended": ended.at, **told}
+    findings = {"findings": ((1, Repeated("naive-timestamp")),)} if is_naive else {}
+    return {"started": (began or ended).at, "ended": ended.at, **findings}
 
 
 def _message(logged: Json, place: str) -> Turn:

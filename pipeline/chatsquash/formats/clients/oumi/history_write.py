@@ -16,7 +16,7 @@ from chatsquash.formats.writing import native as own_of
 
 _OF_TRAINING = ("branches", "conversation_id", "metadata")
 """Members that a history has not, but a conversation of a training set, and what is said of branches."""
-_TOLD = ("schema_version", "session", "statistics")
+_SESSION_MEMBERS = ("schema_version", "session", "statistics")
 _PLACE = ("id", "parent_branch_id", "branch_point_index", "conversation_history")
 
 
@@ -34,7 +34,7 @@ def dump(conversations: list[Conversation]) -> Json:
             return {**own, member: histories[0]}
     spelled = [list(map(jsonio.dumps, each)) for each in histories]
     ids = _ids(conversations)
-    held = [
+    messages = [
         {**_place(number, each.branch, ids, spelled), **_more(each)[1], "conversation_history": histories[number]}
         for number, each in enumerate(conversations)
     ]
@@ -44,32 +44,32 @@ def dump(conversations: list[Conversation]) -> Json:
         "schema_version": version if version and history.is_known(version) else history.VERSION,
         "format": history.FORMAT,
         "source": own.pop("source", "chatsquash"),
-        "session": {**members(own.get("session")), **({"current_branch_id": [*current, *ids][0]} if held else {})},
+        "session": {**members(own.get("session")), **({"current_branch_id": [*current, *ids][0]} if messages else {})},
         "configuration": own.pop("configuration", {}),
-        "branches": {branch["id"]: branch for branch in held},
+        "branches": {branch["id"]: branch for branch in messages},
         "command_history": own.pop("command_history", []),
         "attachments": own.pop("attachments", []),
-        **{key: value for key, value in own.items() if key not in _TOLD},
+        **{key: value for key, value in own.items() if key not in _SESSION_MEMBERS},
         "statistics": {**history.counted(histories), **members(own.get("statistics"))},
     }
 
 
 def _more(conversation: Conversation) -> tuple[str | None, Object]:
     """What only Oumi knows of a branch, with its id."""
-    told = members(at(conversation.native, PROVIDER, "branches"))
-    known = next(iter(told), None)
-    return known, {key: value for key, value in members(told.get(known or "")).items() if key not in _PLACE}
+    metadata = members(at(conversation.native, PROVIDER, "branches"))
+    known = next(iter(metadata), None)
+    return known, {key: value for key, value in members(metadata.get(known or "")).items() if key not in _PLACE}
 
 
 def _ids(conversations: list[Conversation]) -> list[str]:
     """What each branch is called: as it was, or by its number; no name stands twice."""
-    found: list[str] = []
+    ids: list[str] = []
     for number, each in enumerate(conversations):
         numbered = f"branch_{number}" if number else history.MAIN
         wanted = each.branch.id if each.branch else _more(each)[0] or numbered
         names = chain([wanted], (f"{wanted}_{other}" for other in count(2)))
-        found.append(next(name for name in names if name not in found))
-    return found
+        ids.append(next(name for name in names if name not in ids))
+    return ids
 
 
 def _place(number: int, was: Branch | None, ids: list[str], histories: list[list[bytes]]) -> Object:

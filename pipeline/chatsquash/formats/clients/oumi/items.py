@@ -40,9 +40,9 @@ def _block(item: Json) -> Iterator[Text | Media | Other]:
             yield from (Text(text, native=native(PROVIDER, item, "type", "content")),) if text else ()
         case {"type": "image_url" | "image_path" as of, "content": str(address)} if address:
             more = native(PROVIDER, item, "content", *(["type"] if of == _type(address) else []))
-            found = parts.DATA_URL.fullmatch(address)
-            if found and found[2]:
-                yield Media("image", found[1], found[2], native=more)
+            data_url = parts.DATA_URL.fullmatch(address)
+            if data_url and data_url[2]:
+                yield Media("image", data_url[1], data_url[2], native=more)
             else:
                 yield Media("image", url=address, native=more)
         case {"type": "image_binary", "binary": str(data)} if mime := _mime(data):
@@ -64,14 +64,14 @@ def _type(url: str) -> str:
 def content_of(blocks: Iterable[Block]) -> Json:
     """Items, or their text where they are one; ``None`` without any.  Texts around calls are one."""
     said = [block for block in blocks if isinstance(block, Text | Refusal | Media | Other | Call)]
-    found = [item for block in said if (item := _item(block))]
-    if not found:
+    items = [item for block in said if (item := _item(block))]
+    if not items:
         return None
-    are_texts = all(item.keys() == {"type", "content"} and is_text(item) for item in found)
+    are_texts = all(item.keys() == {"type", "content"} and is_text(item) for item in items)
     calls = [place for place, block in enumerate(said) if type(block) is Call]
-    if are_texts and (len(found) == 1 or (calls and calls[0] < len(said) - len(calls))):
+    if are_texts and (len(items) == 1 or (calls and calls[0] < len(said) - len(calls))):
         return text_of(said, by_assistant=bool(calls))
-    return found
+    return items
 
 
 def is_text(item: Object) -> bool:

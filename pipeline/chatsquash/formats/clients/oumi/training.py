@@ -85,11 +85,11 @@ def _calls(logged: list[Json], number: int) -> Iterator[Block]:
 
 
 def _call(logged: Object, number: int) -> Call:
-    held, own = logged.get("function"), string(logged, "id")
-    function = members(held)
+    definition, own = logged.get("function"), string(logged, "id")
+    function = members(definition)
     inner = native(PROVIDER, function, "arguments", *text_members(function, "name")).get(PROVIDER)
     read = ["index", *text_members(logged, "id"), *(["type"] if logged.get("type") == "function" else [])]
-    rest = {**logged, "function": inner if isinstance(held, dict) else held}
+    rest = {**logged, "function": inner if isinstance(definition, dict) else definition}
     return call(own, number, function.get("name"), arguments(function.get("arguments")), native(PROVIDER, rest, *read))
 
 
@@ -110,8 +110,8 @@ def dump(conversation: Conversation) -> Json:
     messages = [message for turn in turns_of(conversation) for message in _written(turn)]
     tools, own = _tools(conversation.tools), conversation.native.get(PROVIDER, {})
     named = {"conversation_id": own["conversation_id"]} if string(own, "conversation_id") else {}
-    told = {"tools": tools} if tools else {}
-    return {**named, "messages": messages, **told, "metadata": members(own.get("metadata"))}
+    definitions = {"tools": tools} if tools else {}
+    return {**named, "messages": messages, **definitions, "metadata": members(own.get("metadata"))}
 
 
 def _written(turn: Turn) -> Iterator[Object]:
@@ -132,8 +132,8 @@ def _said(turn: Turn) -> Object:
     calls = [_written_call(block) for block in turn.blocks if type(block) is Call]
     thoughts = [block.text for block in turn.blocks if type(block) is Reasoning and block.text]
     thought = {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
-    told = {"tool_calls": calls} if calls else {}
-    return {"role": "assistant", "content": content if content or calls else "", **thought, **told}
+    call_members = {"tool_calls": calls} if calls else {}
+    return {"role": "assistant", "content": content if content or calls else "", **thought, **call_members}
 
 
 def _own(turn: Turn) -> Object:

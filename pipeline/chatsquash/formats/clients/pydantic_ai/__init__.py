@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.clients.pydantic_ai.read import Told, read
+from chatsquash.formats.clients.pydantic_ai.read import PartTurn, read
 from chatsquash.formats.clients.pydantic_ai.write import dump
 from chatsquash.formats.evidence import Evidence, conversation, histories, moment, numbers
 from chatsquash.formats.values import Object, at, count, objects, string
@@ -25,10 +25,10 @@ __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 def fits(objects: list[Json]) -> str | None:
     """A message with ``kind`` and parts with ``part_kind``."""
-    told = any(
+    matches = any(
         _is_message(turn) for each in histories(objects, numbers(objects, None), *MEMBERS) for turn in each.turns
     )
-    return "messages with kind and part_kind" if told else None
+    return "messages with kind and part_kind" if matches else None
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
@@ -37,17 +37,17 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
 
 def _conversation(messages: list[Json], lines: Sequence[int]) -> Conversation:
-    found = read(messages)
-    said = ((each.turn, _evidence(messages[each.message], each, lines)) for each in found)
+    turns = read(messages)
+    said = ((each.turn, _evidence(messages[each.message], each, lines)) for each in turns)
     named = (name for message in messages if (name := string(message, "conversation_id")))
     return conversation(said, {}, session_id=next(named, None))
 
 
-def _evidence(message: Object, told: Told, lines: Sequence[int]) -> Evidence:
+def _evidence(message: Object, turn: PartTurn, lines: Sequence[int]) -> Evidence:
     """What a message says of itself: a response of its model and its tokens, parts of a request when they came."""
-    line = lines[told.message]
+    line = lines[turn.message]
     if message["kind"] != "response":
-        return Evidence(line, moment(told.part.get("timestamp") or message.get("timestamp")))
+        return Evidence(line, moment(turn.part.get("timestamp") or message.get("timestamp")))
     used = message.get("usage")
     asked, said = (count(at(used, new) if at(used, new) is not None else at(used, old)) for new, old in _USED)
     names = ("model_name", "finish_reason", "provider_response_id")

@@ -35,12 +35,12 @@ def block(item: Json) -> Block | None:
     match item:
         case str(text) | {"kind": "text-content" | "structured-content", "content": str(text)}:
             return Text(text, native=_of_text(item)) if text else None
-        case {"kind": "binary", "data": held, "media_type": str(mime)} if data := octets(held):
+        case {"kind": "binary", "data": content, "media_type": str(mime)} if data := octets(content):
             return _medium(item, kind_of(mime), parts.usual_type(mime), "data", data)
         case {"kind": "uploaded-file", "file_id": str(file_id)} if file_id:
             return _medium(item, kind_of(string(item, "media_type")), string(item, "media_type"), "file_id", file_id)
-        case {"kind": "image-url", "url": str(url)} if found := parts.DATA_URL.fullmatch(url):
-            return _medium({**item, "url": None}, "image", found[1], "data", found[2])
+        case {"kind": "image-url", "url": str(url)} if data_url := parts.DATA_URL.fullmatch(url):
+            return _medium({**item, "url": None}, "image", data_url[1], "data", data_url[2])
         case {"kind": str(kind), "url": str(url)} if url and kind in URLS:
             return _medium(item, URLS[kind], string(item, "media_type"), "url", url)
     return Other(PROVIDER, item)
@@ -48,13 +48,13 @@ def block(item: Json) -> Block | None:
 
 def blocks(content: Json) -> tuple[Any, ...]:
     """A text, an item or a list of such as blocks."""
-    return tuple(found for item in listed(content) if (found := block(item)))
+    return tuple(each for item in listed(content) if (each := block(item)))
 
 
 def binary(item: Json) -> Media | None:
     """A medium that is there as its data, where nothing else may stand."""
-    found = block({**item, "kind": "binary"}) if isinstance(item, dict) else None
-    return found if isinstance(found, Media) else None
+    medium = block({**item, "kind": "binary"}) if isinstance(item, dict) else None
+    return medium if isinstance(medium, Media) else None
 
 
 def _of_text(item: Json) -> Native:
@@ -79,31 +79,33 @@ def _medium(item: Object, kind: Medium, mime: str, place: str, value: str) -> Me
     provider = string(item, "provider_name") if place == "file_id" else ""
     known = [*usual, *(["media_type"] if mime else []), *(["provider_name"] if provider else [])]
     members = own(item, "kind", place, *known)
-    vendor, name, found = members.get("vendor_metadata"), "", dict[str, Object]()
+    vendor, name, vendors = members.get("vendor_metadata"), "", dict[str, Object]()
     if isinstance(vendor, dict):
         name = string(vendor, "title")
         left = own(vendor, *(("title",) if name else ()), *_VENDOR)
         for ours, (who, theirs) in _VENDOR.items():
             if ours in vendor:
-                found.setdefault(who, {})[theirs] = vendor[ours]
+                vendors.setdefault(who, {})[theirs] = vendor[ours]
         members = own({**members, "vendor_metadata": left})
     where: Any = {place: value}
-    return Media(kind, mime, name=name, provider=provider, native={**found, **tagged(members)}, **where)
+    return Media(kind, mime, name=name, provider=provider, native={**vendors, **tagged(members)}, **where)
 
 
 def _identifier(place: str, value: str) -> str:
     """What Pydantic AI calls a medium that has no other name."""
-    held = parts.decoded(value) if place == "data" else value.encode("utf-8", "surrogatepass")
-    return hashlib.sha1(held or b"", usedforsecurity=False).hexdigest()[:6]
+    content = parts.decoded(value) if place == "data" else value.encode("utf-8", "surrogatepass")
+    return hashlib.sha1(content or b"", usedforsecurity=False).hexdigest()[:6]
 
 
-def octets(held: Json) -> str | None:
+def octets(content: Json) -> str | None:
     """Data in base64, or as JavaScript writes a buffer or an array of bytes; ``None`` for anything else."""
-    if isinstance(held, str):
-        return parts.standard(held)
-    if not isinstance(held, dict):
+    if isinstance(content, str):
+        return parts.standard(content)
+    if not isinstance(content, dict):
         return None
-    octets = held.get("data") if held.get("type") == "Buffer" else [held.get(str(at)) for at in range(len(held))]
+    octets = (
+        content.get("data") if content.get("type") == "Buffer" else [content.get(str(at)) for at in range(len(content))]
+    )
     if not isinstance(octets, list) or not octets or not all(type(each) is int and 0 <= each < 256 for each in octets):
         return None
     return base64.b64encode(bytes(octets)).decode()

@@ -43,20 +43,20 @@ def tagged(members: Object) -> Native:
     return {PROVIDER: members} if members else {}
 
 
-def shared(held: Object, *, is_told: bool = False) -> Native:
+def shared(part: Object, *, is_told: bool = False) -> Native:
     """What only providers know of a block, with what its provider has in a place of its own.
 
     ``is_told``: the block itself says whose it is.
     """
-    name, found = string(held, "provider_name"), Object()
+    name, known = string(part, "provider_name"), Object()
     for who, ours, theirs in _SHARED if name else ():
-        details = members(held.get("provider_details"))
-        value = held.get(ours) if ours == "id" else details.get(ours)
+        details = members(part.get("provider_details"))
+        value = part.get(ours) if ours == "id" else details.get(ours)
         if who == whose(name) and isinstance(value, str):
-            found[theirs] = value
-            held = own(held, "id") if ours == "id" else own({**held, "provider_details": own(details, ours)})
-    read = ("provider_name",) if name == whose(name) and (is_told or found) else ()
-    return {**({whose(name): found} if found else {}), **tagged(own(held, *read))}
+            known[theirs] = value
+            part = own(part, "id") if ours == "id" else own({**part, "provider_details": own(details, ours)})
+    read = ("provider_name",) if name == whose(name) and (is_told or known) else ()
+    return {**({whose(name): known} if known else {}), **tagged(own(part, *read))}
 
 
 def given(native: Native, made: Object) -> Object:
@@ -65,8 +65,10 @@ def given(native: Native, made: Object) -> Object:
     for who, ours, theirs in _SHARED:
         value = native.get(who, {}).get(theirs)
         if isinstance(value, str) and whose(made.setdefault("provider_name", who)) == who:
-            held = {ours: value}
-            made |= held if ours == "id" else {"provider_details": {**members(made.get("provider_details")), **held}}
+            member = {ours: value}
+            made |= (
+                member if ours == "id" else {"provider_details": {**members(made.get("provider_details")), **member}}
+            )
     return made
 
 
@@ -112,14 +114,14 @@ def errors_wording(content: Json) -> Json:
     """Errors of validation as the model is shown them: without context, an input that several share once."""
     if not isinstance(content, list) or len(objects(content)) != len(content):
         return content
-    found, whole = list[Json](), list[Json]()
+    lines, whole = list[Json](), list[Json]()
     for error in content:
         is_nested = len(listed(error.get("loc"))) > 1
         left = () if is_nested or not whole or error.get("input") != whole[0] else ("input",)
-        found.append({key: value for key, value in error.items() if key not in ("ctx", *left)})
+        lines.append({key: value for key, value in error.items() if key not in ("ctx", *left)})
         if not is_nested and not whole:
             whole.append(error.get("input"))
-    return found
+    return lines
 
 
 _KIND = "mcp_server:"
@@ -170,10 +172,10 @@ def _opened(block: HostedCall) -> HostedCall | None:
 def _came(result: HostedResult) -> tuple[Json, Outcome] | None:
     value: Json = result.value if result.outcome == "success" else None
     match value:
-        case {"content": told, "is_error": bool(is_failed)} if len(value) == 2:
-            return told, "failed" if is_failed else "success"
-        case {"output": told, "error": error} if len(value) == 2 and (told is None) is not (error is None):
-            return (error, "failed") if told is None else (told, "success")
+        case {"content": content, "is_error": bool(is_failed)} if len(value) == 2:
+            return content, "failed" if is_failed else "success"
+        case {"output": content, "error": error} if len(value) == 2 and (content is None) is not (error is None):
+            return (error, "failed") if content is None else (content, "success")
     return None
 
 
@@ -192,9 +194,9 @@ def _all_packed(blocks: Iterable[Block]) -> Iterator[Block]:
             made = replace(block, name=name, arguments=compact(given))
         elif type(block) is HostedResult and block.outcome in _OUTCOMES and (block.id, block.name) in calls:
             failed, value = block.outcome == "failed", block.value
-            told: Object = {"output": None if failed else value, "error": value if failed else None}
-            told = {"content": value, "is_error": failed} if block.provider == "anthropic" else told
-            made = replace(block, name=calls[block.id, block.name], value=told, outcome="success")
+            answer: Object = {"output": None if failed else value, "error": value if failed else None}
+            answer = {"content": value, "is_error": failed} if block.provider == "anthropic" else answer
+            made = replace(block, name=calls[block.id, block.name], value=answer, outcome="success")
         yield made
 
 

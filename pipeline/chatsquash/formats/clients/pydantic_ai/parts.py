@@ -50,9 +50,9 @@ def blocks_of(of: str, part: Object, number: int) -> Iterator[Block]:
             yield call(string(part, "tool_call_id"), number, name, arguments(part.get("args")), shared(members))
         case "builtin-tool-call" | "builtin-tool-return" if isinstance(part.get("tool_name"), str):
             yield _hosted(part, is_call=of == "builtin-tool-call")
-        case "file" if found := media.binary(part.get("content")):
-            more = tagged({**own(part, "part_kind", "content"), **native(found, PROVIDER)})
-            yield Media(found.kind, found.mime, found.data, name=found.name, native={**found.native, **more})
+        case "file" if medium := media.binary(part.get("content")):
+            more = tagged({**own(part, "part_kind", "content"), **native(medium, PROVIDER)})
+            yield Media(medium.kind, medium.mime, medium.data, name=medium.name, native={**medium.native, **more})
         case "speech" if text := string(part, "transcript"):
             yield Text(text, native=tagged({PART: own(part, "transcript")}))
         case _:
@@ -126,26 +126,26 @@ def _sources(part: Object) -> Iterator[Source]:
 
 def said(blocks: Sequence[Block]) -> list[Object]:
     """The parts of a response; sources go with the text before them, else with the first behind them."""
-    found, waiting = list[Object](), list[Source]()
+    parts, waiting = list[Object](), list[Source]()
     cited = list[tuple[Object, list[Source]]]()
     for block in packed(blocks):
         if type(block) is Source:
             waiting.append(block)
         for part in _parts(block):
-            found.append(part)
+            parts.append(part)
             if part["part_kind"] == "text":
                 waiting = waiting if not cited else []
                 cited.append((part, waiting))
     for part, sources in cited:
         _cite(part, sources)
-    return found
+    return parts
 
 
-def _cite(part: Object, found: Iterable[Source]) -> None:
+def _cite(part: Object, sources: Iterable[Source]) -> None:
     """Say in a text's part on which sources it rests; what is neither an address nor a document is left out."""
     citations, raw = list[Object](), list[Json]()
     whole = {"kind": "content", "start": 0, "end": len(part["content"])}
-    for source in found:
+    for source in sources:
         known, theirs = source.native.get(PROVIDER, {}), source.native.get(_THEIRS, {})
         quoted = [theirs["cited_text"]] if string(theirs, "cited_text") else None
         kind, titled = ("web", "title") if source.url else ("document", "document_title")
@@ -175,8 +175,8 @@ def _parts(block: Block) -> Iterator[Object]:
         case Reasoning() if part := said_thought(block):
             yield part
         case Call():
-            held = compact({"input": block.arguments}) if block.custom else block.arguments
-            yield _named("tool-call", block, args=held)
+            text = compact({"input": block.arguments}) if block.custom else block.arguments
+            yield _named("tool-call", block, args=text)
         case HostedCall():
             yield _named("builtin-tool-call", block, args=block.arguments)
         case HostedResult():

@@ -27,7 +27,7 @@ from chatsquash.formats.values import Object, compact, kind, listed, objects, st
 INSTRUCTIONS, _TIME = "instructions", "timestamp"
 
 
-class Told(NamedTuple):
+class PartTurn(NamedTuple):
     """A turn, and where it stands in the document."""
 
     turn: Turn
@@ -37,14 +37,14 @@ class Told(NamedTuple):
     """Its part of a request; empty for a response and for instructions."""
 
 
-def read(messages: list[Json]) -> list[Told]:
+def read(messages: list[Json]) -> list[PartTurn]:
     """The turns that a document tells, one per part of a request and one per response, in order.
 
     What no model is shown goes with the turn behind it, else with the last; raises ``TurnError``.
     """
     kinds = [_kind(number, message) for number, message in enumerate(messages)]
     prompt = _instructions(messages)
-    found, waiting, state, is_open = list[Told](), list[Block](), State(), False
+    turns, waiting, state, is_open = list[PartTurn](), list[Block](), State(), False
     for number, (message, of) in enumerate(zip(messages, kinds, strict=True)):
         is_known = prompt is not None and message.get(INSTRUCTIONS) == prompt[1]
         members = own(message, "kind", "parts", INSTRUCTIONS if is_known else "")
@@ -54,19 +54,19 @@ def read(messages: list[Json]) -> list[Told]:
             members["kind"] = of  # which says that it is no part of the one before
         if made and members:
             made[0] = _with(made[0], members)
-        found += made
+        turns += made
         is_open = of == "request" and (is_open or bool(message["parts"]))
-    if found and waiting:
-        last = found[-1].turn
-        found[-1] = found[-1]._replace(turn=replace(last, blocks=(*last.blocks, *waiting)))
-    return _instructed(found, prompt, messages)
+    if turns and waiting:
+        last = turns[-1].turn
+        turns[-1] = turns[-1]._replace(turn=replace(last, blocks=(*last.blocks, *waiting)))
+    return _instructed(turns, prompt, messages)
 
 
-def _with(first: Told, members: Object) -> Told:
+def _with(first: PartTurn, members: Object) -> PartTurn:
     """The first turn of a message with what is known of that."""
     turn = first.turn
     known = {**turn.native.get(PROVIDER, {}), **{f"{MESSAGE}{key}": value for key, value in members.items()}}
-    return Told(Turn(turn.role, turn.blocks, native={PROVIDER: known}), first.message, first.part)
+    return PartTurn(Turn(turn.role, turn.blocks, native={PROVIDER: known}), first.message, first.part)
 
 
 def _kind(number: int, message: Json) -> str:
@@ -85,14 +85,14 @@ def _kind_of(part: Json) -> str:
     return str(part["part_kind"])
 
 
-def _instructed(found: list[Told], prompt: tuple[int, str] | None, messages: list[Json]) -> list[Told]:
+def _instructed(turns: list[PartTurn], prompt: tuple[int, str] | None, messages: list[Json]) -> list[PartTurn]:
     """With the instructions as a system prompt behind those that lead, before them if a first request is empty."""
     if prompt is None:
-        return found
+        return turns
     number, text = prompt
     leads = not messages[0]["parts"] and messages[0].get(INSTRUCTIONS) == text
-    leading = next((place for place, each in enumerate(found) if leads or each.turn.role != "system"), len(found))
-    return [*found[:leading], Told(Turn("system", (Text(text),), instructions=True), number, {}), *found[leading:]]
+    leading = next((place for place, each in enumerate(turns) if leads or each.turn.role != "system"), len(turns))
+    return [*turns[:leading], PartTurn(Turn("system", (Text(text),), instructions=True), number, {}), *turns[leading:]]
 
 
 def _instructions(messages: list[Json]) -> tuple[int, str] | None:
@@ -106,12 +106,12 @@ def _instructions(messages: list[Json]) -> tuple[int, str] | None:
     return None
 
 
-_Read = tuple[list[Told], list[Block], State]
+_Read = tuple[list[PartTurn], list[Block], State]
 
 
 def _request(message: Object, number: int, state: State, waiting: list[Block]) -> _Read:
     """A turn per part; those of which no model is shown anything wait."""
-    found = list[Told]()
+    turns = list[PartTurn]()
     for place, part in enumerate(message["parts"]):
         try:
             made, state = _heard(_kind_of(part), part, state)
@@ -120,9 +120,9 @@ def _request(message: Object, number: int, state: State, waiting: list[Block]) -
         if made is None:
             waiting = [*waiting, Other(PROVIDER, part)]
             continue
-        found.append(Told(replace(made, blocks=(*waiting, *made.blocks)) if waiting else made, number, part))
+        turns.append(PartTurn(replace(made, blocks=(*waiting, *made.blocks)) if waiting else made, number, part))
         waiting = []
-    return found, waiting, state
+    return turns, waiting, state
 
 
 def _response(message: Object, number: int, state: State, waiting: list[Block]) -> _Read:
@@ -134,7 +134,7 @@ def _response(message: Object, number: int, state: State, waiting: list[Block]) 
             raise TurnError(f"[{number}].parts[{place}] {problem}") from None
         call_number += sum(getattr(block, "made_up", False) for block in made)
         blocks += made
-    return [Told(Turn("assistant", tuple(opened(blocks))), number, {})], [], state.called(blocks)
+    return [PartTurn(Turn("assistant", tuple(opened(blocks))), number, {})], [], state.called(blocks)
 
 
 def _heard(of: str, part: Object, state: State) -> tuple[Turn | None, State]:

@@ -30,14 +30,14 @@ def dump(conversation: Conversation) -> list[Json]:
     """
     turns, called = named(turns_of(conversation))
     prompts = [turn for turn in turns if _is_prompt(turn)]
-    told = "\n\n".join(filter(None, (text_of(turn.blocks) for turn in prompts)))
-    document = _Document(called, told)
+    instructions = "\n\n".join(filter(None, (text_of(turn.blocks) for turn in prompts)))
+    document = _Document(called, instructions)
     others = [turn for turn in turns if not _is_prompt(turn)]
     for turn in others:
         document.add(turn)
     leads = bool(others) and turns[0] is not others[0] and others[0].role in PROMPTS and document.messages[0]["parts"]
-    if told and (leads or not any(message.get(INSTRUCTIONS) == told for message in document.messages)):
-        return [{"kind": "request", "parts": [], INSTRUCTIONS: told}, *document.messages]
+    if instructions and (leads or not any(message.get(INSTRUCTIONS) == instructions for message in document.messages)):
+        return [{"kind": "request", "parts": [], INSTRUCTIONS: instructions}, *document.messages]
     return document.messages
 
 
@@ -48,18 +48,18 @@ def _is_prompt(turn: Turn) -> bool:
 class _Document:
     """The messages that turns make."""
 
-    def __init__(self, called: dict[str, str], told: str) -> None:
+    def __init__(self, called: dict[str, str], instructions: str) -> None:
         """``called`` has the names of tools by the ids of their calls, ``told`` are the instructions."""
         self.messages: list[Json] = []
         self._called = called
-        self._told = {INSTRUCTIONS: told} if told else {}
+        self._instructions = {INSTRUCTIONS: instructions} if instructions else {}
         self._open: list[Json] | None = None
         """The parts of the last message, if it is a request that goes on."""
 
     def add(self, turn: Turn) -> None:
         """Add a turn, and what stands among its blocks of which no model is shown anything."""
-        held = native(turn, PROVIDER)
-        members = {key.removeprefix(MESSAGE): value for key, value in held.items() if key.startswith(MESSAGE)}
+        own = native(turn, PROVIDER)
+        members = {key.removeprefix(MESSAGE): value for key, value in own.items() if key.startswith(MESSAGE)}
         of_request = _is_aside if turn.role == "assistant" else _is_part
         for is_aside, group in groupby(turn.blocks, key=of_request):
             blocks = list(group)
@@ -77,7 +77,7 @@ class _Document:
         """Parts of a request, of a new one if there is something to say of it."""
         if parts and (self._open is None or members):
             self._open = []
-            self.messages.append({"kind": "request", "parts": self._open, **self._told, **members})
+            self.messages.append({"kind": "request", "parts": self._open, **self._instructions, **members})
         if parts and self._open is not None:
             self._open += parts
 
@@ -96,8 +96,8 @@ class _Document:
 
 def _is_part(block: Block) -> bool:
     """Whether a block is a part, or a message without any other."""
-    held = block.value if isinstance(block, Other) and block.provider == PROVIDER else None
-    return isinstance(held, dict) and (held.get("kind") == "request" or isinstance(held.get("part_kind"), str))
+    value = block.value if isinstance(block, Other) and block.provider == PROVIDER else None
+    return isinstance(value, dict) and (value.get("kind") == "request" or isinstance(value.get("part_kind"), str))
 
 
 def _is_aside(block: Block) -> bool:
@@ -140,10 +140,10 @@ def _result(block: Result, called: dict[str, str]) -> Object:
 
 def _content(block: Result) -> Json:
     """A result as its tool returned it: a text, one file, texts and files, or the value that was JSON."""
-    held = block.content
-    if block.json and len(held) == 1 and isinstance(held[0], Text):
-        return jsonio.value(held[0].text, held[0].text)
-    items = [media.returned(item) for each in held if (item := media.item(each)) is not None]
+    content = block.content
+    if block.json and len(content) == 1 and isinstance(content[0], Text):
+        return jsonio.value(content[0].text, content[0].text)
+    items = [media.returned(item) for each in content if (item := media.item(each)) is not None]
     if all(isinstance(item, str) for item in items):
-        return text_of(held)
+        return text_of(content)
     return items[0] if len(items) == 1 else items

@@ -22,10 +22,10 @@ BLURS = "instructions, result parts, native members"
 __all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(documents: list[Json]) -> str | None:
     """A message with a role and typed parts, or with the calls of version 4."""
     is_of_4 = False
-    for chat in histories(found, numbers(found, None), "role", "messages"):
+    for chat in histories(documents, numbers(documents, None), "role", "messages"):
         if isinstance(at(chat.holder, "meta", "uuid"), str):
             continue  # a session as Crush prints it, whose parts are called alike
         for turn in objects(chat.turns):
@@ -43,10 +43,10 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
 
 def _conversation(chat: History) -> Conversation:
-    told = ((turn, _evidence(chat.turns[place], turn, chat.lines[place])) for turn, place in read(chat.turns))
+    turns = ((turn, _evidence(chat.turns[place], turn, chat.lines[place])) for turn, place in read(chat.turns))
     holder = without(members(chat.holder), "messages")
     native = {PROVIDER: holder} if holder else {}
-    return conversation(told, native, session_id=string(chat.holder, "id") or None)
+    return conversation(turns, native, session_id=string(chat.holder, "id") or None)
 
 
 def _evidence(message: Object, turn: Turn, line: int) -> Evidence:

@@ -14,7 +14,7 @@ from chatsquash.formats import parts
 from chatsquash.formats.calls import Said, parsed
 from chatsquash.formats.clients.pydantic_ai import media as returns
 from chatsquash.formats.clients.pydantic_ai.media import URLS, kind_of
-from chatsquash.formats.clients.vercel_ai.metadata import HELD, PYDANTIC, less, native, told
+from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PYDANTIC, less, native, with_metadata
 from chatsquash.formats.values import Object, at, compact, listed, members, string, without
 from chatsquash.formats.writing import EXTENSIONS, text_of
 
@@ -37,9 +37,9 @@ UNKNOWN = "application/octet-stream"
 
 def opened(mime: str, url: str) -> Media:
     """A medium by its address, which may be its data."""
-    found = parts.DATA_URL.fullmatch(url)
-    if found and parts.decoded(found[2]) is not None:
-        return Media(kind_of(found[1]), parts.usual_type(found[1]), found[2])
+    data_url = parts.DATA_URL.fullmatch(url)
+    if data_url and parts.decoded(data_url[2]) is not None:
+        return Media(kind_of(data_url[1]), parts.usual_type(data_url[1]), data_url[2])
     return Media(kind_of(mime), plain(mime), url=url)
 
 
@@ -50,9 +50,9 @@ def plain(mime: str) -> str:
 
 def mime_of(block: Media) -> str:
     """The type of a medium, where one must be told."""
-    told = block.mime or _TYPES.get(block.url.lower().rpartition(".")[2], "")
-    if told and (block.mime or kind_of(told) == block.kind):
-        return told
+    mime = block.mime or _TYPES.get(block.url.lower().rpartition(".")[2], "")
+    if mime and (block.mime or kind_of(mime) == block.kind):
+        return mime
     return UNKNOWN if block.kind == "file" else f"{block.kind}/*"
 
 
@@ -67,15 +67,15 @@ def address(block: Media) -> str:
 
 def read(part: Object) -> Media | None:
     """A ``file`` part; ``None`` for what is none."""
-    url, given, mime = part.get("url"), part.get(HELD), string(part, "mediaType")
+    url, given, mime = part.get("url"), part.get(METADATA), string(part, "mediaType")
     if not isinstance(url, str) or not url:
         return None
-    made, more = opened(mime, url), without(part, "type", "mediaType", "url", "filename", HELD)
+    made, more = opened(mime, url), without(part, "type", "mediaType", "url", "filename", METADATA)
     told_kind = URLS.get(string(at(given, PYDANTIC), "kind"))
     named = string(at(given, PYDANTIC), _WHOSE)
     ids = ((named, at(given, PYDANTIC, "file_id")), *members(part.get(_REFERENCE)).items())
-    if found := next(((who, each) for who, each in ids if each and isinstance(each, str)), None):
-        made = Media(kind_of(mime), plain(mime), file_id=found[1], provider=found[0] or named)
+    if owner := next(((who, each) for who, each in ids if each and isinstance(each, str)), None):
+        made = Media(kind_of(mime), plain(mime), file_id=owner[1], provider=owner[0] or named)
         given = less(less(given, PYDANTIC, "file_id"), PYDANTIC, _WHOSE)
     elif told_kind and made.url and not mime:
         made, given = replace(made, kind=told_kind), less(given, PYDANTIC, "kind")
@@ -83,8 +83,10 @@ def read(part: Object) -> Media | None:
         more["mediaType"] = mime
     vendor, detail = at(given, PYDANTIC, _OF_VENDOR), at(given, *_DETAIL)
     known: Any = returns.block({**_ANY, _OF_VENDOR: {**members(vendor), **without({"detail": detail})}})
-    held = native(less(less(given, *_DETAIL), PYDANTIC, _OF_VENDOR), more)
-    both = {provider: {**known.native.get(provider, {}), **held.get(provider, {})} for provider in known.native | held}
+    extra = native(less(less(given, *_DETAIL), PYDANTIC, _OF_VENDOR), more)
+    both = {
+        provider: {**known.native.get(provider, {}), **extra.get(provider, {})} for provider in known.native | extra
+    }
     return replace(made, name=string(part, "filename") or known.name, native=both)
 
 
@@ -100,9 +102,11 @@ def write(block: Media) -> Object | None:
     vendor = at(returns.item(replace(block, data="", url=_ANY["url"])), _OF_VENDOR)
     if vendor == {"title": block.name}:
         vendor = None
-    whole = told(made, block.native, file_id=block.file_id, provider_name=block.provider, vendor_metadata=vendor)
+    whole = with_metadata(
+        made, block.native, file_id=block.file_id, provider_name=block.provider, vendor_metadata=vendor
+    )
     if (detail := at(block.native, "openai", "detail")) is not None:
-        whole[HELD]["openai"] = {**whole[HELD].get("openai", {}), "imageDetail": detail}
+        whole[METADATA]["openai"] = {**whole[METADATA].get("openai", {}), "imageDetail": detail}
     return whole
 
 
@@ -110,9 +114,9 @@ def said(output: Json) -> Said:
     """What a tool gave: a text, texts and files in the shapes of Pydantic AI, or any other value as JSON."""
     if isinstance(output, str):
         return Said((Text(output),) if output else ())
-    found = [returns.block(item) for item in listed(output)] if output else []
-    is_media = any(type(block) is Media for block in found) and not any(type(block) is Other for block in found)
-    return Said(tuple(filter(None, found))) if is_media else Said((Text(compact(output)),), json=True)
+    blocks = [returns.block(item) for item in listed(output)] if output else []
+    is_media = any(type(block) is Media for block in blocks) and not any(type(block) is Other for block in blocks)
+    return Said(tuple(filter(None, blocks))) if is_media else Said((Text(compact(output)),), json=True)
 
 
 def given_by(block: Result) -> Json:
@@ -122,8 +126,8 @@ def given_by(block: Result) -> Json:
         return value if value is not None or text == "null" else text
     if not any(type(each) is Media for each in block.content):
         return text_of(block.content)
-    found = [item for each in block.content if (item := _item(each)) is not None]
-    return found[0] if len(found) == 1 else found or ""
+    items = [item for each in block.content if (item := _item(each)) is not None]
+    return items[0] if len(items) == 1 else items or ""
 
 
 def _item(block: Block) -> Json:

@@ -20,7 +20,7 @@ from chatsquash.formats.values import Object, at, members, string, without
 from chatsquash.formats.writing import is_ours
 
 PROVIDER, PYDANTIC = "vercel_ai", "pydantic_ai"
-HELD = "providerMetadata"
+METADATA = "providerMetadata"
 """The member of what is native in which the metadata of other providers are, however the part calls it."""
 BREAKS = "breaks"
 """Where the texts of several parts of reasoning are one, the places at which the others begin."""
@@ -66,22 +66,22 @@ def native(metadata: Json, more: Object | None = None, *, is_told: bool = False)
     """
     if not (metadata or more):
         return {}
-    found: Native = {}
-    more = without(more, HELD) if more else {}
+    providers: Native = {}
+    more = without(more, METADATA) if more else {}
     if isinstance(metadata, dict) and metadata:
         own = members(metadata.get(PYDANTIC))
         for provider, ours, here in SHARED:
             if value := string(metadata.get(provider), here):
-                found.setdefault(provider, {})[ours] = value
+                providers.setdefault(provider, {})[ours] = value
                 metadata = less(metadata, provider, here)
-        told = {key: value for key, value in own.items() if key in _CARRIED and value not in EMPTY}
-        is_told = is_told or whose(string(told, _NAME)) in found
-        theirs = shared(told, is_told=is_told)
-        found = {name: {**found.get(name, {}), **theirs.get(name, {})} for name in {**found, **theirs}}
+        carried = {key: value for key, value in own.items() if key in _CARRIED and value not in EMPTY}
+        is_told = is_told or whose(string(carried, _NAME)) in providers
+        theirs = shared(carried, is_told=is_told)
+        providers = {name: {**providers.get(name, {}), **theirs.get(name, {})} for name in {**providers, **theirs}}
         left = {**metadata, PYDANTIC: without(own, *_CARRIED)}
-        more[HELD] = {name: held for name, held in left.items() if members(held) and not is_ours(name, held)}
+        more[METADATA] = {name: each for name, each in left.items() if members(each) and not is_ours(name, each)}
     kept = {name: value for name, value in more.items() if value not in EMPTY}
-    return {**found, PROVIDER: kept} if kept else found
+    return {**providers, PROVIDER: kept} if kept else providers
 
 
 def ran_by(metadata: Json) -> str:
@@ -93,26 +93,26 @@ def metadata(native: Native, *, mirrored: bool = True, **own: Json) -> Object:
     """The metadata of a part; ``own`` is for Pydantic AI, for which what others know is ``mirrored``."""
     if not native and not own:
         return {}
-    found: Object = dict(members(at(native, PROVIDER, HELD)))
+    providers: Object = dict(members(at(native, PROVIDER, METADATA)))
     for provider, ours, here in SHARED:
         if isinstance(value := at(native, provider, ours), str):
-            found[provider] = {**found.get(provider, {}), here: value}
-    told = given(native, {}) if mirrored else native.get(PYDANTIC, {})
-    told = {key: value for key, value in told.items() if key in _CARRIED}
-    told |= {key: value for key, value in own.items() if value not in EMPTY}
-    return {**found, PYDANTIC: {**found.get(PYDANTIC, {}), **told}} if told else found
+            providers[provider] = {**providers.get(provider, {}), here: value}
+    carried = given(native, {}) if mirrored else native.get(PYDANTIC, {})
+    carried = {key: value for key, value in carried.items() if key in _CARRIED}
+    carried |= {key: value for key, value in own.items() if value not in EMPTY}
+    return {**providers, PYDANTIC: {**providers.get(PYDANTIC, {}), **carried}} if carried else providers
 
 
 def known(native: Native) -> Object:
     """What the AI SDK itself knows of a block, as members of its part."""
-    held = native.get(PROVIDER)
-    return without(held, HELD) if held else {}
+    extra = native.get(PROVIDER)
+    return without(extra, METADATA) if extra else {}
 
 
-def told(made: Object, native: Native, **own: Json) -> Object:
+def with_metadata(made: Object, native: Native, **own: Json) -> Object:
     """A part with what is native to it; ``own`` is for Pydantic AI."""
-    held = metadata(native, **own)
-    return {**made, **known(native), **({HELD: held} if held else {})}
+    values = metadata(native, **own)
+    return {**made, **known(native), **({METADATA: values} if values else {})}
 
 
 def thought(text: str, given: Json, more: Object) -> Reasoning | None:
@@ -120,12 +120,12 @@ def thought(text: str, given: Json, more: Object) -> Reasoning | None:
     name, signature, encrypted, ident, given = _signed(given)
     own = _REDACTED if encrypted and name in _REDACTS else ident
     signed = {_NAME: name, "signature": signature or encrypted, "id": own}
-    held = members(at(given, PYDANTIC))
-    told = {key: value for key, value in held.items() if key in _OF_THOUGHTS and value not in EMPTY}
-    left = {**given, PYDANTIC: without(held, *_OF_THOUGHTS)} if held else given
-    found = next(parts.thought({"content": text, **signed, **told}, is_item=bool(ident)), Reasoning())
-    found = replace(found, native={**found.native, **native(left, more)})
-    return None if found == Reasoning() else found
+    own_members = members(at(given, PYDANTIC))
+    carried = {key: value for key, value in own_members.items() if key in _OF_THOUGHTS and value not in EMPTY}
+    left = {**given, PYDANTIC: without(own_members, *_OF_THOUGHTS)} if own_members else given
+    reasoning = next(parts.thought({"content": text, **signed, **carried}, is_item=bool(ident)), Reasoning())
+    reasoning = replace(reasoning, native={**reasoning.native, **native(left, more)})
+    return None if reasoning == Reasoning() else reasoning
 
 
 def _signed(given: Json) -> tuple[str, str, str, str, Json]:
@@ -142,20 +142,20 @@ def thoughts(block: Reasoning, holder: str) -> Iterator[Object]:
 
     They are several where one item was; their metadata are in the member ``holder``.
     """
-    is_ui = holder == HELD
-    found = metadata(block.native, mirrored=is_ui)
+    is_ui = holder == METADATA
+    providers = metadata(block.native, mirrored=is_ui)
     said = {key: value for key, value in parts.said_thought(block).items() if key in _OF_THOUGHTS}
     name = string(said, _NAME)
     key, values = _KEYS.get(name, name), (block.signature, block.encrypted, block.id)
     here = {member: value for member, value in zip(_SIGNERS.get(key, ()), values, strict=False) if member and value}
-    found |= {key: {**found.get(key, {}), **here}} if here else {}
+    providers |= {key: {**providers.get(key, {}), **here}} if here else {}
     if said and (is_ui or not here):
-        found[PYDANTIC] = {**found.get(PYDANTIC, {}), **said}
+        providers[PYDANTIC] = {**providers.get(PYDANTIC, {}), **said}
     breaks = known(block.native).get(BREAKS)
     breaks = breaks if isinstance(breaks, list) and _fit(breaks, block.text) else []
     for start, end in zip([0, *(place + 2 for place in breaks)], [*breaks, len(block.text)], strict=True):
         made = {"type": "reasoning", "text": block.text[start:end]}
-        yield {**made, holder: found} if found else made
+        yield {**made, holder: providers} if providers else made
 
 
 def _fit(breaks: list[Json], text: str) -> bool:
@@ -166,7 +166,7 @@ def _fit(breaks: list[Json], text: str) -> bool:
 
 def joined(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """Blocks, with parts of reasoning that are one item as one."""
-    found = list[Any]()
+    result = list[Any]()
     for item, run in groupby(blocks, _item):
         parts: list[Any] = list(run)
         if item and len(parts) > 1:
@@ -174,8 +174,8 @@ def joined(blocks: Iterable[Block]) -> tuple[Block, ...]:
             more = {**parts[0].native.get(PROVIDER, {}), BREAKS: [end - 2 for end in ends]}
             text = "\n\n".join(each.text for each in parts)
             parts = [replace(parts[0], text=text, native={**parts[0].native, PROVIDER: more})]
-        found += parts
-    return tuple(found)
+        result += parts
+    return tuple(result)
 
 
 def _item(block: Block) -> tuple[str, str, str] | None:

@@ -13,7 +13,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.clients.pydantic_ai.members import opened, shown_wording
 from chatsquash.formats.clients.vercel_ai import media, tools
-from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, joined, native, thought
+from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, PYDANTIC, joined, native, thought
 from chatsquash.formats.clients.vercel_ai.version4 import newer
 from chatsquash.formats.values import Object, at, kind, members, objects, string, without
 from chatsquash.formats.writing import KEY, are_instructions
@@ -37,21 +37,21 @@ class Read(NamedTuple):
 
 def read(messages: list[Json]) -> list[Read]:
     """The turns of messages; raises ``TurnError`` that names the place."""
-    found = list[Read]()
+    converted = list[Read]()
     call, last = 1, ""
     for number, logged in enumerate(messages):
-        message, held = _opened(number, newer(logged) if isinstance(logged, dict) else logged)
+        message, parts = _opened(number, newer(logged) if isinstance(logged, dict) else logged)
         role = message["role"]
-        turns = list(_assistant(held, call) if role == "assistant" else _heard(role, held))
+        turns = list(_assistant(parts, call) if role == "assistant" else _heard(role, parts))
         call += sum(made_up(turn.blocks) for turn in turns if turn.role == "assistant")
         if turns:
             own = _own(message, number, follows_own=role == last == "assistant")
             first = replace(
                 turns[0], instructions=are_instructions(message.get("metadata")), native={**turns[0].native, **own}
             )
-            found += [Read(turn, number) for turn in (first, *turns[1:])]
+            converted += [Read(turn, number) for turn in (first, *turns[1:])]
             last = role
-    return found
+    return converted
 
 
 def made_up(blocks: tuple[Block, ...] | list[Block]) -> int:
@@ -77,8 +77,8 @@ def parts_of(message: Object, member: str, number: int, needs: dict[str, str]) -
         need = needs.get(of, "") if isinstance(at(part, "type"), str) else "type"
         if need and not isinstance(at(part, need), str):
             raise TurnError(f"[{number}].{member}[{place}] has no {need}")
-    found: list[Object] = message[member]
-    return found
+    parts: list[Object] = message[member]
+    return parts
 
 
 def _own(message: Object, number: int, *, follows_own: bool) -> Native:
@@ -97,12 +97,12 @@ def numbered(number: int) -> str:
     return f"msg_{number}"
 
 
-def _heard(role: str, held: list[Object]) -> Iterator[Turn]:
+def _heard(role: str, parts: list[Object]) -> Iterator[Turn]:
     """A turn for each prompt, since Pydantic AI puts several into one message and marks where one starts."""
     blocks, is_told = list[Block](), False
-    for part in held:
+    for part in parts:
         worded = _worded(role, part)
-        if blocks and (worded or at(part, HELD, PYDANTIC, "user_prompt_start") is True):
+        if blocks and (worded or at(part, METADATA, PYDANTIC, "user_prompt_start") is True):
             yield Turn(role, tuple(blocks))
             blocks, is_told = [], True
         if worded:
@@ -116,7 +116,7 @@ def _heard(role: str, held: list[Object]) -> Iterator[Turn]:
 
 def _worded(role: str, part: Object) -> Turn | None:
     """What Pydantic AI asks to be done again, or sums up, which it shows the model in words of its own."""
-    asked, data = at(part, HELD, PYDANTIC, "retry_feedback"), part.get("data")
+    asked, data = at(part, METADATA, PYDANTIC, "retry_feedback"), part.get("data")
     if part["type"] == "text" and isinstance(asked, dict) and string(part, "text"):
         return Turn(role, (Text(part["text"]),), native={PYDANTIC: {"part": asked}})
     summary = {"part_kind": "compaction", **members(data)}
@@ -132,12 +132,12 @@ def _shown(part: Object) -> list[Block]:
         return [Text(part["text"])] if part["text"] else []  # as most are
     made: Block | None = None
     if of in ("text", "reasoning") and isinstance(part.get("text"), str):
-        more = without(part, "type", "text", HELD, *(("state",) if is_done else ()))
+        more = without(part, "type", "text", METADATA, *(("state",) if is_done else ()))
         if of == "reasoning":
-            made = thought(part["text"], part.get(HELD), more)
+            made = thought(part["text"], part.get(METADATA), more)
         elif part["text"]:
-            made = Text(part["text"], native=native(part.get(HELD), more))
-        if made is None and not (more or part.get(HELD)):
+            made = Text(part["text"], native=native(part.get(METADATA), more))
+        if made is None and not (more or part.get(METADATA)):
             return []
     elif of == "file":
         made = media.read(part)
@@ -150,17 +150,17 @@ def _shown(part: Object) -> list[Block]:
 
 def _source(part: Object) -> Source:
     """What is cited; an id that is the address or the title says no more than that."""
-    found = {ours: string(part, theirs) for ours, theirs in _SOURCE.items()}
-    if found["id"] in (found["url"], found["title"]):
-        found["id"] = ""
-    found["mime"] = media.plain(found["mime"])
-    return Source(**found, native=native(part.get(HELD), without(part, "type", HELD, *_SOURCE.values())))
+    source = {ours: string(part, theirs) for ours, theirs in _SOURCE.items()}
+    if source["id"] in (source["url"], source["title"]):
+        source["id"] = ""
+    source["mime"] = media.plain(source["mime"])
+    return Source(**source, native=native(part.get(METADATA), without(part, "type", METADATA, *_SOURCE.values())))
 
 
-def _assistant(held: list[Object], call: int) -> Iterator[Turn]:
+def _assistant(parts: list[Object], call: int) -> Iterator[Turn]:
     """A turn for each step, and one for its results; what says nothing by itself goes with the next step."""
     waiting = list[Block]()
-    for step, is_marked in _steps(held):
+    for step, is_marked in _steps(parts):
         if step[0]["type"] == STEERING:
             yield _steered(step[0])
             continue
@@ -184,15 +184,15 @@ def _assistant(held: list[Object], call: int) -> Iterator[Turn]:
 
 def _steered(part: Object) -> Turn:
     """What the user says while the assistant works."""
-    told = [block for each in objects(part.get("parts")) if string(each, "type") for block in _shown(each)]
-    return Turn("user", tuple(told), native={PROVIDER: without(part, "parts")})
+    blocks = [block for each in objects(part.get("parts")) if string(each, "type") for block in _shown(each)]
+    return Turn("user", tuple(blocks), native={PROVIDER: without(part, "parts")})
 
 
-def _steps(held: list[Object]) -> Iterator[tuple[list[Object], bool]]:
+def _steps(parts: list[Object]) -> Iterator[tuple[list[Object], bool]]:
     """Parts by steps, and whether each is marked; if none is, what is said behind an answered call is of the next."""
-    marked = any(part["type"] == "step-start" for part in held)
+    marked = any(part["type"] == "step-start" for part in parts)
     step, answered, is_marked = list[Object](), False, False
-    for part in held:
+    for part in parts:
         of = part["type"]
         if step and (of in ("step-start", STEERING) or (not marked and answered and of in _SPOKEN)):
             yield step, is_marked
@@ -208,10 +208,10 @@ def _steps(held: list[Object]) -> Iterator[tuple[list[Object], bool]]:
         yield step, is_marked
 
 
-def _step(held: list[Object], call: int) -> tuple[list[Block], list[Block]]:
+def _step(parts: list[Object], call: int) -> tuple[list[Block], list[Block]]:
     """What is said and called in a step, and the results."""
     blocks, results = list[Block](), list[Block]()
-    for part in held:
+    for part in parts:
         for block in tools.read(part, call) if tools.is_tool(part) else _shown(part):
             (results if type(block) is Result else blocks).append(block)
             call += type(block) is Call and block.made_up

@@ -63,12 +63,12 @@ def is_answered(part: Object) -> bool:
 def read(part: Object, number: int) -> Iterator[Block]:
     """A call, what became of its approval, and its result."""
     name = part["toolName"] if part["type"] == _DYNAMIC else part["type"].removeprefix("tool-")
-    told = arguments(part["input"] if part.get("input") is not None else part.get("rawInput"))
+    input_text = arguments(part["input"] if part.get("input") is not None else part.get("rawInput"))
     if is_hosted(part):
-        yield from _hosted(part, name, told)
+        yield from _hosted(part, name, input_text)
         return
-    held = native(unclaimed(part.get(_METADATA), *_OF_RESULT), _more(part))
-    call = calls.call(string(part, "toolCallId"), number, name, told, held)
+    extra = native(unclaimed(part.get(_METADATA), *_OF_RESULT), _more(part))
+    call = calls.call(string(part, "toolCallId"), number, name, input_text, extra)
     yield call
     yield from _approval(part, call.id)
     if is_answered(part):
@@ -77,35 +77,35 @@ def read(part: Object, number: int) -> Iterator[Block]:
 
 def _more(part: Object) -> Object:
     """What the AI SDK alone knows of a call."""
-    told = {name: value for name, value in _KEPT.items() if part.get(name) == value}
-    return {**without(part, *_READ), **told}
+    defaults = {name: value for name, value in _KEPT.items() if part.get(name) == value}
+    return {**without(part, *_READ), **defaults}
 
 
-def _hosted(part: Object, name: str, told: str) -> Iterator[Block]:
+def _hosted(part: Object, name: str, input_text: str) -> Iterator[Block]:
     """A call that a provider ran; of the call and of its result Pydantic AI knows more, which it puts together."""
     given, ident = members(part.get(_METADATA)), string(part, "toolCallId")
     own = members(given.get(PYDANTIC))
     by = own.get(_NAME) if own else ran_by(given)
     meta: Object = {**without(own, *_OF_RESULT), _NAME: by, **members(own.get("call_meta"))}
-    held = native({**given, PYDANTIC: meta}, _more(part), is_told=True)
-    yield HostedCall(ident, name, told, whose(string(meta, _NAME)), held)
+    extra = native({**given, PYDANTIC: meta}, _more(part), is_told=True)
+    yield HostedCall(ident, name, input_text, whose(string(meta, _NAME)), extra)
     yield from _approval(part, ident)
     if is_answered(part):
         meta = {_NAME: by, **members(own.get("return_meta"))}
-        held = native({PYDANTIC: meta}, {key: part.get(key) for key in _LATE}, is_told=True)
+        extra = native({PYDANTIC: meta}, {key: part.get(key) for key in _LATE}, is_told=True)
         outcome, provider = _ANSWERED[part["state"]], whose(string(meta, _NAME))
-        yield HostedResult(ident, name, _value(part), outcome, provider, held)
+        yield HostedResult(ident, name, _value(part), outcome, provider, extra)
 
 
 def _approval(part: Object, call: str) -> Iterator[Approval]:
     """What became of the approval of a call; a denial that has only its reason is told by the result."""
-    found = part.get("approval")
-    own = string(found, "id")
-    if isinstance(found, dict):
-        rest = without(found, "id", "approved", "reason")
+    approval = part.get("approval")
+    own = string(approval, "id")
+    if isinstance(approval, dict):
+        rest = without(approval, "id", "approved", "reason")
         if own not in (call, "") or rest or part.get("state") != "output-denied":
-            approved = found["approved"] if isinstance(found.get("approved"), bool) else None
-            yield Approval(call, "" if own == call else own, approved, string(found, "reason"), native({}, rest))
+            approved = approval["approved"] if isinstance(approval.get("approved"), bool) else None
+            yield Approval(call, "" if own == call else own, approved, string(approval, "reason"), native({}, rest))
 
 
 def _result(part: Object, call: Call) -> Result:
@@ -117,9 +117,9 @@ def _result(part: Object, call: Call) -> Result:
             value = errors if isinstance(errors, list) else value
         case "success", "interrupted":
             outcome = "interrupted"
-    told = native({PYDANTIC: {"retry": at(own, "retry")}}, {key: part.get(key) for key in _LATE})
+    extra = native({PYDANTIC: {"retry": at(own, "retry")}}, {key: part.get(key) for key in _LATE})
     said = media.said(value)
-    return Result(call.id, call.name or "", said.content, said.json, outcome, call.made_up, told)
+    return Result(call.id, call.name or "", said.content, said.json, outcome, call.made_up, extra)
 
 
 def _value(part: Object) -> Json:
@@ -139,7 +139,7 @@ Place = tuple[int, int]
 
 def answers(turns: Sequence[Turn]) -> dict[Place, tuple[Place, Answer]]:
     """The result of each call, by the call's place: the first that waits in the nearest turn that has one."""
-    waiting, found = dict[tuple[str, bool], list[deque[Place]]](), dict[Place, tuple[Place, Answer]]()
+    waiting, pairs = dict[tuple[str, bool], list[deque[Place]]](), dict[Place, tuple[Place, Answer]]()
     for number, turn in enumerate(turns):
         for place, block in enumerate(turn.blocks):
             if isinstance(block, Call | HostedCall):
@@ -148,10 +148,10 @@ def answers(turns: Sequence[Turn]) -> dict[Place, tuple[Place, Answer]]:
                     asked.append(deque())
                 asked[-1].append((number, place))
             elif isinstance(block, Result | HostedResult) and (open_ := waiting.get((block.id, type(block) is Result))):
-                found[open_[-1].popleft()] = (number, place), block
+                pairs[open_[-1].popleft()] = (number, place), block
                 if not open_[-1]:
                     open_.pop()
-    return found
+    return pairs
 
 
 def write(call: Asked | None, answer: Answer | None, approval: Approval | None) -> Object:
@@ -170,17 +170,17 @@ def write(call: Asked | None, answer: Answer | None, approval: Approval | None) 
         made |= _asked(approval)
     if answer:
         made |= {**without(known(answer.native), "type"), **_answered(answer, approval)}
-    held = _metadata(call, answer)
-    return {**made, **({_METADATA: held} if held else {})}
+    extra = _metadata(call, answer)
+    return {**made, **({_METADATA: extra} if extra else {})}
 
 
-def _asked(found: Approval) -> Object:
+def _asked(approval: Approval) -> Object:
     """The state of a call that somebody was asked about."""
-    told: Object = {"id": found.id or found.call, **known(found.native)}
-    if found.approved is None:
-        return {"state": "approval-requested", "approval": told}
-    told |= without({"approved": found.approved, "reason": found.reason or None})
-    return {"state": "approval-responded", "approval": told}
+    request: Object = {"id": approval.id or approval.call, **known(approval.native)}
+    if approval.approved is None:
+        return {"state": "approval-requested", "approval": request}
+    request |= without({"approved": approval.approved, "reason": approval.reason or None})
+    return {"state": "approval-responded", "approval": request}
 
 
 def _answered(answer: Answer, approval: Approval | None) -> Object:
@@ -192,18 +192,21 @@ def _answered(answer: Answer, approval: Approval | None) -> Object:
         return {"state": "output-error", "errorText": words}
     if answer.outcome != "denied":
         return {"state": "output-available", "output": value}
-    told = {"id": answer.id} if approval is None else {"id": approval.id or answer.id, **known(approval.native)}
+    denial = {"id": answer.id} if approval is None else {"id": approval.id or answer.id, **known(approval.native)}
     is_told = words != DENIED or (approval is not None and approval.reason == words)
-    return {"state": "output-denied", "approval": {**told, "approved": False, **({"reason": words} if is_told else {})}}
+    return {
+        "state": "output-denied",
+        "approval": {**denial, "approved": False, **({"reason": words} if is_told else {})},
+    }
 
 
 def _metadata(call: Any, answer: Any) -> Object:
     """What providers know of a call and of its result, as Pydantic AI's adapter puts the two together."""
     if isinstance(call or answer, HostedCall | HostedResult):
-        held, gave = _of_hosted(call), _of_hosted(answer).get(PYDANTIC)
-        if answer and (gave or held.get(PYDANTIC)):
-            held[PYDANTIC] = without({"call_meta": held.get(PYDANTIC), "return_meta": gave})
-        return held
+        hosted, gave = _of_hosted(call), _of_hosted(answer).get(PYDANTIC)
+        if answer and (gave or hosted.get(PYDANTIC)):
+            hosted[PYDANTIC] = without({"call_meta": hosted.get(PYDANTIC), "return_meta": gave})
+        return hosted
     own: Object = {"retry": at(answer.native, PYDANTIC, "retry") if answer else None}
     if answer and answer.outcome in ("interrupted", "retried"):
         own["outcome"] = answer.outcome

@@ -15,17 +15,17 @@ _STATES = {"partial-call": "input-streaming", "result": "output-available"}
 
 def newer(message: Object) -> Object:
     """A message as later versions have it, what it has beside in its metadata; one of these as it is."""
-    held, content = message.get("parts"), message.get("content")
-    if held is None and isinstance(content, str):
-        held = _parts(message, content)
-    elif not isinstance(held, list) or not (
-        isinstance(content, str) or any(at(each, "type") == _CALL for each in held)
+    logged, content = message.get("parts"), message.get("content")
+    if logged is None and isinstance(content, str):
+        logged = _parts(message, content)
+    elif not isinstance(logged, list) or not (
+        isinstance(content, str) or any(at(each, "type") == _CALL for each in logged)
     ):
         return message
-    found = [part for each in held for part in _part(each)]
-    found += [_file(each) for each in objects(message.get("experimental_attachments"))]
+    parts = [part for each in logged for part in _part(each)]
+    parts += [_file(each) for each in objects(message.get("experimental_attachments"))]
     metadata = without(message, "id", "role", "parts", "content", "reasoning", *MEMBERS)
-    return {**{key: message[key] for key in ("id", "role") if key in message}, "metadata": metadata, "parts": found}
+    return {**{key: message[key] for key in ("id", "role") if key in message}, "metadata": metadata, "parts": parts}
 
 
 def tells(message: Object) -> bool:
@@ -36,14 +36,14 @@ def tells(message: Object) -> bool:
 def _parts(message: Object, content: str) -> list[Json]:
     """What a message without parts holds; text stands behind calls that were answered, with others before them."""
     thought, invoked = string(message, "reasoning"), objects(message.get("toolInvocations"))
-    found: list[Json] = [{"type": "reasoning", "text": thought}] if thought else []
+    parts: list[Json] = [{"type": "reasoning", "text": thought}] if thought else []
     said: list[Json] = [{"type": "text", "text": content}] if content else []
     is_answered = all(each.get("state") == "result" for each in invoked)
-    found += [] if invoked and is_answered else said
+    parts += [] if invoked and is_answered else said
     for place, (_, step) in enumerate(groupby(invoked, key=lambda each: each.get("step") or 0)):
-        found += [{"type": "step-start"}] if place else []
-        found += [{"type": _CALL, "toolInvocation": each} for each in step]
-    return [*found, {"type": "step-start"}, *said] if invoked and is_answered and said else found
+        parts += [{"type": "step-start"}] if place else []
+        parts += [{"type": _CALL, "toolInvocation": each} for each in step]
+    return [*parts, {"type": "step-start"}, *said] if invoked and is_answered and said else parts
 
 
 def _part(part: Json) -> list[Json]:
@@ -67,18 +67,18 @@ def _thought(detail: Object) -> Object:
     """Reasoning, of which this version does not say who signed it."""
     signature = string(detail, "signature") or string(detail, "data")
     own = {"signature": signature, **({"id": "redacted_thinking"} if string(detail, "data") else {})}
-    found = {"type": "reasoning", "text": string(detail, "text")}
-    return {**found, "providerMetadata": {"pydantic_ai": own}} if signature else found
+    part = {"type": "reasoning", "text": string(detail, "text")}
+    return {**part, "providerMetadata": {"pydantic_ai": own}} if signature else part
 
 
 def _tool(invoked: Object) -> Object:
     """A call, and its result."""
     name, state = invoked.get("toolName"), at(invoked, "state")
     read = ("toolName", "state", "args", "result", "step")
-    found = {"type": f"tool-{name}" if isinstance(name, str) else "dynamic-tool", **without(invoked, *read)}
-    found |= {"state": _STATES.get(state, "input-available") if isinstance(state, str) else "input-available"}
+    part = {"type": f"tool-{name}" if isinstance(name, str) else "dynamic-tool", **without(invoked, *read)}
+    part |= {"state": _STATES.get(state, "input-available") if isinstance(state, str) else "input-available"}
     given = {"output": invoked.get("result")} if state == "result" else {}
-    return {**found, "input": invoked.get("args"), **given}
+    return {**part, "input": invoked.get("args"), **given}
 
 
 def _file(attached: Object) -> Object:

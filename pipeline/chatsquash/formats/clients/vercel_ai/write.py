@@ -11,7 +11,7 @@ from chatsquash.core.blocks import Block, Turn
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.clients.pydantic_ai.members import packed
 from chatsquash.formats.clients.vercel_ai import media, tools
-from chatsquash.formats.clients.vercel_ai.metadata import HELD, PROVIDER, PYDANTIC, known, thoughts, told
+from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, PYDANTIC, known, thoughts, with_metadata
 from chatsquash.formats.clients.vercel_ai.read import DATA, STEERING, numbered
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, string, without
@@ -27,18 +27,18 @@ def dump(conversation: Conversation, ids: Callable[[int], str] = numbered) -> Js
     ``ids`` gives the id of a UI message that has none by its number, which begins at 1.  What a chat has beside its
     messages is written around them.
     """
-    writer, found = _Writer(turns_of(conversation)), list[Json]()
+    writer, messages = _Writer(turns_of(conversation)), list[Json]()
     for number, turn in enumerate(turns_of(conversation)):
-        parts, own = writer.parts(number), without(native(turn, PROVIDER), HELD)
-        last = found[-1] if found else {}
+        parts, own = writer.parts(number), without(native(turn, PROVIDER), METADATA)
+        last = messages[-1] if messages else {}
         if parts and own.get("type") == STEERING and last.get("role") == "assistant":
             last["parts"].append({**own, "parts": parts})
         elif parts and _goes_on(last, turn, own):
             last["parts"] += parts
         elif parts:
-            found.append(_message(turn, parts, own, ids(len(found) + 1)))
+            messages.append(_message(turn, parts, own, ids(len(messages) + 1)))
     around = conversation.native.get(PROVIDER, {})
-    return {**around, "messages": found} if around else found
+    return {**around, "messages": messages} if around else messages
 
 
 def _goes_on(last: Object, turn: Turn, own: Object) -> bool:
@@ -79,8 +79,8 @@ class _Writer:
                 nothing = [] if turn.blocks else [{"type": "text", "text": "", **_DONE}]
                 return [{"type": "step-start"}, *(made or nothing)] if made or nothing else []
             case "tool":
-                held = [each for each in enumerate(turn.blocks) if isinstance(each[1], blocks.Result | blocks.Other)]
-                return [part for place, block in held for part in self._said((number, place), block)]
+                answers = [each for each in enumerate(turn.blocks) if isinstance(each[1], blocks.Result | blocks.Other)]
+                return [part for place, block in answers for part in self._said((number, place), block)]
             case "user" | "system" | "developer" as role:
                 if worded := _worded(turn):
                     return [worded]
@@ -103,7 +103,7 @@ def _worded(turn: Turn) -> Object | None:
     """What Pydantic AI asks to be done again, or sums up, as its adapter writes that."""
     part, text = members(native(turn, PYDANTIC).get("part")), text_of(turn.blocks)
     if string(part, "part_kind") == "retry-feedback" and text:
-        return told({"type": "text", "text": text, **_DONE}, {}, retry_feedback=part)
+        return with_metadata({"type": "text", "text": text, **_DONE}, {}, retry_feedback=part)
     is_summed = string(part, "part_kind") == "compaction" and string(part, "content") in text
     return {"type": "data-compaction", "data": without(part, "part_kind")} if is_summed else None
 
@@ -112,14 +112,14 @@ def _shown(block: Block) -> Iterator[Object]:
     """The parts of what is neither a call nor a result."""
     match block:
         case blocks.Text() | blocks.Refusal():
-            yield told({"type": "text", "text": block.text, **_DONE}, block.native)
+            yield with_metadata({"type": "text", "text": block.text, **_DONE}, block.native)
         case blocks.Reasoning():
             own = without(known(block.native), "breaks")
-            yield from ({**part, **_DONE, **own} for part in thoughts(block, HELD))
+            yield from ({**part, **_DONE, **own} for part in thoughts(block, METADATA))
         case blocks.Media() if part := media.write(block):
             yield part
         case blocks.Source():
-            yield told(_source(block), block.native)
+            yield with_metadata(_source(block), block.native)
         case blocks.Other() if block.provider == PROVIDER and string(block.value, "type"):
             yield block.value
         case blocks.Other() if block.provider == PYDANTIC and string(block.value, "part_kind") in DATA:

@@ -1,0 +1,314 @@
+"""Crush's sessions, and those of the opencode that became Crush: databases, and what ``crush session show`` prints."""
+
+from __future__ import annotations
+
+import base64
+from itertools import compress
+from typing import Any, NamedTuple
+
+from chatsquash.core.model import Conversation, Json
+from chatsquash.formats.agents.opencode.message_texts import BROKEN_OFF
+from chatsquash.formats.base import TurnError, expect_list, expect_object
+from chatsquash.formats.clients.model_messages.read import read
+from chatsquash.formats.database_rows import key, order, parse_cell, readable, roots, row_label
+from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment
+from chatsquash.formats.threads import with_unread
+from chatsquash.formats.values import Object, at, kind, members, objects, string
+
+NAME = "crush"
+HOLDS_TOOLS = False
+MEMBERS = ("meta",)
+IN_PROJECTS = (".crush/crush.db", ".opencode/opencode.db")
+KEPT = ("~/.crush/crush.db", "~/*/.crush/crush.db", "~/*/.opencode/opencode.db")
+
+_ROLES = ("user", "assistant", "system", "tool")
+_HEADER = ("uuid", "id", "created", "modified", "parent_session_id", "summary_message_id")
+_READ = ("id", "role", "created", "model", "parts", "is_summary_message")
+_AGENT = "$$"
+"""What stands in the id of a sub-agent's session between those of the message and of the call that began it."""
+_TITLE = "title-"
+_BROKEN = ("error", "canceled")
+"""Reasons of replies that are not whole."""
+
+
+def fits(values: list[Json]) -> str | None:
+    """A session has its UUID beside its hash, and messages of parts."""
+    is_one = bool(values) and all(
+        isinstance(at(each, "meta", "uuid"), str) and _are_messages(at(each, "messages")) for each in values
+    )
+    return "meta.uuid, and messages of parts" if is_one else None
+
+
+def _are_messages(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(at(each, "parts"), list) and "role" in each for each in value)
+
+
+class _CrushMessage(NamedTuple):
+    """A message of a session, and what is known of it."""
+
+    turn: Object
+    evidence: Evidence
+    is_summary: bool
+
+
+class _StoredSession(NamedTuple):
+    id: str
+    meta: Object
+    eras: list[list[_CrushMessage]]
+
+    def name(self, number: int) -> str:
+        """What a conversation is called: the first is called as the session."""
+        return f"{self.id}.{number + 1}" if number else self.id
+
+
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """What the model sees of each session, then what it saw of it before each compaction.
+
+    Neither the system prompt nor the tools are kept.
+    """
+    unread, sessions = Unread(), list[_StoredSession]()
+    for place, number, value in entries(values, lines):
+        sessions.append(_session(value, f"entry {place}", number, unread))
+    callers = _callers(sessions)
+    converted = [_conversation(session, number, callers) for session in sessions for number in _shown_eras(session)]
+    shown = [each for each in converted if each.messages]
+    return with_unread(shown, unread)
+
+
+def _shown_eras(session: _StoredSession) -> list[int]:
+    """The conversation in use, then those before it that have a reply."""
+    *before, last = range(len(session.eras))
+    replied = (any(each.evidence.is_sampled for each in session.eras[number]) for number in before)
+    return [last, *compress(before, replied)]
+
+
+def _callers(sessions: list[_StoredSession]) -> dict[tuple[str, str], str]:
+    """The conversations by their sessions and the calls in them."""
+    callers: dict[tuple[str, str], str] = {}
+    for session in sessions:
+        for number, era in enumerate(session.eras):
+            for part in (part for each in era for part in each.turn["content"] if part["type"] == "tool-call"):
+                callers.setdefault((session.id, part["toolCallId"]), session.name(number))
+    return callers
+
+
+def _conversation(session: _StoredSession, number: int, callers: dict[tuple[str, str], str]) -> Conversation:
+    said = session.eras[number]
+    turns = ((turn, said[place].evidence) for turn, place in read([each.turn for each in said]))
+    known: Object = {"id": session.name(number), "session_id": session.id}
+    parent, call = string(session.meta, "parent_session_id"), session.id.partition(_AGENT)[2]
+    if number:
+        known |= {"kind": "compacted", "parent": session.name(number - 1)}
+    elif parent and session.id.startswith(_TITLE):
+        known |= {"kind": "side", "parent": parent}
+    elif parent:
+        known |= {"kind": "subagent", "parent": callers.get((parent, call), parent), "call": call or None}
+    if not any(each.evidence.time for each in said):
+        first, last = (moment(session.meta.get(name)) for name in ("created", "modified"))
+        known |= {"started": first.at, "ended": (last or first).at} if first else {}
+    return conversation(turns, {}, **known)
+
+
+def _session(value: Object, place: str, line: int, unread: Unread) -> _StoredSession:
+    meta = members(value.get("meta"))
+    messages = expect_list(value.get("messages"), f"{place} has messages that are")
+    unread.rest("session", meta, *_HEADER)
+    unread.rest("file", value, "meta", "messages")
+    eras: list[list[_CrushMessage]] = [[]]
+    for number, message in enumerate(messages):
+        said = _read_message(message, f"{place}, messages[{number}]", line, string(meta, "summary_message_id"), unread)
+        if said and said.is_summary:
+            eras.append([])
+        eras[-1] += [said] if said else []
+    return _StoredSession(string(meta, "uuid") or place, meta, eras)
+
+
+def _read_message(message: Json, place: str, line: int, summary: str, unread: Unread) -> _CrushMessage | None:
+    """A message as a turn; ``None`` for one that holds nothing that a model sees."""
+    expect_object(message, f"{place} is")
+    role, parts = message.get("role"), message.get("parts")
+    if role not in _ROLES or not isinstance(parts, list) or len(objects(parts)) < len(parts):
+        raise TurnError(f"{place} has no role of Crush's, or no list of parts")
+    unread.rest("message", message, *_READ)
+    content, end = list[Json](), Object()
+    for number, part in enumerate(parts):
+        data = members(part.get("data", part))
+        content += read_part(part.get("type"), data, f"{place}, part {number}", unread)
+        end = data if part.get("type") == "finish" else end
+    is_marked = message.get("is_summary_message") == 1 or (summary != "" and message.get("id") == summary)
+    is_summary = is_marked and end.get("reason") not in _BROKEN
+    known = Evidence(line, moment(message.get("created")))
+    if role == "assistant" and not is_marked:
+        reason = BROKEN_OFF if end.get("reason") in _BROKEN else string(end, "reason") or None
+        known = known._replace(is_sampled=True, model=string(message, "model") or None, finish_reason=reason)
+    teller = "user" if is_summary else str(role)
+    taken = [part for part in content if part["type"] in _TAKES[teller]]
+    for _ in range(len(content) - len(taken)):
+        unread.one(f"part that a message of the role {teller} does not hold")
+    return _CrushMessage({"role": teller, "content": taken}, known, is_summary) if taken else None
+
+
+_TAKES = {
+    "user": ("text", "file"),
+    "assistant": ("text", "reasoning", "tool-call"),
+    "system": ("text",),
+    "tool": ("tool-result",),
+}
+"""The parts that a message of each role may hold."""
+
+
+_PART = {
+    "text": ("text",),
+    "reasoning": ("thinking", "signature", "thought_signature", "responses_data", "started_at", "finished_at"),
+    "tool_call": ("id", "tool_call_id", "name", "input", "provider_executed", "finished"),
+    "tool_result": ("tool_call_id", "name", "content", "data", "mime_type", "is_error"),
+    "image_url": ("url", "detail"),
+    "binary": ("Path", "MIMEType", "Data"),
+    "finish": ("reason", "time"),
+    "shell_command": ("command", "output", "exit_code"),
+}
+"""The types of parts, and the members that are read of each."""
+_LARGEST = 1 << 32
+
+
+def read_part(of: Json, data: Object, place: str, unread: Unread) -> list[Json]:
+    """A part as the AI SDK has it."""
+    if not isinstance(of, str) or of not in _PART:
+        unread.one(f"part of the type {of if isinstance(of, str) else kind(of)}")
+        return []
+    unread.rest(f"part.{of}", data, "type", *_PART[of])
+    if of in ("tool_call", "tool_result"):
+        return [_tool(of, data, place)]
+    return _file(data, unread) if of == "binary" else _spoken_part(of, data)
+
+
+def _spoken_part(of: str, data: Object) -> list[Json]:
+    """What is said, thought or shown."""
+    match of:
+        case "text":
+            return _text(string(data, "text").strip())
+        case "shell_command":
+            return _text(f"$ {string(data, 'command')}\n{string(data, 'output')}\n(exit code {_code(data)})")
+        case "reasoning":
+            said = {"type": "reasoning", "text": string(data, "thinking"), **_options(data)}
+            return [said] if said["text"] or len(said) > 2 else []
+        case "image_url":
+            return [{"type": "file", "mediaType": "image/*", "url": data.get("url")}]
+    return []
+
+
+def _code(data: Object) -> str:
+    """The code with which a command ended, if it is one."""
+    code = data.get("exit_code")
+    return str(code) if type(code) is int and abs(code) < _LARGEST else "unknown"
+
+
+def _tool(of: str, data: Object, place: str) -> Json:
+    """A call, or its result."""
+    if of == "tool_result":
+        return {"type": "tool-result", **_call_names(data, place), "output": _output(data)}
+    hosted = {"providerExecuted": True} if data.get("provider_executed") is True else {}
+    return {"type": "tool-call", **_call_names(data, place), "input": data.get("input"), **hosted}
+
+
+def _text(value: str) -> list[Json]:
+    return [{"type": "text", "text": value}] if value else []
+
+
+def _call_names(data: Object, place: str) -> Object:
+    """The id and the name of a call; raises ``TurnError`` where one is none."""
+    name, own = data.get("name"), data.get("tool_call_id", data.get("id"))
+    if not isinstance(name, str) or not isinstance(own, str) or not own:
+        raise TurnError(f"{place} has no id or no name of a tool")
+    return {"toolCallId": own, "toolName": name}
+
+
+def _output(data: Object) -> Object:
+    said, image = string(data, "content"), string(data, "data")
+    if data.get("is_error") is True or not image:
+        return {"type": "error-text" if data.get("is_error") is True else "text", "value": said}
+    file = {"type": "file-data", "mediaType": string(data, "mime_type"), "data": image}
+    return {"type": "content", "value": [*_text(said), file]}
+
+
+def _options(data: Object) -> Object:
+    """Who signed or encrypted reasoning, as the AI SDK says it."""
+    response = members(data.get("responses_data"))
+    options = {
+        "anthropic": {"signature": string(data, "signature")},
+        "google": {"thoughtSignature": string(data, "thought_signature")},
+        "openai": {
+            "itemId": string(response, "item_id"),
+            "reasoningEncryptedContent": string(response, "encrypted_content"),
+        },
+    }
+    non_empty = {who: {name: value for name, value in each.items() if value} for who, each in options.items()}
+    signed = {who: each for who, each in non_empty.items() if each}
+    return {"providerOptions": signed} if signed else {}
+
+
+def _file(data: Object, unread: Unread) -> list[Json]:
+    """A file that the user added; of one that was printed only the size is there."""
+    mime, data_text = string(data, "MIMEType"), string(data, "Data")
+    if mime.startswith("text/") and data_text:
+        try:
+            return _text(base64.b64decode(data_text, validate=True).decode("utf-8", "replace"))
+        except ValueError:
+            unread.one("part.binary.Data")
+            return []
+    name = string(data, "Path").replace("\\", "/").rpartition("/")[2]
+    return (
+        [{"type": "file", "mediaType": mime, "data": data_text, **({"filename": name} if name else {})}]
+        if data_text
+        else []
+    )
+
+
+_SESSION = ("id", "parent_session_id", "created_at")
+_MESSAGE = ("id", "session_id", "created_at")
+
+
+def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+    """The database has sessions that count their messages, and messages with ``parts``."""
+    sessions, messages = {*columns.get("sessions", [])}, {*columns.get("messages", [])}
+    is_one = {*_SESSION, "message_count"} <= sessions and {*_MESSAGE, "role", "parts"} <= messages
+    return {"sessions": _SESSION, "messages": _MESSAGE} if is_one else None
+
+
+def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
+    """Each session with those that its calls began, by their times; messages of one second are in their order."""
+    sessions = sorted(index["sessions"], key=lambda row: (order(row[3]), order(row[1])))
+    parents: dict[object, object] = {}
+    for _, own, parent, _ in sessions:
+        parents.setdefault(key(own), key(parent))
+    above = roots(parents)
+    families_by_root: dict[object, dict[str, list[int]]] = {}
+    for rowid, own, _, _ in sessions:
+        if key(own) in above:
+            family = families_by_root.setdefault(above[key(own)], {"sessions": [], "messages": []})
+            family["sessions"].append(rowid)
+    for rowid, _, session, _ in sorted(index["messages"], key=lambda row: (order(row[3]), row[0])):
+        if (root := above.get(key(session))) in families_by_root:
+            families_by_root[root]["messages"].append(rowid)
+    return list(families_by_root.values())
+
+
+def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
+    """The sessions of a family as Crush prints them; raises ``TurnError`` for a message whose parts are no JSON."""
+    sessions: dict[object, Object] = {}
+    for row in rows.get("sessions", []):
+        left = {name: readable(value) for name, value in row.items() if name not in ("id", "created_at", "updated_at")}
+        times = {"created": row.get("created_at"), "modified": row.get("updated_at")}
+        meta = {"uuid": str(readable(row.get("id"))), **left, **times}
+        sessions.setdefault(key(row.get("id")), {"meta": meta, "messages": []})
+    for row in rows.get("messages", []):
+        if (session := sessions.get(key(row.get("session_id")))) is not None:
+            session["messages"].append(_message(row))
+    return list(sessions.values())
+
+
+def _message(row: Object) -> Object:
+    place = row_label(row, "message")
+    names = ("id", "role", "model", "provider", "is_summary_message")
+    message = {name: readable(row[name]) for name in names if row.get(name) is not None}
+    return {**message, "created": row.get("created_at"), "parts": parse_cell(row, "parts", place)}
