@@ -16,7 +16,7 @@ from chatsquash.core.options import Options
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.reading import contents, envelopes, sidecars, split_files
+from chatsquash.reading import contents, sidecars, split_files
 from chatsquash.reading.identify import log_in
 from chatsquash.reading.sessions import by_ids
 from chatsquash.sources.compression import Expanded
