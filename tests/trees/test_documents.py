@@ -100,7 +100,7 @@ def test_kinds_parents_and_replies(sentence, held, expected):
         (
             place.kind,
             names[id(place.parent)] if place.parent else None,
-            "".join(held[place.number].messages[place.origin.replies[own].at]["content"] for own in place.own),
+            "".join(held[place.number].messages[reply.evidence.at]["content"] for reply in place.own),
         )
         for place in found
     ] == expected, sentence
@@ -113,7 +113,7 @@ def test_replies_without_times_that_say_the_same_are_told_apart_by_their_order()
         return Conversation(messages, [], origin=Origin(replies=replies, **more))
 
     found = paths([said("aab", id="a"), said("aaac", id="b", kind="branch", parent="a")])
-    assert [place.own for place in found] == [[2], [0, 1, 2, 3]]
+    assert [[place.replies.index(reply) for reply in place.own] for place in found] == [[2], [0, 1, 2, 3]]
 
 
 CHAINS = [

@@ -38,9 +38,15 @@ class View(Struct, eq=False):
         """What is said in it."""
         return self.place.conversation.messages
 
+    @property
+    def own(self) -> list[int]:
+        """Which of its replies belong to it."""
+        own = set(self.place.own)
+        return [number for number, reply in enumerate(self.place.replies) if reply in own]
+
     def key(self, number: int) -> tuple[int, Key]:
         """What tells one of its replies from all others, whichever conversations of its file hold it."""
-        return self.file, self.place.keys[number]
+        return self.file, self.place.replies[number].key
 
     def reply(self, number: int) -> OriginReply:
         """What the file says of one of its replies."""

@@ -135,7 +135,7 @@ class _Looked:
         begin = len(self._said)
         for place in paths:
             view = View(0, 0, place)
-            for known in filter(None, map(view.keys, place.own)):
+            for known in filter(None, map(view.keys, view.own)):
                 self._ids.extend((*known.ids, *[0] * _IDS)[:_IDS])
                 self._said.append(known.said if known.is_telling else 0)
         self._agents.append(_Agent(log, group, begin, len(self._said)))
