@@ -73,7 +73,9 @@ COPIES = [user("k1", "u6", "go"), assistant("k2", "k1", "gone", message={"id": "
 SUMMED = ["In short.", "go", "gone", "more", "fine"]
 
 # What is said, and in which order: the texts of each conversation.
-ORDER = [
+
+
+@cases("lines, expected",
     ("a prompt that the next reply follows", [*TALK, queued("q5", "a4"), assistant("a6", "q5", "yes")], [["hi", "hello", "go", "gone", "and?", "yes"]]),
     ("a prompt that nothing follows", [*TALK[:2], queued("q5", "a2"), *TALK[2:]], [["hi", "hello", "and?", "go", "gone"]]),
     ("two of them", [*TALK[:2], queued("q5", "a2"), queued("q6", "q5", "so?"), *TALK[2:]], [["hi", "hello", "and?", "so?", "go", "gone"]]),
@@ -101,12 +103,9 @@ ORDER = [
     ("a file that begins with a summary", [summary(parent="gone"), *AFTER], [["In short.", "more", "fine"]]),
     ("nothing but prompts sent meanwhile", [queued("q1", None)], []),
     ("an agent's name on lines of the session", [user("u1", None), assistant("a2", "u1", agentId="main"), user("u3", "a2", "go"), assistant("a4", "u3")], [["hi", "hello", "go", "hello"]]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, expected", ORDER, ids=[each[0] for each in ORDER])
-def test_what_is_said(sentence, lines, expected):
-    assert [said(each) for each in CLAUDE.conversations(lines)] == expected, sentence
+)  # fmt: skip
+def test_what_is_said(lines, expected):
+    assert [said(each) for each in CLAUDE.conversations(lines)] == expected
 
 
 TASK = [user("u1", None), assistant("a2", "u1", [call(name="Agent", prompt="find it")])]

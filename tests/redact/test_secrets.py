@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from chatsquash.redact.placeholders import Placeholders, blanked
 from chatsquash.redact.secrets import Secrets, kind_of
+from tests.conftest import cases
 
 SECRETS = Secrets()
 TOKEN, PASSWORD = "q7Rk2mXv9LpZt4Wn8BcY3dHs", "Falcon-7193!x"
@@ -81,7 +82,10 @@ KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hI3kL6"
 LINES = "\n".join(base64.b64encode(bytes(range(at, at + 48))).decode() for at in range(0, 192, 48))
 BLOCK = f"-----BEGIN RSA PRIVATE KEY-----\n{LINES}\n-----END RSA PRIVATE KEY-----"
 URL = "".join(f"%{ord(char):02x}" for char in KEY)
-FORMS = [
+
+
+@cases(
+    "text",
     ("as it is", KEY),
     ("in base64", base64.b64encode(KEY.encode()).decode()),
     ("in base64, behind one character", base64.b64encode(f" {KEY}".encode()).decode()),
@@ -107,16 +111,14 @@ FORMS = [
         "\n".join(re.findall(".{1,40}", base64.b64encode(f"a: b\nc: {KEY}\nd: e".encode()).decode())),
     ),
     *((f"{deep} deep in JSON", KEY if not deep else json.dumps(["/" + KEY])) for deep in range(2)),
-]
-
-
-@pytest.mark.parametrize(("sentence", "text"), FORMS, ids=[row[0] for row in FORMS])
-def test_a_key_is_found_in_every_form_and_has_the_same_value(sentence, text):
+)
+def test_a_key_is_found_in_every_form_and_has_the_same_value(text):
     hits = SECRETS.find(f"see\n{text} and more")
-    assert [(hit.kind, hit.value) for hit in hits] == [("GITHUB_TOKEN", KEY)], sentence
+    assert [(hit.kind, hit.value) for hit in hits] == [("GITHUB_TOKEN", KEY)]
 
 
-BLOCKS = [
+@cases(
+    "text",
     ("as a file has it", BLOCK),
     ("with breaks of Windows", BLOCK.replace("\n", "\r\n")),
     ("indented", BLOCK.replace("\n", "\n      ")),
@@ -125,13 +127,10 @@ BLOCKS = [
     ("in a diff", "+" + BLOCK.replace("\n", "\n+")),
     ("in a comment", "# " + BLOCK.replace("\n", "\n# ")),
     ("as pieces of a program", '"' + BLOCK.replace("\n", '\\n"\n    "') + '"'),
-]
-
-
-@pytest.mark.parametrize(("sentence", "text"), BLOCKS, ids=[row[0] for row in BLOCKS])
-def test_a_block_of_a_key_has_the_same_value_however_its_lines_are_broken(sentence, text):
+)
+def test_a_block_of_a_key_has_the_same_value_however_its_lines_are_broken(text):
     [hit] = SECRETS.find(f"x\n{text}\ny")
-    assert (hit.kind, hit.value) == ("PRIVATE_KEY", BLOCK), sentence
+    assert (hit.kind, hit.value) == ("PRIVATE_KEY", BLOCK)
 
 
 @pytest.mark.parametrize("value", [KEY, BLOCK, TOKEN, PASSWORD])
