@@ -1,8 +1,12 @@
-"""UI messages as turns: one for each step of the assistant, and one for the results of its calls."""
+"""UI messages as turns: one for each step of the assistant, and one for the results of its calls.
+
+Messages of the AI SDK 4, in which calls are next to the content, are upgraded to later versions first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -14,7 +18,6 @@ from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.clients.pydantic_ai.members import opened, shown_wording
 from chatsquash.formats.clients.vercel_ai import media, tools
 from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, PYDANTIC, joined, native, thought
-from chatsquash.formats.clients.vercel_ai.version4 import newer
 from chatsquash.formats.values import Object, at, kind, members, objects, string, without
 from chatsquash.formats.writing import KEY, are_instructions
 
@@ -25,7 +28,12 @@ ROLES = ("system", "user", "assistant")
 _SPOKEN = ("text", "reasoning", "file")
 _SOURCE = {"url": "url", "title": "title", "id": "sourceId", "mime": "mediaType", "name": "filename"}
 _NEEDS = {"text": "text", "reasoning": "text", "dynamic-tool": "toolName"}
-"""The member without which a part of a type is none."""
+"""The member without which a part of a type is invalid."""
+VERSION_4 = ("toolInvocations", "experimental_attachments")
+"""Members that only messages of the AI SDK 4 have."""
+_CALL = "tool-invocation"
+_STATES = {"partial-call": "input-streaming", "result": "output-available"}
+"""States of calls in the AI SDK 4, and those of later versions."""
 
 
 class Read(NamedTuple):
@@ -40,7 +48,7 @@ def read(messages: list[Json]) -> list[Read]:
     converted = list[Read]()
     call, last = 1, ""
     for number, logged in enumerate(messages):
-        message, parts = _opened(number, newer(logged) if isinstance(logged, dict) else logged)
+        message, parts = _opened(number, upgrade(logged) if isinstance(logged, dict) else logged)
         role = message["role"]
         turns = list(_assistant(parts, call) if role == "assistant" else _heard(role, parts))
         call += sum(made_up(turn.blocks) for turn in turns if turn.role == "assistant")
@@ -216,3 +224,76 @@ def _step(parts: list[Object], call: int) -> tuple[list[Block], list[Block]]:
             (results if type(block) is Result else blocks).append(block)
             call += type(block) is Call and block.made_up
     return blocks, results
+
+
+def upgrade(message: Object) -> Object:
+    """A message as later versions have it, what it has beside in its metadata; one of these as it is."""
+    logged, content = message.get("parts"), message.get("content")
+    if logged is None and isinstance(content, str):
+        logged = _old_parts(message, content)
+    elif not isinstance(logged, list) or not (
+        isinstance(content, str) or any(at(each, "type") == _CALL for each in logged)
+    ):
+        return message
+    parts = [part for each in logged for part in _upgrade_part(each)]
+    parts += [_upgrade_attachment(each) for each in objects(message.get("experimental_attachments"))]
+    metadata = without(message, "id", "role", "parts", "content", "reasoning", *VERSION_4)
+    return {**{key: message[key] for key in ("id", "role") if key in message}, "metadata": metadata, "parts": parts}
+
+
+def is_version_4(message: Object) -> bool:
+    """Whether a message is of this version, and no plain chat."""
+    return any(objects(message.get(member)) for member in VERSION_4)
+
+
+def _old_parts(message: Object, content: str) -> list[Json]:
+    """What a message without parts holds; text stands behind calls that were answered, with others before them."""
+    thought, invoked = string(message, "reasoning"), objects(message.get("toolInvocations"))
+    parts: list[Json] = [{"type": "reasoning", "text": thought}] if thought else []
+    said: list[Json] = [{"type": "text", "text": content}] if content else []
+    is_answered = all(each.get("state") == "result" for each in invoked)
+    parts += [] if invoked and is_answered else said
+    for place, (_, step) in enumerate(groupby(invoked, key=lambda each: each.get("step") or 0)):
+        parts += [{"type": "step-start"}] if place else []
+        parts += [{"type": _CALL, "toolInvocation": each} for each in step]
+    return [*parts, {"type": "step-start"}, *said] if invoked and is_answered and said else parts
+
+
+def _upgrade_part(part: Json) -> list[Json]:
+    """A part, as later versions have it; reasoning may be several."""
+    match part:
+        case {"type": "tool-invocation", "toolInvocation": dict(invoked)}:
+            return [_upgrade_call(invoked)]
+        case {"type": "reasoning", "details": list(details)} if details:
+            return [_upgrade_reasoning(each) for each in objects(details)]
+        case {"type": "reasoning", "reasoning": str(text)}:
+            return [{"type": "reasoning", "text": text}]
+        case {"type": "source", "source": {"url": str(url), **source}}:
+            named = {"sourceId": string(source, "id"), "url": url}
+            return [{"type": "source-url", **named, **without(source, "id", "sourceType")}]
+        case {"type": "file", "mimeType": str(mime), "data": str(data)}:
+            return [{"type": "file", "mediaType": mime, "url": f"data:{mime};base64,{data}"}]
+    return [part]
+
+
+def _upgrade_reasoning(detail: Object) -> Object:
+    """Reasoning, of which this version does not say who signed it."""
+    signature = string(detail, "signature") or string(detail, "data")
+    own = {"signature": signature, **({"id": "redacted_thinking"} if string(detail, "data") else {})}
+    part = {"type": "reasoning", "text": string(detail, "text")}
+    return {**part, "providerMetadata": {"pydantic_ai": own}} if signature else part
+
+
+def _upgrade_call(invoked: Object) -> Object:
+    """A call, and its result."""
+    name, state = invoked.get("toolName"), at(invoked, "state")
+    read = ("toolName", "state", "args", "result", "step")
+    part = {"type": f"tool-{name}" if isinstance(name, str) else "dynamic-tool", **without(invoked, *read)}
+    part |= {"state": _STATES.get(state, "input-available") if isinstance(state, str) else "input-available"}
+    given = {"output": invoked.get("result")} if state == "result" else {}
+    return {**part, "input": invoked.get("args"), **given}
+
+
+def _upgrade_attachment(attached: Object) -> Object:
+    named = {"filename": attached["name"]} if string(attached, "name") else {}
+    return {"type": "file", "mediaType": string(attached, "contentType"), "url": string(attached, "url"), **named}
