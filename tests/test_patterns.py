@@ -30,7 +30,7 @@ from chatsquash.redact import names as listed_names
 from chatsquash.session import ending
 from chatsquash.session.cleaning.info_messages import _OPEN, _is_info
 from chatsquash.sources import compression as compressed
-from chatsquash.storage.stores.address import _HOSTS
+from chatsquash.storage.stores import _HOSTS
 from chatsquash.storage.stores.objects import _WHY
 from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
 
@@ -58,7 +58,7 @@ RUNNING = {
     ("chatsquash.sources.arrays", "b'\\\\}[ \\\\t\\\\r\\\\n]*+,[ \\\\t\\\\r\\\\n]*+' + re.escape(begun[0])"): [
         ("search", re.compile(rb"\}[ \t\r\n]*+,[ \t\r\n]*+" + re.escape(b'{"id":')))
     ],
-    ("chatsquash.storage.stores.address", "_HOSTS[scheme]"): [
+    ("chatsquash.storage.stores", "_HOSTS[scheme]"): [
         ("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()
     ],
     ("chatsquash.storage.stores.objects", "words"): [("search", re.compile(words)) for words, *_ in _WHY],
@@ -128,7 +128,7 @@ WALKS = [
     ("without_reminders", client_texts.without_reminders, ["(?:<system-reminder>(?:</system-reminder>)?)*"], 0),
     ("events, lines", replies.events, [r"(?:data: {}\r\n|\n|event: \s|: )*"], 0),
     ("events, an array", lambda text: replies.events("[" + text), [r"(?:(?:1|\[|{}|\"[^\"]*\"), ?)*"], 0),
-    ("_defined", text._defined, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
+    ("_defined", text._definitions, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
 ]
 
 

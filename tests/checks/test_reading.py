@@ -1,6 +1,6 @@
 import pytest
 
-from chatsquash.checks import archives, copies, definitions_in_force, phrases, reading, stored
+from chatsquash.checks import archives, copies, definitions, phrases, reading, stored
 
 HINT = " (--on-invalid keep converts it all the same)"
 
@@ -119,31 +119,31 @@ ROWS = [
         "in line 5 there is no message 2, line 3 has",
     ),
     (
-        definitions_in_force.tool_conflict("a\n", 3, 5),
+        definitions.tool_conflict("a\n", 3, 5),
         "tool-conflict",
         "warning",
         "line 5 defines 'a\\n' otherwise than line 3, the first",
     ),
     (
-        definitions_in_force.tool_conflict("grep", 3, 5, kept="last"),
+        definitions.tool_conflict("grep", 3, 5, kept="last"),
         "tool-conflict",
         "warning",
         "than line 3, the last definition is kept: see whether earlier calls fit it",
     ),
     (
-        definitions_in_force.supplied_tools(2),
+        definitions.supplied_tools(2),
         "supplied-tools",
         "info",
         "defines no tools, 2 definitions of --tools-file in the",
     ),
     (
-        definitions_in_force.supplied_system(),
+        definitions.supplied_system(),
         "supplied-system",
         "info",
         "has no system prompt, that of --system-file begins",
     ),
     (
-        definitions_in_force.tool_conflict("sql", 3, 5, kept="each"),
+        definitions.tool_conflict("sql", 3, 5, kept="each"),
         "tool-conflict",
         "warning",
         "otherwise than line 3, each definition is kept: see whether",

@@ -205,7 +205,7 @@ def _contents(asked: Options) -> dict[str, Any]:
         from chatsquash.templates import counting
 
         if model := str(asked.tokenizer or "") or counting.of_template(str(asked.template)):
-            found["tokenizer"] = counting.packed(model)
+            found["tokenizer"] = counting.pack(model)
     return found
 
 

@@ -14,9 +14,9 @@ def with_key(options: Options) -> Options:
     """The options with the key that they leave to the key file."""
     refuse_wrong(options)
     if options.template is not None:
-        from chatsquash.templates.source import unpacked
+        from chatsquash.templates.source import unpack
 
-        unpacked(options.template)
+        unpack(options.template)
     options = with_kinds(options)
     if options.join and options.conversations == "last":
         options = replace(options, conversations="main")  # which the agent's file knows, whatever came last

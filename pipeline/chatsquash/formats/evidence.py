@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 
 from chatsquash.core import times
 from chatsquash.core.blocks import Native, Turn
-from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, Repeated
+from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, RepeatedViolation
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import TurnError
@@ -137,7 +137,7 @@ def origin(found: Told, /, **members: Any) -> Origin:
         if each.is_sampled and message["role"] == "assistant"
     ]
     if naive != 0:
-        members["findings"] = (*members.get("findings", ()), (naive, Repeated("naive-timestamp")))
+        members["findings"] = (*members.get("findings", ()), (naive, RepeatedViolation("naive-timestamp")))
     bounds = {"started": min(times_of), "ended": max(times_of)} if times_of else {}
     return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in found.evidence))
 

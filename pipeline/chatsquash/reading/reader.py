@@ -12,7 +12,17 @@ from typing import BinaryIO
 
 from chatsquash.checks import files, reading
 from chatsquash.core.log import Log
-from chatsquash.core.model import Added, Conversation, Entry, Origin, OriginReply, Repeated, Response, Seen, Skipped
+from chatsquash.core.model import (
+    AddedRun,
+    Conversation,
+    Entry,
+    Origin,
+    OriginReply,
+    RepeatedViolation,
+    Response,
+    Seen,
+    SkippedLine,
+)
 from chatsquash.core.options import Options
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import TurnError
@@ -34,7 +44,7 @@ from chatsquash.sources.suffixes import LOGS
 _PIECE = 1 << 20
 
 
-Items = Generator[Entry | Skipped, None, str | None]
+Items = Generator[Entry | SkippedLine, None, str | None]
 """The entries of a log and its lines that are none, in file order; returns why the rest of it is not read."""
 _Begun = tuple[Seen | None, Items, documents.LogDocument | None]
 
@@ -112,7 +122,7 @@ class Reader:
             return self._as(self._look(file), file, chain(held, stream), log)
         chat = self._lines(Shape())  # as most logs are, which is told by what is read of them so
         items = chat.entries(chain(held, stream))
-        begun = list[Entry | Skipped]()
+        begun = list[Entry | SkippedLine]()
         for line in held:
             item = next(items, None)  # none where too many before it cannot be read
             exchange = chat.exchange if isinstance(item, Entry) else _split(line)
@@ -163,7 +173,7 @@ class Reader:
             raise OSError(EIO, "it changed while it was read")
         if hashed and not held.digest:
             _hash(file, hashed)
-        cut = [Skipped(lines=0, findings=(reading.cut_short(held.cut),))] if held.cut else []
+        cut = [SkippedLine(lines=0, findings=(reading.cut_short(held.cut),))] if held.cut else []
         return Reading(_seen(held), chain(_whole(held, log), cut), held)
 
     def _broken(self, file: BinaryIO, log: Log, problem: str, hashed: Callable[[memoryview], object] | None) -> Reading:
@@ -171,7 +181,7 @@ class Reader:
         if hashed:
             _hash(file, hashed)
         seen = Seen(None, "document", problem, conflict=True)
-        return Reading(seen, iter([Skipped(1, size=log.size)]), None)
+        return Reading(seen, iter([SkippedLine(1, size=log.size)]), None)
 
     def _spread(self, held: documents.LogDocument) -> tuple[Seen, Items]:
         """The entry of a file that is one exchange on several lines."""
@@ -187,7 +197,9 @@ class Reader:
         return recognise.look(file, self._from, self._bounds.memory)
 
 
-def _to_the_end(items: Items, stream: Iterator[Line], log: Log, expanded: Expanded | None) -> Iterator[Entry | Skipped]:
+def _to_the_end(
+    items: Items, stream: Iterator[Line], log: Log, expanded: Expanded | None
+) -> Iterator[Entry | SkippedLine]:
     """The entries, and behind them why the rest of the log was not read, if that is so."""
     ended = yield from items
     problem: str | None = ended or log.cut
@@ -197,7 +209,7 @@ def _to_the_end(items: Items, stream: Iterator[Line], log: Log, expanded: Expand
     elif ended:
         deque(stream, maxlen=0)  # which hashes the rest
     if problem:
-        yield Skipped(lines=0, findings=(reading.cut_short(problem),))
+        yield SkippedLine(lines=0, findings=(reading.cut_short(problem),))
 
 
 def _nothing() -> Items:
@@ -219,7 +231,7 @@ def _whole(held: documents.LogDocument, log: Log) -> Items:
     """
     size = 0 if log.part else held.size if log.unit is None else log.size
     if held.problem:
-        yield Skipped(1, size=size)
+        yield SkippedLine(1, size=size)
         return None
     if not log.part:
         for rejected in held.broken:
@@ -227,10 +239,10 @@ def _whole(held: documents.LogDocument, log: Log) -> Items:
             size -= taken
             yield unreadable(rejected, taken)
         if len(held.conversations) > 1 and log.part is None:
-            yield Skipped(lines=0, findings=(reading.other_conversations(len(held.conversations)),))
+            yield SkippedLine(lines=0, findings=(reading.other_conversations(len(held.conversations)),))
     found = () if log.part else tuple(_aside(held))
     if not held.conversations:
-        yield Skipped(1, size=size, findings=found)
+        yield SkippedLine(1, size=size, findings=found)
         return None
     chosen = held.conversations[log.part or 0]
     yield from _found_in(chosen.origin)
@@ -238,32 +250,32 @@ def _whole(held: documents.LogDocument, log: Log) -> Items:
     return None
 
 
-def _found_in(origin: Origin | None) -> Iterator[Skipped]:
+def _found_in(origin: Origin | None) -> Iterator[SkippedLine]:
     """What was found in reading a conversation, at the lines of its file, and what was not read."""
     if origin:
-        yield from (Skipped(line, lines=0, findings=(each,)) for line, each in origin.findings)
-        yield from [Skipped(lines=0, findings=(files.not_read(origin.unread),))] if origin.unread else []
+        yield from (SkippedLine(line, lines=0, findings=(each,)) for line, each in origin.findings)
+        yield from [SkippedLine(lines=0, findings=(files.not_read(origin.unread),))] if origin.unread else []
 
 
-def _entry(chosen: Conversation, size: int, found: tuple[Repeated, ...]) -> Entry:
+def _entry(chosen: Conversation, size: int, found: tuple[RepeatedViolation, ...]) -> Entry:
     """A conversation as the entry of its last reply, as far as its file tells of that."""
     origin = chosen.origin or Origin()
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
-    line, edits = first_line(origin) or 1, (Added(tuple(chosen.messages)),)
+    line, edits = first_line(origin) or 1, (AddedRun(tuple(chosen.messages)),)
     named = origin.started, origin.session_id, chosen.messages, edits, chosen.tools, reply
     return Entry(line, *named, size=size, findings=found, loaded=True, origin=chosen.origin)
 
 
-def _aside(held: documents.LogDocument) -> Iterator[Repeated]:
+def _aside(held: documents.LogDocument) -> Iterator[RepeatedViolation]:
     """What of a document does not reach the record."""
     if held.aside.hosted:
-        yield Repeated("hosted-tools")
+        yield RepeatedViolation("hosted-tools")
     if held.aside.elsewhere:
-        yield Repeated("missing-history")
+        yield RepeatedViolation("missing-history")
 
 
-def _then(begun: list[Entry | Skipped], others: Items) -> Items:
+def _then(begun: list[Entry | SkippedLine], others: Items) -> Items:
     yield from begun
     return (yield from others)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from chatsquash.core.model import Entry, Seen, Skipped
+from chatsquash.core.model import Entry, Seen, SkippedLine
 from chatsquash.formats import PLAIN
 from chatsquash.reading import envelopes
 
@@ -21,7 +21,7 @@ class Reading(NamedTuple):
 
     seen: Seen | None
     """What its first lines told; ``None`` for an empty log."""
-    items: Iterator[Entry | Skipped]
+    items: Iterator[Entry | SkippedLine]
     """Its entries and its lines that are none, in file order, read as they are asked for."""
     document: documents.LogDocument | None = None
     """The document that it is, or is a conversation of, if that is so."""

@@ -27,7 +27,7 @@ class RefusedError(Exception):
     """The template cannot render a record, or the tokenizer cannot divide it; the text says why."""
 
 
-def packed(path: str) -> bytes:
+def pack(path: str) -> bytes:
     """A ``tokenizer.json``, or that in the folder of a model, as the option ``tokenizer`` has it."""
     file = Path(path) / _FILE if Path(path).is_dir() else Path(path)
     try:

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.text import escaped, shown
 from chatsquash.pages.html.markup import Html, tag
-from chatsquash.records.reading import parsed
+from chatsquash.records.reading import parse
 from chatsquash.view.conversation import Conversation, Needle
 from chatsquash.view.guard import Guard, Keys
 from chatsquash.view.logs import Logs, Looked, NoLogError
@@ -292,14 +292,14 @@ def _markdown(viewer: Viewer, request: Request) -> Response:
 
 def _json(viewer: Viewer, request: Request) -> Response:
     found = viewer.conversation(request)
-    return Response(shown(parsed(found.data), indent=True) if found.data else b"null", media_type="application/json")
+    return Response(shown(parse(found.data), indent=True) if found.data else b"null", media_type="application/json")
 
 
 def _template(viewer: Viewer, request: Request) -> Response:
     found = viewer.conversation(request)
     if viewer.model is None or found.place is None:
         raise HTTPException(404)
-    trained = trained_on(parsed(found.data), found.held.messages)
+    trained = trained_on(parse(found.data), found.held.messages)
     return HTMLResponse(templates.template(found, viewer.model.render(found.held, trained), viewer.model.path))
 
 

@@ -14,7 +14,7 @@ from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.places import rows
-from chatsquash.records.reading import NotARecordError, parsed, record
+from chatsquash.records.reading import NotARecordError, parse, record
 from chatsquash.results.frame import frame_of
 from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.results.types import FindingRow, SessionRow
@@ -256,7 +256,7 @@ def lengths(result: ResultFolder, observe: Observer | None = None) -> pl.DataFra
         found: list[tuple[int, int]] = []
         for row in rows(result.folder, name):
             try:
-                characters = sum(map(len, texts(record(parsed(row.data)))))
+                characters = sum(map(len, texts(record(parse(row.data)))))
             except NotARecordError:
                 raise damaged(result.folder, name) from None
             found.append((row.number, characters))

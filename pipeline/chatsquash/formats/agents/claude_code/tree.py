@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from chatsquash.core.model import Repeated
+from chatsquash.core.model import RepeatedViolation
 from chatsquash.formats.agents.claude_code.rows import Chain, Gap, Row, Rows
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import at, string
@@ -32,7 +32,7 @@ class Tree:
     def __init__(self, held: Rows) -> None:
         self.rows = held.tree
         self.said = [row for row in held.tree.values() if row.turn is not None]
-        self.found: list[tuple[int, Repeated]] = []
+        self.found: list[tuple[int, RepeatedViolation]] = []
         """Lines whose parents are missing."""
         self._parents = self._resolved(held.gaps)
         self.compactions = self._compactions()
@@ -78,7 +78,7 @@ class Tree:
             gap = behind.pop()
             behind.extend([Gap(gap.line, gap.lines - 1)] if gap.lines > 1 else [])
             before = bisect_left(passed, gap.line, key=lambda each: each.line)
-        self.found.append((row.line, Repeated("missing-parent", ("unreadable" if before else "unknown",))))
+        self.found.append((row.line, RepeatedViolation("missing-parent", ("unreadable" if before else "unknown",))))
         return passed[before - 1] if before else None
 
     def above(self, row: Row) -> Row | None:

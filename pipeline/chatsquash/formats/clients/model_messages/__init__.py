@@ -17,7 +17,7 @@ from chatsquash.formats.clients.model_messages.read import (
     write_file,
     write_returned_file,
 )
-from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, known, thoughts
+from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, own_members, thoughts
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
 from chatsquash.formats.evidence import Evidence, History, conversation, histories, numbers
 from chatsquash.formats.providers.openai_chat.read import turns_of
@@ -140,7 +140,9 @@ def _assistant_parts(block: Block) -> Iterator[Object]:
         case blocks.HostedResult():
             yield _tool("result", block, output=_hosted(block))
         case blocks.Approval() if block.call:
-            more = {"reason" if key == "requestReason" else key: value for key, value in known(block.native).items()}
+            more = {
+                "reason" if key == "requestReason" else key: value for key, value in own_members(block.native).items()
+            }
             named = {"approvalId": block.id or block.call, "toolCallId": block.call}
             yield {"type": "tool-approval-request", **named, **more}
 
@@ -179,7 +181,7 @@ def _results(turn: Turn, waiting: list[blocks.Approval], called: dict[str, str])
 
 def _output(block: blocks.Result) -> Object:
     """What a tool gave."""
-    text, rest = text_of(block.content), known(block.native).get("output", {})
+    text, rest = text_of(block.content), own_members(block.native).get("output", {})
     value = parsed(text) if block.json else None
     items = [part for each in block.content for part in _parts(each, "tool", write_returned_file)]
     if block.outcome == "denied":
@@ -195,7 +197,7 @@ def _hosted(block: blocks.HostedResult) -> Object:
     """What a tool gave that the provider ran."""
     if block.outcome == "denied":
         return _denied(block.value)
-    if "output" in known(block.native) and isinstance(block.value, list):
+    if "output" in own_members(block.native) and isinstance(block.value, list):
         return {"type": "content", "value": block.value}
     return _value("text" if isinstance(block.value, str) else "json", block.value, block)
 

@@ -26,8 +26,16 @@ from chatsquash.formats import calls, parts
 from chatsquash.formats.base import TurnError, role_of
 from chatsquash.formats.calls import EMPTY, Said, arguments
 from chatsquash.formats.clients.pydantic_ai.media import kind_of, octets
-from chatsquash.formats.clients.vercel_ai.media import address, mime_of, opened, plain, said
-from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, joined, metadata, native, ran_by, thought
+from chatsquash.formats.clients.vercel_ai.media import address, medium_at, mime_of, plain, said
+from chatsquash.formats.clients.vercel_ai.metadata import (
+    METADATA,
+    PROVIDER,
+    join_reasoning,
+    metadata,
+    native,
+    ran_by,
+    thought,
+)
 from chatsquash.formats.clients.vercel_ai.read import parts_of
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
 from chatsquash.formats.values import Object, at, compact, kind, members, objects, string, without
@@ -59,7 +67,7 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
     turns, call, responses = list[tuple[Turn, int]](), 1, _responses(messages)
     ran = dict[str, str]()
     for number, message in enumerate(messages):
-        role, parts = _opened(number, message)
+        role, parts = _role_and_parts(number, message)
         blocks = list[Block]()
         for part in parts:
             if block := _block(part, role, responses, call):
@@ -70,10 +78,10 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
                     block = replace(block, provider=ran.get(block.id, ""))
                 blocks.append(block)
         options = message.get(OPTIONS)
-        own = known(options, without(message, "role", "content", OPTIONS))
+        own = native_of(options, without(message, "role", "content", OPTIONS))
         results = tuple(block for block in blocks if type(block) is Result)
         if role != "tool":
-            turns.append((Turn(role, joined(blocks), are_instructions(options), own), number))
+            turns.append((Turn(role, join_reasoning(blocks), are_instructions(options), own), number))
         elif results:
             turns.append((Turn(role, results, native=own), number))
         if role == "tool" and len(results) < len(blocks):
@@ -89,7 +97,7 @@ def _responses(messages: list[Json]) -> dict[str, Object]:
     return {name: part for name, part in answered.items() if name in asked}
 
 
-def _opened(number: int, message: Json) -> tuple[str, list[Object]]:
+def _role_and_parts(number: int, message: Json) -> tuple[str, list[Object]]:
     """The role of a message, and its parts."""
     if not isinstance(message, dict):
         raise TurnError(f"[{number}] is {kind(message)}, not an object")
@@ -110,7 +118,7 @@ def _block(part: Object, role: str, responses: dict[str, Object], call: int) -> 
     ident = string(part, "approvalId")
     match part["type"]:
         case "tool-call":
-            return _called(part, call)
+            return _call_block(part, call)
         case "tool-result":
             return _hosted(part) if role == "assistant" else _result(part)
         case "tool-approval-request":
@@ -120,9 +128,9 @@ def _block(part: Object, role: str, responses: dict[str, Object], call: int) -> 
     return _said(part)
 
 
-def _called(part: Object, call: int) -> Block:
+def _call_block(part: Object, call: int) -> Block:
     own, input_text = string(part, "toolCallId"), arguments(part.get("input", part.get("args")))
-    extra = known(part.get(OPTIONS), without(part, *_TOOL))
+    extra = native_of(part.get(OPTIONS), without(part, *_TOOL))
     if part.get("providerExecuted") is True:
         return HostedCall(own, part["toolName"], input_text, ran_by(part.get(OPTIONS)), extra)
     return calls.call(own, call, part["toolName"], input_text, extra)
@@ -143,9 +151,9 @@ def _said(part: Object) -> Block | None:
     made: Block | None = None
     match part:
         case {"type": "text", "text": str(text)} if text:
-            return Text(text, native=known(options, more) if options or more else {})
+            return Text(text, native=native_of(options, more) if options or more else {})
         case {"type": "reasoning", "text": str(text)} if thinking := thought(text, options, {}):
-            return replace(thinking, native={**thinking.native, **known(None, more)})
+            return replace(thinking, native={**thinking.native, **native_of(None, more)})
         case {"type": "text" | "reasoning", "text": str()} if not (options or more):
             return None
         case {"type": "file" | "image"}:
@@ -162,7 +170,7 @@ def _result(part: Object) -> Result:
     if "result" in part and output is None:
         content, outcome = said(part["result"]), "failed" if part.get("isError") is True else "success"
     rest = without(members(output), "type", "value", "reason")
-    extra = known(part.get(OPTIONS), without(part, *_TOOL), output=rest)
+    extra = native_of(part.get(OPTIONS), without(part, *_TOOL), output=rest)
     return Result(string(part, "toolCallId"), part["toolName"], content.content, content.json, outcome, native=extra)
 
 
@@ -176,11 +184,11 @@ def _output(output: Json) -> Said:
         case {"type": "execution-denied"}:
             return Said((Text(string(output, "reason") or DENIED),))
         case {"type": "content", "value": list(items)}:
-            return Said(tuple(block for each in items if (block := _given(each))))
+            return Said(tuple(block for each in items if (block := _returned_block(each))))
     return said(output)
 
 
-def _given(part: Json) -> Block | None:
+def _returned_block(part: Json) -> Block | None:
     """A text or a file among what a tool gave."""
     match part:
         case {"type": "text", "text": str()}:
@@ -197,12 +205,12 @@ def _hosted(part: Object) -> HostedResult:
     value = at(output, "value") if isinstance(output, dict) else part.get("result")
     if of == "execution-denied":
         value = string(output, "reason") or DENIED
-    extra = known(part.get(OPTIONS), without(part, *_TOOL), output={"type": of} if of == "content" else {})
+    extra = native_of(part.get(OPTIONS), without(part, *_TOOL), output={"type": of} if of == "content" else {})
     outcome = _OUTCOMES.get(of, "success")
     return HostedResult(string(part, "toolCallId"), part["toolName"], value, outcome, native=extra)
 
 
-def known(options: Json, rest: Object, **more: Json) -> Native:
+def native_of(options: Json, rest: Object, **more: Json) -> Native:
     """What is native to a part or a message; ``more`` is what UI messages have, too."""
     own = {key: value for key, value in rest.items() if value not in EMPTY}
     return {**native(options, more), **({_OWN: own} if own else {})}
@@ -227,7 +235,7 @@ def read_file(part: Object) -> Media | None:
     if made is None:
         return None
     more = without(part, "type", "mediaType", "mimeType", "filename", OPTIONS, place)
-    extra = known(part.get(OPTIONS), more, providerReference=names)
+    extra = native_of(part.get(OPTIONS), more, providerReference=names)
     return replace(made, name=string(part, "filename"), provider=provider, native=extra)
 
 
@@ -247,7 +255,7 @@ def _medium(mime: str, given: Json, reference: str, *, is_id: bool) -> Media | N
         case str(text) if text and (is_id or (_FILE_ID.fullmatch(text) and parts.decoded(text) is None)):
             return Media(kind_of(mime), plain(mime), file_id=text)
         case str(url) if _URL.match(url):
-            return opened(mime, url)
+            return medium_at(mime, url)
     if reference:
         return Media(kind_of(mime), plain(mime), file_id=reference)
     data = octets(given)

@@ -8,7 +8,7 @@ from msgspec import to_builtins
 
 from chatsquash.core import jsonio
 from chatsquash.core.blocks import Native, Reasoning, Text, Turn
-from chatsquash.core.model import Branch, Conversation, Json, Repeated
+from chatsquash.core.model import Branch, Conversation, Json, RepeatedViolation
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import native
@@ -68,7 +68,7 @@ def branches(document: Json) -> list[Conversation]:
     current = at(document, "session", "current_branch_id")
     candidates = (each for each in (current, MAIN, *history) if isinstance(each, str) and each in history)
     chosen = next(candidates, "")  # as Oumi's import has it
-    places = {key: _placed(branch, f"branches.{key}", current=key == chosen) for key, branch in history.items()}
+    places = {key: _branch_at(branch, f"branches.{key}", current=key == chosen) for key, branch in history.items()}
     turns = {key: _said(history[key], _HISTORY, f"branches.{key}.") for key in history}
     own = _own(document, [branch[_HISTORY] for branch in history.values()])
     is_alone = len(places) == 1 and all(place.parent is None for place in places.values())
@@ -104,7 +104,7 @@ def is_known(version: str) -> bool:
     return not major.isdecimal() or major == VERSION[0]
 
 
-def _placed(branch: Json, place: str, *, current: bool) -> Branch:
+def _branch_at(branch: Json, place: str, *, current: bool) -> Branch:
     if not isinstance(branch, dict):
         raise TurnError(f"{place} is {kind(branch)}, not an object")
     for member in ("id", "conversation_history"):
@@ -130,7 +130,7 @@ def _own(document: Object, histories: list[list[Object]]) -> Object:
     own = native(PROVIDER, document, "branches", *read).get(PROVIDER, {})
     rest = {
         "session": {"current_branch_id": at(document, "session", "current_branch_id")},
-        "statistics": counted(histories),
+        "statistics": statistics(histories),
     }
     for member, known in rest.items():
         if isinstance(own.get(member), dict):
@@ -139,7 +139,7 @@ def _own(document: Object, histories: list[list[Object]]) -> Object:
     return {key: value for key, value in own.items() if value != {}}
 
 
-def counted(histories: list[list[Object]]) -> Object:
+def statistics(histories: list[list[Object]]) -> Object:
     """The statistics of a history, by the messages of each of its branches."""
     roles = [message["role"] for history in histories for message in history]
     return {
@@ -190,7 +190,7 @@ def _bounds(holder: Object) -> Object:
     if ended is None:
         return {}
     is_naive = ended.naive or (began is not None and began.naive)
-    findings = {"findings": ((1, Repeated("naive-timestamp")),)} if is_naive else {}
+    findings = {"findings": ((1, RepeatedViolation("naive-timestamp")),)} if is_naive else {}
     return {"started": (began or ended).at, "ended": ended.at, **findings}
 
 
@@ -231,7 +231,7 @@ def dump(conversations: list[Conversation]) -> Json:
 
     It holds what is said as text; calls and their results have no place in it.
     """
-    histories = [[made for turn in turns_of(each) if (made := _written(turn))] for each in conversations]
+    histories = [[made for turn in turns_of(each) if (made := _write_message(turn))] for each in conversations]
     known = (each.native[PROVIDER] for each in conversations if PROVIDER in each.native)
     own = {key: value for key, value in next(known, {}).items() if key not in _OF_TRAINING}
     is_alone = len(conversations) == 1 and conversations[0].branch is None and _more(conversations[0])[0] is None
@@ -260,7 +260,7 @@ def dump(conversations: list[Conversation]) -> Json:
         "command_history": own.pop("command_history", []),
         "attachments": own.pop("attachments", []),
         **{key: value for key, value in own.items() if key not in _SESSION_MEMBERS},
-        "statistics": {**counted(histories), **members(own.get("statistics"))},
+        "statistics": {**statistics(histories), **members(own.get("statistics"))},
     }
 
 
@@ -286,7 +286,7 @@ def _branch_place(number: int, was: Branch | None, ids: list[str], histories: li
     """Where a branch comes from: as it was, if that is true; else the first of those that begin most like it."""
     if was and _is_true(number, was, ids, histories):
         return {"id": was.id, "name": was.name, "parent_branch_id": was.parent, "branch_point_index": was.point}
-    shared = [_shared(histories[number], other) for other in histories[:number]]
+    shared = [_common_length(histories[number], other) for other in histories[:number]]
     point = max(shared, default=0)
     return {
         "id": ids[number],
@@ -302,15 +302,15 @@ def _is_true(number: int, was: Branch, ids: list[str], histories: list[list[byte
         return False
     if was.parent is None:
         return was.point == 0
-    return was.parent in ids and _shared(histories[number], histories[ids.index(was.parent)]) >= was.point
+    return was.parent in ids and _common_length(histories[number], histories[ids.index(was.parent)]) >= was.point
 
 
-def _shared(one: list[bytes], other: list[bytes]) -> int:
+def _common_length(one: list[bytes], other: list[bytes]) -> int:
     """How many messages two histories begin with alike."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _written(turn: Turn) -> Object | None:
+def _write_message(turn: Turn) -> Object | None:
     """A message; ``None`` for a turn that says nothing here, unless it is an assistant's that is empty."""
     own = own_of(turn, PROVIDER)
     text = text_of(turn.blocks, by_assistant=turn.role == "assistant")

@@ -47,7 +47,7 @@ def fits(document: Object) -> str | None:
     if isinstance(document.get("metadata"), dict) or isinstance(document.get("conversation_id"), str):
         return "messages beside metadata or conversation_id"
     contents = [each.get("content") for each in objects(document["messages"])]
-    return "content items of Oumi" if any(tells(content) for content in contents) else None
+    return "content items of Oumi" if any(has_oumi_items(content) for content in contents) else None
 
 
 def load(document: Object) -> Conversation:
@@ -66,7 +66,7 @@ def _message(logged: Json, state: State) -> LoadedTurn:
     role = _role(logged)
     said = blocks_of(logged.get("content"))
     if role == "tool":
-        return _answered(logged, said, state)
+        return _result_turn(logged, said, state)
     if role != "assistant":
         made = Turn(role, said, are_instructions(logged), native(PROVIDER, logged, "role", "content", KEY))
         return LoadedTurn([made], state.but(by_assistant=False))
@@ -105,7 +105,7 @@ def _call(logged: Object, number: int) -> Call:
     return call(own, number, function.get("name"), arguments(function.get("arguments")), native(PROVIDER, rest, *read))
 
 
-def _answered(logged: Object, said: tuple[Text | Other | Media, ...], state: State) -> LoadedTurn:
+def _result_turn(logged: Object, said: tuple[Text | Other | Media, ...], state: State) -> LoadedTurn:
     own, name = string(logged, "tool_call_id"), logged.get("name")
     answered, state = state.answer(own, name)
     content, outcome = came_out(said, is_marked=is_failed(logged))
@@ -119,14 +119,14 @@ def _answered(logged: Object, said: tuple[Text | Other | Media, ...], state: Sta
 
 def dump(conversation: Conversation) -> Json:
     """The conversation as one object; raises ``TurnError`` for tools that are nested too deeply to be checked."""
-    messages = [message for turn in turns_of(conversation) for message in _written(turn)]
+    messages = [message for turn in turns_of(conversation) for message in _write_turn(turn)]
     tools, own = _tools(conversation.tools), conversation.native.get(PROVIDER, {})
     named = {"conversation_id": own["conversation_id"]} if string(own, "conversation_id") else {}
     definitions = {"tools": tools} if tools else {}
     return {**named, "messages": messages, **definitions, "metadata": members(own.get("metadata"))}
 
 
-def _written(turn: Turn) -> Iterator[Object]:
+def _write_turn(turn: Turn) -> Iterator[Object]:
     """The messages of a turn; none for one that says nothing here, unless it is an assistant's that is empty."""
     if turn.role == "tool":
         yield from (_result(block) for block in turn.blocks if type(block) is Result)
@@ -246,7 +246,7 @@ def _sub(schema: Json) -> Object | None:
     return _schema(schema) if isinstance(schema, dict) else None
 
 
-def tells(content: Json) -> bool:
+def has_oumi_items(content: Json) -> bool:
     """Whether a content has items that only Oumi spells like this."""
     return any(
         each.get("type") in _OWN or (each.get("type") in ("text", "image_url") and isinstance(each.get("content"), str))

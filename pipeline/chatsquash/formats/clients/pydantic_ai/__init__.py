@@ -122,7 +122,7 @@ class _Document:
             elif turn.role == "assistant":
                 self._reply(said(blocks), members)
             else:
-                self._ask(_heard(turn, blocks, self._called), members)
+                self._ask(_request_parts(turn, blocks, self._called), members)
                 members = {}
         if turn.role == "assistant" and all(map(of_request, turn.blocks)):
             self._reply([], members)
@@ -159,7 +159,7 @@ def _is_aside(block: Block) -> bool:
     return isinstance(block, Other) and _is_part(block) and block.value.get("part_kind") in (None, *_ASIDE)
 
 
-def _heard(turn: Turn, blocks: list[Block], called: dict[str, str]) -> list[Json]:
+def _request_parts(turn: Turn, blocks: list[Block], called: dict[str, str]) -> list[Json]:
     """The parts of a turn; none for a prompt of which Pydantic AI has no place for anything."""
     if turn.role == "tool":
         return [_result(block, called) for block in blocks if isinstance(block, Result)]
@@ -197,7 +197,7 @@ def _content(block: Result) -> Json:
     content = block.content
     if block.json and len(content) == 1 and isinstance(content[0], Text):
         return jsonio.value(content[0].text, content[0].text)
-    items = [media.returned(item) for each in content if (item := media.item(each)) is not None]
+    items = [media.as_returned(item) for each in content if (item := media.item(each)) is not None]
     if all(isinstance(item, str) for item in items):
         return text_of(content)
     return items[0] if len(items) == 1 else items

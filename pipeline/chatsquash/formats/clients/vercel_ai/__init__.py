@@ -9,10 +9,17 @@ from msgspec.structs import replace
 from chatsquash.core import blocks
 from chatsquash.core.blocks import Block, Turn
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.clients.pydantic_ai.members import packed
+from chatsquash.formats.clients.pydantic_ai.members import pack
 from chatsquash.formats.clients.vercel_ai import media, tools
-from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, PYDANTIC, known, thoughts, with_metadata
-from chatsquash.formats.clients.vercel_ai.read import DATA, ROLES, STEERING, VERSION_4, is_version_4, numbered, read
+from chatsquash.formats.clients.vercel_ai.metadata import (
+    METADATA,
+    PROVIDER,
+    PYDANTIC,
+    own_members,
+    thoughts,
+    with_metadata,
+)
+from chatsquash.formats.clients.vercel_ai.read import DATA, ROLES, STEERING, VERSION_4, is_version_4, message_id, read
 from chatsquash.formats.evidence import Evidence, History, conversation, histories, moment, numbers
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, objects, string, without
@@ -83,7 +90,7 @@ _ROLES = {**SPEAKERS, "tool": "assistant"}
 _DONE = {"state": "done"}
 
 
-def dump(conversation: Conversation, ids: Callable[[int], str] = numbered) -> Json:
+def dump(conversation: Conversation, ids: Callable[[int], str] = message_id) -> Json:
     """A UI message for each run of turns that are the assistant's or results, and for each other turn.
 
     ``ids`` gives the id of a UI message that has none by its number, which begins at 1.  What a chat has beside its
@@ -121,7 +128,7 @@ class _MessageParts:
     """The parts of turns."""
 
     def __init__(self, turns: tuple[Turn, ...]) -> None:
-        packs = [packed(turn.blocks) for turn in turns]
+        packs = [pack(turn.blocks) for turn in turns]
         self._turns = [
             turn if pack is turn.blocks else replace(turn, blocks=tuple(pack))
             for turn, pack in zip(turns, packs, strict=True)
@@ -147,7 +154,7 @@ class _MessageParts:
                 if worded := _worded(turn):
                     return [worded]
                 mine = blocks.Text | blocks.Media | blocks.Other if role == "user" else blocks.Text | blocks.Other
-                return [part for block in turn.blocks if isinstance(block, mine) for part in _shown(block)]
+                return [part for block in turn.blocks if isinstance(block, mine) for part in _block_parts(block)]
         return []
 
     def _said(self, place: tools.Place, block: Block) -> Iterator[Object]:
@@ -156,7 +163,7 @@ class _MessageParts:
             answer = self._answers.get(place)
             yield tools.write(block, answer[1] if answer else None, self._approvals.get(block.id))
         elif not isinstance(block, blocks.Result | blocks.HostedResult):
-            yield from _shown(block)
+            yield from _block_parts(block)
         elif place not in self._answered:
             yield tools.write(None, block, None)
 
@@ -170,13 +177,13 @@ def _worded(turn: Turn) -> Object | None:
     return {"type": "data-compaction", "data": without(part, "part_kind")} if is_summed else None
 
 
-def _shown(block: Block) -> Iterator[Object]:
+def _block_parts(block: Block) -> Iterator[Object]:
     """The parts of what is neither a call nor a result."""
     match block:
         case blocks.Text() | blocks.Refusal():
             yield with_metadata({"type": "text", "text": block.text, **_DONE}, block.native)
         case blocks.Reasoning():
-            own = without(known(block.native), "breaks")
+            own = without(own_members(block.native), "breaks")
             yield from ({**part, **_DONE, **own} for part in thoughts(block, METADATA))
         case blocks.Media() if part := media.write(block):
             yield part

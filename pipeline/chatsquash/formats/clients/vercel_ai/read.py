@@ -15,9 +15,9 @@ from chatsquash.core.blocks import Block, Call, Native, Other, Result, Source, T
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import EMPTY
-from chatsquash.formats.clients.pydantic_ai.members import opened, shown_wording
+from chatsquash.formats.clients.pydantic_ai.members import shown_wording, unpack
 from chatsquash.formats.clients.vercel_ai import media, tools
-from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, PYDANTIC, joined, native, thought
+from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, PYDANTIC, join_reasoning, native, thought
 from chatsquash.formats.values import Object, at, kind, members, objects, string, without
 from chatsquash.formats.writing import KEY, are_instructions
 
@@ -48,9 +48,9 @@ def read(messages: list[Json]) -> list[Read]:
     converted = list[Read]()
     call, last = 1, ""
     for number, logged in enumerate(messages):
-        message, parts = _opened(number, upgrade(logged) if isinstance(logged, dict) else logged)
+        message, parts = _message_and_parts(number, upgrade(logged) if isinstance(logged, dict) else logged)
         role = message["role"]
-        turns = list(_assistant(parts, call) if role == "assistant" else _heard(role, parts))
+        turns = list(_assistant(parts, call) if role == "assistant" else _prompt_turns(role, parts))
         call += sum(made_up(turn.blocks) for turn in turns if turn.role == "assistant")
         if turns:
             own = _own(message, number, follows_own=role == last == "assistant")
@@ -67,7 +67,7 @@ def made_up(blocks: tuple[Block, ...] | list[Block]) -> int:
     return sum(getattr(block, "made_up", False) for block in blocks)
 
 
-def _opened(number: int, message: Json) -> tuple[Object, list[Object]]:
+def _message_and_parts(number: int, message: Json) -> tuple[Object, list[Object]]:
     """A message, and its parts."""
     if not isinstance(message, dict):
         raise TurnError(f"[{number}] is {kind(message)}, not an object")
@@ -94,18 +94,18 @@ def _own(message: Object, number: int, *, follows_own: bool) -> Native:
     own = {key: value for key, value in message.items() if key not in ("role", "parts")}
     if are_instructions(own.get("metadata")):
         own["metadata"] = without(own["metadata"], KEY)
-    if own.get("id") == numbered(number + 1) and not follows_own:
+    if own.get("id") == message_id(number + 1) and not follows_own:
         del own["id"]
     kept = {key: value for key, value in own.items() if value not in EMPTY}
     return {PROVIDER: kept} if kept else {}
 
 
-def numbered(number: int) -> str:
+def message_id(number: int) -> str:
     """The id of a message by its number, which begins at 1."""
     return f"msg_{number}"
 
 
-def _heard(role: str, parts: list[Object]) -> Iterator[Turn]:
+def _prompt_turns(role: str, parts: list[Object]) -> Iterator[Turn]:
     """A turn for each prompt, since Pydantic AI puts several into one message and marks where one starts."""
     blocks, is_told = list[Block](), False
     for part in parts:
@@ -117,7 +117,7 @@ def _heard(role: str, parts: list[Object]) -> Iterator[Turn]:
             yield worded
             is_told = True
         else:
-            blocks += _shown(part)
+            blocks += _part_blocks(part)
     if blocks or not is_told:
         yield Turn(role, tuple(blocks))
 
@@ -133,7 +133,7 @@ def _worded(role: str, part: Object) -> Turn | None:
     return None
 
 
-def _shown(part: Object) -> list[Block]:
+def _part_blocks(part: Object) -> list[Block]:
     """What a part says that is neither a call nor a step; nothing for a text that is empty."""
     of, is_done = part["type"], part.get("state") == "done"
     if of == "text" and type(part.get("text")) is str and len(part) == 2 + is_done:
@@ -180,7 +180,7 @@ def _assistant(parts: list[Object], call: int) -> Iterator[Turn]:
             yield Turn("assistant", tuple(waiting))
             waiting = []
         if is_said or is_empty or (blocks and is_marked):
-            yield Turn("assistant", joined(opened((*waiting, *blocks))))
+            yield Turn("assistant", join_reasoning(unpack((*waiting, *blocks))))
             waiting = []
         else:
             waiting += blocks
@@ -192,7 +192,7 @@ def _assistant(parts: list[Object], call: int) -> Iterator[Turn]:
 
 def _steered(part: Object) -> Turn:
     """What the user says while the assistant works."""
-    blocks = [block for each in objects(part.get("parts")) if string(each, "type") for block in _shown(each)]
+    blocks = [block for each in objects(part.get("parts")) if string(each, "type") for block in _part_blocks(each)]
     return Turn("user", tuple(blocks), native={PROVIDER: without(part, "parts")})
 
 
@@ -220,7 +220,7 @@ def _step(parts: list[Object], call: int) -> tuple[list[Block], list[Block]]:
     """What is said and called in a step, and the results."""
     blocks, results = list[Block](), list[Block]()
     for part in parts:
-        for block in tools.read(part, call) if tools.is_tool(part) else _shown(part):
+        for block in tools.read(part, call) if tools.is_tool(part) else _part_blocks(part):
             (results if type(block) is Result else blocks).append(block)
             call += type(block) is Call and block.made_up
     return blocks, results
