@@ -129,6 +129,7 @@ nightly: fuzz-fixed conformance ## What takes too long for each change: fuzz-fix
 
 fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and what else takes long to prove
 	@$(CACHED) $(BIN)/python -m tests.fuzz --count 20000
+	@MUTATIONS=500 $(CACHED) $(BIN)/python -m pytest -n auto tests/samples/test_damage.py
 	@$(IN_MEMORY) $(CACHED) HYPOTHESIS_PROFILE=whole $(BIN)/python -m pytest -n auto -m 'long or hypothesis' --ignore tests/formats/test_laws.py
 	@$(IN_MEMORY) $(CACHED) HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto tests/formats/test_laws.py
 

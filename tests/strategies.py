@@ -342,11 +342,7 @@ NOT_TOOLS: list[Any] = [None, {}, "tools", {"read": tool("read")}, 0, True, Raw(
 REPLIES: list[Any] = [
     {"role": "assistant", "content": "done"},
     {"role": "assistant", "content": "a short session title"},
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": "c9", "function": {"name": "read", "arguments": "{}"}}],
-    },
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "c9", "function": {"name": "read", "arguments": "{}"}}]},
     {"role": "assistant", "content": " "},
     {"role": "assistant", "content": [{"type": "text", "text": "two words"}]},
     {"role": "user", "content": "odd"},
@@ -357,7 +353,7 @@ REPLIES: list[Any] = [
     {"role": "assistant", "content": "\ud800", "n": 2**64},
     {"role": "assistant", "messages": [], "content": '"messages":['},
     Pairs([("role", "user"), ("content", "x"), ("role", "assistant")]),
-]
+]  # fmt: skip
 NOT_REPLIES: list[Any] = [
     {"role": "assistant", "content": "x", "n": Raw(b"NaN")},
     {"role": "assistant", "content": [{"x": Raw(b"-1e999")}]},
@@ -679,13 +675,7 @@ def family_set(draw: Draw) -> frozenset[str]:
 
 
 MISSING = object()
-PADS = [
-    *[""] * 8,
-    "x" * 5000,
-    '{"role":"user","content":"x"},' * 150,
-    "\\" * 2000 + '"]' * 500,
-    "é😀" * 600,
-]
+PADS = [*[""] * 8, "x" * 5000, '{"role":"user","content":"x"},' * 150, "\\" * 2000 + '"]' * 500, "é😀" * 600]
 
 
 @dataclass
@@ -851,13 +841,7 @@ def a_style(draw: Draw, *, append_only: bool = False) -> Style:
     tricks = frozenset[str]()
     if chance(draw, 3):
         tricks = frozenset(some(draw, lambda draw: pick(draw, HARMLESS_TRICKS if append_only else TRICKS), 1, 2))
-    return Style(
-        pick(draw, SPACES),
-        pick(draw, ESCAPES),
-        pick(draw, [0, 0, 1, 2, 3, 4, 5]),
-        tricks,
-        draw(below(100)),
-    )
+    return Style(pick(draw, SPACES), pick(draw, ESCAPES), pick(draw, [0, 0, 1, 2, 3, 4, 5]), tricks, draw(below(100)))
 
 
 def render(entry: Any, draw: Draw, style: Style | None = None) -> bytes:

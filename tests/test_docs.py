@@ -31,9 +31,10 @@ from click.testing import CliRunner
 from chatsquash.cli import formats as known
 from chatsquash.cli.main import cli
 from chatsquash.formats import documents, formats
-from chatsquash.reading import documents as read_documents
+from chatsquash.reading.documents import Content
 from chatsquash.reading.envelopes import envelopes
-from chatsquash.reading.recognise import look
+from chatsquash.reading.evidence import look
+from chatsquash.reading.identify import document_content
 from chatsquash.session import cleaning
 from chatsquash.sources.open import opened
 
@@ -366,11 +367,11 @@ def samples() -> dict[str, Path]:
     return {path.relative_to(folder).as_posix(): path for path in files}
 
 
-def sample_documents() -> list[read_documents.Held]:
+def sample_documents() -> list[Content]:
     found = []
     for path in samples().values():
         with opened(path) as file:
-            found.append(read_documents.look(file))
+            found.append(document_content(file))
     return [held for held in found if held]
 
 
@@ -378,7 +379,7 @@ def test_the_sample_logs_show_every_format_and_every_envelope():
     shapes = []
     for path in samples().values():
         with opened(path) as file:
-            shapes += [] if read_documents.look(file) else [look(file)[0]]
+            shapes += [] if document_content(file) else [look(file)[0]]
     assert {shape.format for shape in shapes} == set(formats())
     assert {shape.envelope.NAME for shape in shapes} == {envelope.NAME for envelope in envelopes()}
 
@@ -399,8 +400,8 @@ def test_all_formats_of_requests_have_streams_and_tools_and_all_but_one_are_writ
 
 def test_a_document_has_no_streams_and_only_those_said_to_be_written_are():
     written = {name for name in documents.names() if hasattr(documents.named(name), "dump")}
-    assert {each.name for each in known.held() if each.writes} == written
-    assert not any(each.streams for each in known.held())
+    assert {each.name for each in known.document_formats() if each.writes} == written
+    assert not any(each.streams for each in known.document_formats())
 
 
 def test_the_command_shows_every_format_with_what_it_can():

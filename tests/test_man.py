@@ -45,13 +45,7 @@ def test_options_of_a_command_with_many_stand_in_groups():
 
 @pytest.mark.parametrize(
     ("text", "made"),
-    [
-        ("a-b", "a\\-b"),
-        ("a\\b", "a\\eb"),
-        (".TH x", "\\&.TH x"),
-        ("'x'", "\\&'x'"),
-        ("two\n  lines", "two lines"),
-    ],
+    [("a-b", "a\\-b"), ("a\\b", "a\\eb"), (".TH x", "\\&.TH x"), ("'x'", "\\&'x'"), ("two\n  lines", "two lines")],
 )
 def test_text_is_no_request_and_no_escape(text, made):
     assert man._text(text) == made

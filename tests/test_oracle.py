@@ -129,11 +129,7 @@ def test_session_ids(logged, read_as):
         ([line("[]"), line(f"[{U}]", session='"t"')], None, "two ids are invalid"),
         ([line("[]", session='"7"'), line(f"[{U}]", session="7")], f'{{"messages":[{U}],"tools":[]}}', "7 is '7'"),
         ([line("[]"), line(f"[{U}]", session="null")], f'{{"messages":[{U}],"tools":[]}}', "no id is no other id"),
-        (
-            [line("[]", at="1"), line(f"[{U}]", at="1.0")],
-            f'{{"messages":[{U}],"tools":[]}}',
-            "equal times are in order",
-        ),
+        ([line("[]", at="1"), line(f"[{U}]", at="1.0")], f'{{"messages":[{U}],"tools":[]}}', "equal times are in order"),
         ([line("[]", at="2"), line("[]", at="1")], None, "a clock that goes back is invalid"),
         ([line("[]", at="2"), line("[]"), line("[]", at="1")], None, "also around an entry without one"),
         (
@@ -142,7 +138,7 @@ def test_session_ids(logged, read_as):
             "a nanosecond later is later",
         ),
     ],
-)
+)  # fmt: skip
 def test_selection(lines, expected, rule):
     assert record(*lines) == (expected and expected.encode()), rule
 

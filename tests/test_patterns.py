@@ -14,18 +14,7 @@ from chatsquash.formats.agents.claude_code import texts as client_texts
 from chatsquash.formats.service import Service
 from chatsquash.reading import replies
 from chatsquash.records.presets import text
-from chatsquash.redact import (
-    addresses,
-    credentials,
-    encodings,
-    ips,
-    lists,
-    paths,
-    phones,
-    rules,
-    secrets,
-    userinfo,
-)
+from chatsquash.redact import addresses, credentials, encodings, ips, lists, paths, phones, rules, secrets, userinfo
 from chatsquash.redact import names as listed_names
 from chatsquash.session import ending
 from chatsquash.session.cleaning.info_messages import _OPEN, _is_info
@@ -50,26 +39,20 @@ RUNNING = {
         "chatsquash.templates.counting",
         "'|'.join((text if takes_more else f'({text})' for text, takes_more in spelled))",
     ): [("finditer", re.compile(r"(<\|im_start\|>)|(<\|im_end\|>)|<mask>|(<s>)"))],
-    ("chatsquash.session.ending", "f\"{begin}(?:{'|'.join(map(re.escape, longest_first))})\\\\b\""): [
-        ("finditer", each) for each in WORDS_OF_USERS
-    ],
+    ("chatsquash.session.ending", "f\"{begin}(?:{'|'.join(map(re.escape, longest_first))})\\\\b\""): [("finditer", each) for each in WORDS_OF_USERS],
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.sources.compression", "self._kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.sources.arrays", "b'\\\\}[ \\\\t\\\\r\\\\n]*+,[ \\\\t\\\\r\\\\n]*+' + re.escape(begun[0])"): [
         ("search", re.compile(rb"\}[ \t\r\n]*+,[ \t\r\n]*+" + re.escape(b'{"id":')))
     ],
-    ("chatsquash.storage.stores", "_HOSTS[scheme]"): [
-        ("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()
-    ],
+    ("chatsquash.storage.stores", "_HOSTS[scheme]"): [("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()],
     ("chatsquash.storage.stores.objects", "words"): [("search", re.compile(words)) for words, *_ in _WHY],
     ("chatsquash.redact.addresses", "re.compile"): [
         *(("search", re.compile(pattern)) for pattern in ADDRESSES),
         *(("match", re.compile(pattern)) for pattern in OF_ADDRESSES),
     ],
     ("chatsquash.redact.encodings", "pattern"): [("sub", pattern) for pattern in (*FORMS, listed_names._PIECED)],
-    ("chatsquash.redact.encodings", "self._pattern"): [
-        ("finditer", pattern) for pattern in (*FORMS, listed_names._PIECED)
-    ],
+    ("chatsquash.redact.encodings", "self._pattern"): [("finditer", pattern) for pattern in (*FORMS, listed_names._PIECED)],
     ("chatsquash.redact.lists", "pattern"): [("findall", pattern) for pattern in lists._TOKENS],
     ("chatsquash.redact.rules", "self.spelled"): PACK,
     ("chatsquash.redact.shapes", "f\"{pivot}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
@@ -79,57 +62,33 @@ RUNNING = {
         "chatsquash.redact.secrets",
         "('|'.join(map(re.escape, sorted(self._before_runs, reverse=True))) or '(?!)').encode()",
     ): [("finditer", SECRETS._telling)],
-    ("chatsquash.redact.shapes", "'|'.join(map(re.escape, sorted(anywhere, reverse=True))) or '(?!)'"): [
-        ("finditer", SECRETS._shapes._within)
-    ],
+    ("chatsquash.redact.shapes", "'|'.join(map(re.escape, sorted(anywhere, reverse=True))) or '(?!)'"): [("finditer", SECRETS._shapes._within)],
     ("chatsquash.redact.userinfo", "re.compile"): [
         ("finditer", re.compile(userinfo._USERINFO)),
         *(("search", re.compile(f":|%{again}3[aA]")) for again in ("", "25", "2525", "252525")),
         ("fullmatch", re.compile(userinfo._SPARED)),
     ],
-    ("chatsquash.redact.credentials", "pattern"): [
-        ("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS
-    ],
-}
+    ("chatsquash.redact.credentials", "pattern"): [("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS],
+}  # fmt: skip
 # What goes through a whole text with several patterns, or with one time after time.
 WALKS = [
     ("addresses", lambda text: deque(addresses.private(text), maxlen=0), [*ADDRESSES, *OF_ADDRESSES, *USERINFO], 0),
     ("passwords", userinfo.passwords, USERINFO, 0),
     ("known values", lists.values({"some-value": ("SECRET", "known")}), IN_FORMS, 0),
     ("names", listed_names.names(b"Some Body"), [*IN_FORMS, listed_names._FILLED.pattern], 0),
-    (
-        "hashes",
-        lists.Lists(known=b"sha256:" + b"0" * 64).find,
-        [*IN_FORMS, *(each.pattern for each in lists._TOKENS)],
-        0,
-    ),
+    ("hashes", lists.Lists(known=b"sha256:" + b"0" * 64).find, [*IN_FORMS, *(each.pattern for each in lists._TOKENS)], 0),
     ("phones", phones.phones("US"), [phones._WITH_CODE.pattern, phones._LOCAL.pattern], 0),
     ("IP addresses", ips.ips, [ips._FOUR.pattern, ips._SIX.pattern], 0),
-    (
-        "paths",
-        paths.paths,
-        [paths._HOME.pattern, paths._DASHED.pattern, paths._PROMPT.pattern, paths._LISTED.pattern],
-        0,
-    ),
-    (
-        "without_credentials",
-        lambda data: deque(credentials.without_credentials([data]), maxlen=0),
-        CREDENTIALS,
-        re.IGNORECASE,
-    ),
-    (
-        "secrets",
-        SECRETS.find,
-        [r"(?:password=|token: |://a:b@|aGVsbG8gd29ybGQ|%41|a1b2c3d4e5f6a7b8\n)*"],
-        0,
-    ),
+    ("paths", paths.paths, [paths._HOME.pattern, paths._DASHED.pattern, paths._PROMPT.pattern, paths._LISTED.pattern], 0),
+    ("without_credentials", lambda data: deque(credentials.without_credentials([data]), maxlen=0), CREDENTIALS, re.IGNORECASE),
+    ("secrets", SECRETS.find, [r"(?:password=|token: |://a:b@|aGVsbG8gd29ybGQ|%41|a1b2c3d4e5f6a7b8\n)*"], 0),
     ("_is_info", _is_info, [_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
     ("is_command_echo", client_texts.is_command_echo, ["(?:<command-name>(?:</command-name>)?)*"], 0),
     ("without_reminders", client_texts.without_reminders, ["(?:<system-reminder>(?:</system-reminder>)?)*"], 0),
     ("events, lines", replies.events, [r"(?:data: {}\r\n|\n|event: \s|: )*"], 0),
     ("events, an array", lambda text: replies.events("[" + text), [r"(?:(?:1|\[|{}|\"[^\"]*\"), ?)*"], 0),
     ("_defined", text._definitions, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
-]
+]  # fmt: skip
 
 
 @cache

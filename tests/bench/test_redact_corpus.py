@@ -166,19 +166,14 @@ ROWS = [
     ("a secret of which seven characters are left is found", make(f"a {SECRET}", [SECRET]), f"a {SECRET[3:10]}", False),
     ("a short part is missed when it is whole", make("a Zq7Vn2", ["Zq7Vn2"]), "a Zq7Vn2", True),
     ("a short part is found when it is not", make("a Zq7Vn2", ["Zq7Vn2"]), "a Zq7Vn", False),
-    (
-        "what the rest has, too, is not counted",
-        make("pw SunnyHarbor1", ["SunnyHarbor1"], "useSunnyHar"),
-        "SunnyHar",
-        False,
-    ),
+    ("what the rest has, too, is not counted", make("pw SunnyHarbor1", ["SunnyHarbor1"], "useSunnyHar"), "SunnyHar", False),
     (
         "what the plain value beside it has, is counted",
         make(f'{{"a": "{SECRET}"}}', [SECRET], f"b {SECRET}", f"b {SECRET}"),
         f'{{"a": "{SECRET}"}} b <SECRET>',
         True,
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sentence", "made", "written", "expected"), ROWS, ids=[row[0] for row in ROWS])

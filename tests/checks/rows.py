@@ -14,8 +14,18 @@ class Row(NamedTuple):
     """The rule that the row is about."""
     sentence: str
     conversation: Conversation
-    expected: list[tuple[str, str, int | None]]
-    """All that is found, by any rule of the kind: code, severity, index of the message."""
+    findings: str = ""
+    """All that is found, by any rule of the kind: ``error 2`` is of this rule, in message 2; others have a code first."""
+
+    @property
+    def expected(self) -> list[tuple[str, str, int | None]]:
+        """Code, severity, index of the message."""
+        return [_fact(self.code, each.split()) for each in self.findings.split(",") if each]
+
+
+def _fact(code: str, words: list[str]) -> tuple[str, str, int | None]:
+    at = int(words.pop()) if words[-1].isdecimal() else None
+    return (words[0] if len(words) > 1 else code), words[-1], at
 
 
 def tool(name: str = "grep", **changes: Any) -> dict[str, Any]:

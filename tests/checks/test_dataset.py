@@ -3,24 +3,14 @@ from chatsquash.checks import dataset
 ROWS = [
     (dataset.filtered("--min-turns", "the assistant has 1 turn"), "filtered", "info", "--min-turns: the assistant has"),
     (dataset.filtered("--only-model", "the model is \x1b"), "filtered", "info", "the model is \\x1b"),
-    (
-        dataset.duplicate_record("a\n.jsonl"),
-        "duplicate-record",
-        "info",
-        "the record is that of a\\n.jsonl, which is written",
-    ),
+    (dataset.duplicate_record("a\n.jsonl"), "duplicate-record", "info", "the record is that of a\\n.jsonl, which is written"),
     (
         dataset.divided_session("goes on from", "a\n.jsonl"),
         "divided-session",
         "warning",
         "goes on from a\\n.jsonl: --sessions-by chain makes one session of both",
     ),
-    (
-        dataset.split_leak("validation", "train", "a\n.jsonl"),
-        "split-leak",
-        "warning",
-        "in validation, but begins as a\\n.jsonl in train",
-    ),
+    (dataset.split_leak("validation", "train", "a\n.jsonl"), "split-leak", "warning", "in validation, but begins as a\\n.jsonl in train"),
     (
         dataset.source_without_tools("goose", 1_200),
         "source-without-tools",
@@ -33,15 +23,10 @@ ROWS = [
         "warning",
         "1.45% and not 5.00%; the largest group has 240 records in 'train', its first log is a\\n.jsonl: try",
     ),
-    (
-        dataset.loss_not_read("weight", ["LLaMA-Factory"]),
-        "loss-not-read",
-        "warning",
-        "LLaMA-Factory does not read 'weight'",
-    ),
+    (dataset.loss_not_read("weight", ["LLaMA-Factory"]), "loss-not-read", "warning", "LLaMA-Factory does not read 'weight'"),
     (dataset.loss_not_read("loss", ["TRL", "axolotl", "Oumi"]), "loss-not-read", "warning", "TRL, axolotl and Oumi do"),
     (dataset.empty_split("test", 1_200), "empty-split", "warning", "the split 'test' has none of 1,200 records"),
-]
+]  # fmt: skip
 
 
 def test_findings_on_a_dataset_say_what_is_wrong():

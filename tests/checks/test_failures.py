@@ -182,15 +182,11 @@ ROWS = [
     ("a number behind the word", "mean error: 0.03", None),
     ("an exit code that is 0, in words", "Exit code: 0\nOutput:\nerror", None),
     ("an exit code in words", "Exit code: 3\nOutput:\n", "says that a program ended with another exit code than 0"),
-    (
-        "an exit status behind the output",
-        "1 test\n[exit status 101]",
-        "says that a program ended with another exit code",
-    ),
+    ("an exit status behind the output", "1 test\n[exit status 101]", "says that a program ended with another exit code"),
     ("an exit status that is 0", "1 test\n[exit status 0]", None),
     ("an empty text is none", "", None),
     ("a white text is none", " \n", None),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, text, expected", ROWS, ids=[row[0] for row in ROWS])

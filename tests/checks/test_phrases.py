@@ -100,10 +100,7 @@ def test_a_record_whose_bytes_have_no_phrase_is_not_parsed(monkeypatch):
     assert list(Phrases(FLAGGED).written(jsonio.dumps(record(user("The limit of the context was not met."))))) == []
 
 
-@given(
-    st.text('aAbBéÉ"\\<\n 界', max_size=3),
-    st.lists(st.text('aAbBéÉ"\\<\n 界', max_size=6), max_size=3),
-)
+@given(st.text('aAbBéÉ"\\<\n 界', max_size=3), st.lists(st.text('aAbBéÉ"\\<\n 界', max_size=6), max_size=3))
 def test_any_phrase_is_found_as_by_looking_through_all_texts(phrase, texts):
     spellings = {phrase, json.dumps(phrase, ensure_ascii=False)[1:-1]}
     naive = (

@@ -7,28 +7,13 @@ from chatsquash.checks import shapes
 ROWS = [
     (shapes.no_assistant_turn(), "no-assistant-turn", "error", "nothing to train on: see whether replies were logged"),
     (shapes.arguments_unparsable("a\n", "no JSON", 3), "arguments-unparsable", "error", "of 'a\\n' are no JSON, not a"),
-    (
-        shapes.integer_too_large("18446744073709551616"),
-        "integer-too-large",
-        "error",
-        "integer '18446744073709551616' is",
-    ),
+    (shapes.integer_too_large("18446744073709551616"), "integer-too-large", "error", "integer '18446744073709551616' is"),
     (shapes.lone_surrogate("a\ud800"), "lone-surrogate", "error", "a lone surrogate in 'a\\ud800'"),
-    (
-        shapes.unpaired_call("a result has no id\x1b", 3),
-        "unpaired-call",
-        "error",
-        "a result has no id\\x1b: --preset chat",
-    ),
+    (shapes.unpaired_call("a result has no id\x1b", 3), "unpaired-call", "error", "a result has no id\\x1b: --preset chat"),
     (shapes.media_dropped("an image\x1b", 3), "media-dropped", "error", "an image\\x1b: --media drop leaves"),
     (shapes.unpaired_call("x", 3, "do this, "), "unpaired-call", "error", "x: do this, --preset chat keeps it"),
     (shapes.shape_not_held("x\x1b", None), "shape-not-held", "error", "x\\x1b, which the preset cannot hold: --preset"),
-    (
-        shapes.shape_dropped({"reasoning": 2, "x\x1b": 1}),
-        "shape-dropped",
-        "warning",
-        "no place for: reasoning 2, x\\x1b 1 (",
-    ),
+    (shapes.shape_dropped({"reasoning": 2, "x\x1b": 1}), "shape-dropped", "warning", "no place for: reasoning 2, x\\x1b 1 ("),
     (
         shapes.user_behind_result(2, 4),
         "user-behind-result",
@@ -37,14 +22,9 @@ ROWS = [
     ),
     (shapes.shape_not_held("x", None, "do this, "), "shape-not-held", "error", "cannot hold: do this, --preset chat"),
     (shapes.shape_changed({"ids shortened": 2}), "shape-changed", "info", "changed to fit: ids shortened 2"),
-    (
-        shapes.float_rounded(["0.7"], 1),
-        "float-rounded",
-        "warning",
-        "1 number that datasets rounds when it loads them: 0.7 (",
-    ),
+    (shapes.float_rounded(["0.7"], 1), "float-rounded", "warning", "1 number that datasets rounds when it loads them: 0.7 ("),
     (shapes.float_rounded(["1", "2", "3", "4"], 4), "float-rounded", "warning", "4 numbers that datasets rounds when"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("fact, code, severity, part", ROWS, ids=[f"{row[1]}: {row[3]!a}" for row in ROWS])

@@ -67,6 +67,12 @@ def test_verify_says_what_does_not_agree(out, command):
     assert any(records.name in problem for problem in json.loads(done.out)["problems"])
 
 
+def test_statistics_of_an_output_have_its_session_table(out, command):
+    table = json.loads(command("stats", out, "--json").out)["table"]
+    assert table["finish"] == {"unknown": 1}
+    assert table["exit"] == {"unknown": 1}
+
+
 def test_formats_are_listed(command):
     told = json.loads(command("formats", "--json").out)
     assert [each["name"] for each in told["documents"]] == sorted(documents.names())
@@ -82,7 +88,7 @@ def test_formats_are_listed(command):
     ("record: 7 bytes", "record: 7 bytes"),
 ])  # fmt: skip
 def test_a_line_of_inspect_in_colours(line, painted):
-    assert inspect.coloured(line) == painted
+    assert inspect.colour_line(line) == painted
 
 
 def test_no_color_means_none(monkeypatch):

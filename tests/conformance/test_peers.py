@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash.core.options import Options
-from chatsquash.reading import documents
+from chatsquash.reading import identify
 from chatsquash.sources.open import opened
 from tests.conformance.differences import DIFFERENCES
 
@@ -51,7 +51,7 @@ def theirs():
 def ours(path):
     """Conversations of a file, the one first that becomes the record."""
     with opened(str(ROOT / path), Options()) as file:
-        held = documents.look(file)
+        held = identify.document_content(file)
     return [list(map(bare, each.messages)) for each in held.conversations()] if held else []
 
 

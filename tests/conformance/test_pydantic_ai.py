@@ -195,10 +195,7 @@ def as_written(held):
 
 
 REORDERED = "both know a call and its result as one part, and only we note the order"
-NOT_LOADED = {
-    "orphan result": "its reader makes a call of it",
-    "results reordered": REORDERED,
-}
+NOT_LOADED = {"orphan result": "its reader makes a call of it", "results reordered": REORDERED}
 NOT_DUMPED = {
     "instructions": "its writer drops instructions",
     "orphan result": "its writer drops it",

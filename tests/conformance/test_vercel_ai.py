@@ -37,10 +37,7 @@ CONVERSATIONS = {
     **KINDS,
     **{row.sentence: conversation(row.given) for row in rows("dump", "vercel_ai", "model_messages")},
 }
-OLDER = {
-    "ui": ("steering-message", '"custom"'),
-    "model": ('"custom"', "reasoning-file", '"reference"'),
-}
+OLDER = {"ui": ("steering-message", '"custom"'), "model": ('"custom"', "reasoning-file", '"reference"')}
 """What the AI SDK 5 and 6 do not know yet, which is written only where it was."""
 OLDEST = {
     "ui": ('"dynamic-tool", "toolName": "weather", "toolCallId": "call_abc", "state": "approval', "output-denied"),

@@ -12,7 +12,7 @@ import zstandard
 
 from chatsquash import Options, convert
 from chatsquash.core.outcome import Account
-from chatsquash.reading.documents import is_document
+from chatsquash.reading.identify import is_readable
 from chatsquash.reading.sessions import split
 from chatsquash.records.datasets import rows
 from chatsquash.results.verify import verify
@@ -140,7 +140,7 @@ def test_what_an_interrupted_run_knew_of_a_log_that_is_taken_apart_is_taken(here
 def test_a_compressed_log_that_grows_is_said_to_and_none_of_its_sessions_is_cut(here):
     path = here / "logs/2026-01-13/d.jsonl.zst"
     options = Options(anonymize=False)
-    (job,) = discover([str(path)], options, is_document).logs
+    (job,) = discover([str(path)], options, is_readable).logs
     parts = split(job, options, Folder(here / "expanded"))
     expected = [Converter(options).convert(part).record for part in parts]
     with path.open("ab") as file:

@@ -47,12 +47,7 @@ GROUPS = [
     ("by the day in the path", {"2026-01-13/a": "x", "b/2026-01-14": "y"}, {}, {"2026-01-13": ["x"], "2026-01-14": ["y"]}),
     ("else by the day of the first entry", {"a": "x"}, {}, {"2026-01-12": ["x"]}),
     ("in one file in the order of the input", {"2026-01-13/b": "y", "2026-01-13/a": "x"}, {}, {"2026-01-13": ["x", "y"]}),
-    (
-        "by scenario",
-        {"maps-es-01": "x", "maps-es-02": "y", f"gpt-4-{UUID}": "z"},
-        {"group_by": "scenario"},
-        {"gpt-4": ["z"], "maps-es": ["x", "y"]},
-    ),
+    ("by scenario", {"maps-es-01": "x", "maps-es-02": "y", f"gpt-4-{UUID}": "z"}, {"group_by": "scenario"}, {"gpt-4": ["z"], "maps-es": ["x", "y"]}),
     (
         "scenarios that are alike share a file",
         {"Maps-es-01": "x", "maps-es-02": "y", "maps es": "z", "maps_es": "w"},

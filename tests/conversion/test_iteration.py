@@ -76,10 +76,7 @@ def test_sessions_that_go_on_in_other_files_are_read_whole(here):
         first["response"]["choices"][0]["message"],
         {"role": "user", "content": "Two"},
     ]
-    write_log(
-        here / "logs/b.jsonl",
-        {**first, "timestamp": "2026-01-13T10:00:09Z", "request": {"messages": messages}},
-    )
+    write_log(here / "logs/b.jsonl", {**first, "timestamp": "2026-01-13T10:00:09Z", "request": {"messages": messages}})
     (session,) = same_as_converted("logs", plain(group_by="none", sessions_by="chain"))
     assert len(session.records[0]["messages"]) == 4
 

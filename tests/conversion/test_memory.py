@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.reading import documents
+from chatsquash.reading import identify
 from tests.conftest import log_line, write_log
 from tests.outputs import report
 
@@ -116,7 +116,7 @@ def test_what_runs_out_of_memory_while_it_is_looked_for_ends_no_run(here, monkey
     def short(*given, **named):
         raise MemoryError
 
-    monkeypatch.setattr(documents, "beginning", short)
+    monkeypatch.setattr(identify, "beginning", short)
     assert convert("logs", "out").written == 1
     assert convert("logs", "out", Options(resume=True)).unchanged
 

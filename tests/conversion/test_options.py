@@ -57,15 +57,9 @@ WRONG = [
     ),
     ({"system": "fold"}, "system 'fold': not known; known are keep, drop"),
     ({"tool_ids": True}, "tool_ids True: not known; known are keep, short9"),
-    (
-        {"preset": "hf", "json_tool_calls": True},
-        "json_tool_calls=True has no effect with preset='hf': leave one of them out",
-    ),
+    ({"preset": "hf", "json_tool_calls": True}, "json_tool_calls=True has no effect with preset='hf': leave one of them out"),
     ({"unpaired": "drop"}, "unpaired 'drop': not known; known are refuse, cut, close"),
-    (
-        {"cleanup": ("claude_code",)},
-        "cleanup 'claude_code': not known; did you mean claude-code? known are goose, claude-code",
-    ),
+    ({"cleanup": ("claude_code",)}, "cleanup 'claude_code': not known; did you mean claude-code? known are goose, claude-code"),
     ({"cleanup": ("cline",)}, "cleanup 'cline': not known; known are goose, claude-code"),
     ({"cleanup": "goose"}, "cleanup='goose': is one text, not a tuple of several; write cleanup=('goose',)"),
     ({"media": "fetch"}, "media 'fetch': not known; known are refuse, drop, keep"),
@@ -76,14 +70,8 @@ WRONG = [
         {"preset": "hf", "unpaired": "cut", "unpaired_text": "gone"},
         "unpaired_text='gone' has no effect with unpaired='cut': change the latter, as in unpaired='close'",
     ),
-    (
-        {"preset": "hf", "unpaired": "close", "unpaired_text": 5},
-        "unpaired_text: 5 is not a text; give one that UTF-8 can hold",
-    ),
-    (
-        {"preset": "hf", "unpaired": "close", "unpaired_text": "\ud800"},
-        "unpaired_text: '\\ud800' is not a text; give one that UTF-8 can hold",
-    ),
+    ({"preset": "hf", "unpaired": "close", "unpaired_text": 5}, "unpaired_text: 5 is not a text; give one that UTF-8 can hold"),
+    ({"preset": "hf", "unpaired": "close", "unpaired_text": "\ud800"}, "unpaired_text: '\\ud800' is not a text; give one that UTF-8 can hold"),
     ({"workers": 0}, "workers 0: not a whole number from 1 on"),
     ({"workers": None}, "workers None: not a whole number from 1 on"),
     ({"workers": 1.5}, "workers 1.5: not a whole number from 1 on"),
@@ -103,25 +91,13 @@ WRONG = [
     ({"max_chars": "9"}, "max_chars '9': not a whole number from 1 on"),
     ({"min_turns": 3, "max_turns": 2}, "min_turns=3 is more than max_turns=2: no session has both"),
     ({"drop": "no-tools"}, "drop='no-tools': is one text, not a tuple of several; write drop=('no-tools',)"),
-    (
-        {"drop": ("no-tool",)},
-        "drop=('no-tool',): no finding has this code; did you mean no-tools?",
-    ),
-    (
-        {"drop": ("nothing",)},
-        "drop=('nothing',): no finding has this code; chatsquash explain lists them, errors means any error",
-    ),
+    ({"drop": ("no-tool",)}, "drop=('no-tool',): no finding has this code; did you mean no-tools?"),
+    ({"drop": ("nothing",)}, "drop=('nothing',): no finding has this code; chatsquash explain lists them, errors means any error"),
     ({"only_model": [5]}, "only_model [5]: not a tuple of globs; write one as ('draft*',)"),
     ({"seed": "x"}, "seed 'x': not a whole number"),
     ({"seed": 1}, "seed=1 has no effect without split: add it, as in split='train=0.98,validation=0.02'"),
-    (
-        {"split": "train"},
-        "split='train': '' is no share between 0 and 1; write them as train=0.98,validation=0.02",
-    ),
-    (
-        {"metadata": True, "preset": "openai"},
-        "metadata=True: the services of preset='openai' refuse members that they do not know",
-    ),
+    ({"split": "train"}, "split='train': '' is no share between 0 and 1; write them as train=0.98,validation=0.02"),
+    ({"metadata": True, "preset": "openai"}, "metadata=True: the services of preset='openai' refuse members that they do not know"),
     (
         {"loss": "training", "preset": "openai"},
         "loss='training': the services of preset='openai' refuse this member; loss='weight' gives the one they know",
@@ -132,7 +108,7 @@ WRONG = [
     ),
     ({"loss": "labels"}, "loss 'labels': not known; known are none, weight, training, loss"),
     ({"loss": "weight", "restored_loss": 2}, "restored_loss 2: at most 1, for yes"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, options", RIGHT, ids=[row[0] for row in RIGHT])

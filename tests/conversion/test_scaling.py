@@ -10,17 +10,7 @@ from bench.generate import PROFILES, generate
 from chatsquash import Options, convert
 
 SHORT = Shape(prompt=300, tools=(3, 3), result=60)
-STYLES = [
-    "growing",
-    "spaced",
-    "hostile",
-    "anthropic",
-    "gemini",
-    "openai_responses",
-    "ollama",
-    "claude_code",
-    "codex",
-]
+STYLES = ["growing", "spaced", "hostile", "anthropic", "gemini", "openai_responses", "ollama", "claude_code", "codex"]
 
 
 def calls(logs, out) -> int:

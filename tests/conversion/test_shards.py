@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from xxhash import xxh3_128_hexdigest
@@ -529,18 +530,28 @@ def test_a_link_in_the_place_of_a_file_of_a_listing_is_named(logs, name):
 
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN_LOGS = sorted((Path(__file__).parents[1] / "golden").glob("*/*/logs"))
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=repr)
-def test_samples_and_golden_logs_give_what_one_run_gives(here, options):
+def shards_give_what_one_run_gives(options: dict[str, Any], roots: list[Path]) -> None:
     chosen = Options(**options, anonymize_key=KEY if options.get("anonymize", True) else None)
-    roots = [SAMPLES, *sorted(GOLDEN.glob("*/*/logs"))]
     convert(roots, "local", chosen)
     divide(roots, OUT, chosen, 3)
     all_shards(3, chosen)
     merge(OUT)
     assert written(OUT) == written(Path("local"))
+
+
+@pytest.mark.parametrize("number", range(len(OPTIONS)), ids=lambda number: repr(OPTIONS[number]))
+def test_samples_and_golden_logs_give_what_one_run_gives(here, number):
+    """The samples under all options, each golden log under one set of them."""
+    shards_give_what_one_run_gives(OPTIONS[number], [SAMPLES, *GOLDEN_LOGS[number :: len(OPTIONS)]])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("options", OPTIONS, ids=repr)
+def test_all_golden_logs_give_what_one_run_gives(here, options):
+    shards_give_what_one_run_gives(options, [SAMPLES, *GOLDEN_LOGS])
 
 
 def test_an_output_that_looks_like_an_option_is_spelled_as_a_path():

@@ -47,12 +47,7 @@ ROWS = [
     ("as long as may be", {"max_chars": 4}, {"record": "äöüß".encode()}, None),
     ("too long", {"max_chars": 3}, {"record": "äöüß".encode()}, ("--max-chars", "the record has 4 characters")),
     ("no such finding", {"drop": ("no-tools",)}, {"codes": ["cleaned"]}, None),
-    (
-        "a finding",
-        {"drop": ("short-tail", "no-tools")},
-        {"codes": ["no-tools"]},
-        ("--drop no-tools", "the session has no-tools"),
-    ),
+    ("a finding", {"drop": ("short-tail", "no-tools")}, {"codes": ["no-tools"]}, ("--drop no-tools", "the session has no-tools")),
     ("no error", {"drop": ("errors",)}, {"codes": ["short-tail", "cleaned"]}, None),
     (
         "any error",
@@ -63,13 +58,8 @@ ROWS = [
     ("a model that fits", {"only_model": ("claude*", "gpt-?-mini")}, {}, None),
     ("globs tell case", {"only_model": ("GPT*",)}, {}, ("--only-model", "the model is 'gpt-5-mini'")),
     ("no model", {"only_model": ("*",)}, {"model": None}, ("--only-model", "the log names no model")),
-    (
-        "the first of several",
-        {"max_turns": 0, "max_chars": 1},
-        {"record": b"{}"},
-        ("--max-turns", "the assistant has 2 turns"),
-    ),
-]
+    ("the first of several", {"max_turns": 0, "max_chars": 1}, {"record": b"{}"}, ("--max-turns", "the assistant has 2 turns")),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, options, made, expected", ROWS, ids=[row[0] for row in ROWS])

@@ -31,11 +31,7 @@ TEXTS = [
         Finding("empty-session", "error", "s1", "a.jsonl", None, None, "nothing"),
         "ERROR\tsession=s1\tinput=a.jsonl\t[empty-session] nothing",
     ),
-    (
-        "a fact about the run",
-        Finding("file-not-read", "info", "", "", None, None, "1 file"),
-        "INFO\tsession=\tinput=\t[file-not-read] 1 file",
-    ),
+    ("a fact about the run", Finding("file-not-read", "info", "", "", None, None, "1 file"), "INFO\tsession=\tinput=\t[file-not-read] 1 file"),
     (
         "names break neither the line nor the terminal",
         Finding("bad-line", "error", "a\tb\nc\x1b[2J", "d\r\x9b\u202e.jsonl", 7, None, "x"),
@@ -46,7 +42,7 @@ TEXTS = [
         Finding("bad-line", "error", "日本", "é\udcff.jsonl", 7, None, "x"),
         "ERROR\tsession=日本\tinput=é\\udcff.jsonl:7\t[bad-line] x",
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, finding, expected", TEXTS, ids=[row[0] for row in TEXTS])

@@ -100,13 +100,7 @@ SIZES = [
     ("all in one group", [10] * 10, 100, 200, 10),
     ("groups of the size aimed at", [10] * 100, 100, 200, 10),
     ("a row that is larger than a group", [500], 100, 200, 1),
-    (
-        "large rows near each other make smaller groups",
-        [1] * 40 + [120] + [1] * 5 + [120] + [1] * 200,
-        100,
-        200,
-        6,
-    ),
+    ("large rows near each other make smaller groups", [1] * 40 + [120] + [1] * 5 + [120] + [1] * 200, 100, 200, 6),
     ("rows of nothing", [0, 0], 100, 200, 200),
 ]
 

@@ -28,15 +28,11 @@ TURNS = [
     ("nor between two users", [user(), result(), user(), assistant()], (1, 1, 0)),
     ("any other role ends a turn", [user(), {"role": "critic", "content": ""}, user(), assistant()], (2, 1, 0)),
     ("and belongs to no side", [{"role": "critic", "content": ""}, {"role": "judge", "content": ""}], (0, 0, 0)),
-    (
-        "a turn with two calling messages counts once",
-        [assistant("", call()), result(), assistant("", call("c2"))],
-        (0, 1, 1),
-    ),
+    ("a turn with two calling messages counts once", [assistant("", call()), result(), assistant("", call("c2"))], (0, 1, 1)),
     ("a turn counts when any of its messages calls", [assistant(), assistant("", call())], (0, 1, 1)),
     ("turns with and without", [assistant("", call()), result(), user(), assistant()], (1, 2, 1)),
     ("nothing", [], (0, 0, 0)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, messages, expected", TURNS, ids=[row[0] for row in TURNS])
@@ -72,11 +68,7 @@ TOOLS = [
     ("a call that failed", [assistant("", call()), result(FAILED)], (ToolUse("grep", 1, 1, 0),)),
     ("a call without a result", [assistant("", call()), user()], (ToolUse("grep", 1, 0, 1),)),
     ("the very last call", [assistant("", call())], (ToolUse("grep", 1, 0, 1),)),
-    (
-        "a call of a tool that is not defined",
-        [assistant("", call(name="ls")), result()],
-        (ToolUse("ls", 1, 0, 0),),
-    ),
+    ("a call of a tool that is not defined", [assistant("", call(name="ls")), result()], (ToolUse("ls", 1, 0, 0),)),
 ]
 
 
@@ -104,10 +96,7 @@ def rendered(report: ToolUsage) -> list[str]:
 
 
 HEADER = "date,scenario,session_count,tool_call_count,tool_definition_count,client_turns,assistant_turns,assistant_turns_with_tools\n"
-GROUPS = [
-    ("date", "a,,1,1,1,1,1,1\nb,,2,3,3,3,3,1\n"),
-    ("scenario", ",a,1,1,1,1,1,1\n,b,2,3,3,3,3,1\n"),
-]
+GROUPS = [("date", "a,,1,1,1,1,1,1\nb,,2,3,3,3,3,1\n"), ("scenario", ",a,1,1,1,1,1,1\n,b,2,3,3,3,3,1\n")]
 
 
 @pytest.mark.parametrize("group_by, rows", GROUPS)

@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.log import Log
-from chatsquash.reading import documents
+from chatsquash.reading import identify
 from chatsquash.session.converter import Converter
 from chatsquash.sources import changes
 from chatsquash.sources.changes import as_found
@@ -85,13 +85,13 @@ def test_a_document_that_is_cut_once_its_first_lines_were_read(tmp_path, monkeyp
     path = tmp_path / "a.json"
     path.write_bytes(json.dumps(ENTRIES[0], indent=1).encode() + b"\n" * 50)
     job = found(path)
-    document = documents.document
+    document = identify.document_in
 
     def cut(*given):
         os.truncate(path, job.size - 20)
         return document(*given)
 
-    monkeypatch.setattr(documents, "document", cut)
+    monkeypatch.setattr(identify, "document_in", cut)
     outcome = Converter(Options(anonymize=False)).convert(job)
     assert len(outcome.records) == 1
     assert "changed-log" in [finding.code for finding in outcome.findings]

@@ -166,16 +166,10 @@ HOSTED: list[tuple[HostedCall, HostedResult | None]] = [
         HostedCall("code_2", "code_execution", '{"language":"PYTHON","code":"1/0"}', "google"),
         HostedResult("code_2", "code_execution", {"outcome": "OUTCOME_FAILED", "output": "no"}, "failed", "google"),
     ),
-    (
-        HostedCall("gs_1", "web_search", '{"queries":["weather"]}', "google"),
-        HostedResult("gs_1", "web_search", {"found": 1}, provider="google"),
-    ),
-    (
-        HostedCall("xs_1", "x_search", '{"query":"weather"}', "xai"),
-        HostedResult("xs_1", "x_search", {"found": 1}, provider="xai"),
-    ),
+    (HostedCall("gs_1", "web_search", '{"queries":["weather"]}', "google"), HostedResult("gs_1", "web_search", {"found": 1}, provider="google")),
+    (HostedCall("xs_1", "x_search", '{"query":"weather"}', "xai"), HostedResult("xs_1", "x_search", {"found": 1}, provider="xai")),
     (HostedCall("any_1", "search", "{}"), HostedResult("any_1", "search", "found")),
-]
+]  # fmt: skip
 OTHERS = pick(
     [
         Other("anthropic", {"type": "container_upload", "file_id": "file_1"}),

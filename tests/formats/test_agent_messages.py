@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, told
+from chatsquash.formats.evidence import Evidence, LoggedTurn, load_turns
 from chatsquash.formats.providers import anthropic, openai_responses
 
 TEXT = {"type": "text", "text": "so"}
@@ -92,10 +92,10 @@ def test_messages_that_follow_from_a_turn_alone_are_those_of_a_request_with_it()
     for seed in range(1500):
         rng = Random(seed)
         made = [turn(rng) for _ in range(rng.randint(1, 7))]
-        logged = [Logged(f"entry {place}", each, Evidence(place)) for place, each in enumerate(made, 1)]
+        logged = [LoggedTurn(f"entry {place}", each, Evidence(place)) for place, each in enumerate(made, 1)]
         placed = [(each.place, each.turn) for each in logged]
         wanted = read(lambda placed=placed: bodies.placed(anthropic, placed))
-        found = read(lambda logged=logged: told(anthropic, logged))
+        found = read(lambda logged=logged: load_turns(anthropic, logged))
         if isinstance(wanted, str):
             assert found == wanted, made
         else:
@@ -105,10 +105,7 @@ def test_messages_that_follow_from_a_turn_alone_are_those_of_a_request_with_it()
 
 @pytest.mark.parametrize(
     ("name", "lines", "form", "made"),
-    [
-        ("claude_code", claude_code, anthropic, turn),
-        ("codex", codex, openai_responses, lambda rng: rng.choice(ITEMS)),
-    ],
+    [("claude_code", claude_code, anthropic, turn), ("codex", codex, openai_responses, lambda rng: rng.choice(ITEMS))],
 )
 def test_messages_of_an_agents_turns_are_those_of_a_request_with_them(name, lines, form, made):
     for seed in range(1500):

@@ -95,11 +95,7 @@ def test_a_file_that_is_shown_as_a_picture_is_not_counted_once_more():
     assert found.origin.unread == {}
 
 
-MEDIA = [
-    ({"preset": "hf"}, 0, ["media-dropped"]),
-    ({"preset": "hf", "media": "drop"}, 1, []),
-    ({}, 1, []),
-]
+MEDIA = [({"preset": "hf"}, 0, ["media-dropped"]), ({"preset": "hf", "media": "drop"}, 1, []), ({}, 1, [])]
 
 
 @pytest.mark.parametrize(("options", "records", "codes"), MEDIA, ids=str)

@@ -193,7 +193,7 @@ def test_a_reply_belongs_to_one_conversation():
         ],
     ):
         found = CLAUDE.conversations(lines)
-        ids = [path.origin.replies[number].response_id for path in paths(found) for number in path.own]
+        ids = [reply.evidence.response_id for path in paths(found) for reply in path.own]
         assert sorted(ids) == sorted({line["message"]["id"] for line in lines if line["type"] == "assistant"})
         for each in found:
             assert all(each.messages[reply.at]["role"] == "assistant" for reply in each.origin.replies)

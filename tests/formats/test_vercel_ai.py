@@ -53,10 +53,7 @@ def test_no_member_is_null_but_an_input_or_output():
                 assert None not in [value for key, value in each.items() if key not in ("input", "output")]
 
 
-NOT_AGAIN = (
-    "input that is text is the arguments (pydantic-ai#4193)",
-    "a step that has only begun is none",
-)
+NOT_AGAIN = ("input that is text is the arguments (pydantic-ai#4193)", "a step that has only begun is none")
 """What is written as it should have been, and what is no message."""
 READ = [
     pytest.param(form, given, id=f"{form.NAME}: {sentence}")

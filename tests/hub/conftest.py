@@ -12,7 +12,8 @@ import pytest
 from chatsquash import Options, convert
 from tests.conftest import KEY, log_line, user, write_log
 from tests.dataset.test_images import image
-from tests.hub.hub import TOKEN, serving
+from tests.hub.hub import TOKEN, FakeHub
+from tests.servers import serving
 
 PRIVATE = "kept-to-ourselves"
 """Stands in paths of logs, and in reports for that reason, and in no file that is meant for upload."""
@@ -38,7 +39,7 @@ def out(made, here) -> Path:
 
 @pytest.fixture
 def hub(monkeypatch):
-    with serving() as server:
+    with serving(FakeHub()) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         monkeypatch.setenv("HF_TOKEN", TOKEN)
         yield server

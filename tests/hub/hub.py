@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from base64 import b64decode
 from collections.abc import Callable
-from contextlib import contextmanager
 from hashlib import sha1, sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.servers import Handler, Service
 
 TOKEN = "hf_madeUpForTests"
 _LARGE = ("data/", "images/")
@@ -46,11 +45,9 @@ class Asked(NamedTuple):
     body: bytes
 
 
-class FakeHub(ThreadingHTTPServer):
-    daemon_threads = True
-
+class FakeHub(Service):
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), _Answering)
+        super().__init__(_Answering)
         self.private: dict[str, bool] = {}
         """The datasets, and whether they are private."""
         self.branches: dict[str, list[Commit]] = {}
@@ -59,10 +56,6 @@ class FakeHub(ThreadingHTTPServer):
         self.before: Callable[[Asked], tuple[int, bytes] | None] = lambda asked: None
         """What is answered in the place of an answer."""
         self.storage = self.verifying = self.url
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
 
     def files(self, branch: str = "main") -> dict[str, bytes]:
         return {path: file.data for path, file in self.branches[branch][-1].files.items()}
@@ -92,13 +85,8 @@ class FakeHub(ThreadingHTTPServer):
         return next((commit for commit in every if commit.oid == revision), None)
 
 
-class _Answering(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    wbufsize, disable_nagle_algorithm = -1, True  # else each answer waits for its head to be confirmed
+class _Answering(Handler):
     server: FakeHub
-
-    def log_message(self, *_):
-        pass
 
     def do_GET(self):
         self._take()
@@ -134,12 +122,7 @@ class _Answering(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, said: Any, headers: dict[str, str] | None = None):
         body = said if isinstance(said, bytes) else json.dumps(said).encode()
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.answer(status, body, headers)
 
 
 def _info(hub: FakeHub, _: bytes, revision: str | None = None):
@@ -233,16 +216,3 @@ _ANSWERS = (
     ("/api/validate-yaml", _yaml),
     (f"{_API}/commit/(.+)", _commit),
 )
-
-
-@contextmanager
-def serving():
-    server = FakeHub()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

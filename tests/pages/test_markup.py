@@ -21,25 +21,13 @@ ESCAPED = [
     ("signs without a shape", "a\u2800\u034f\u3164\U0001bca0\U00013430b", r"a\u2800\u034f\u3164\U0001bca0\U00013430b"),
     ("signs that select a shape, and nothing to select", "a\ufe0f\ufe00b\ufe0e", r"a\ufe0f\ufe00b\ufe0e"),
     ("more than one sign behind an emoji", "❤\ufe0f\ufe0f", "❤\ufe0f\\ufe0f"),
-    (
-        "a keycap of no key, a flag of no region",
-        "a\ufe0f\u20e3🏴\U000e0061\U000e007f",
-        "a\\ufe0f\u20e3🏴\\U000e0061\\U000e007f",
-    ),
-    (
-        "emoji of several signs stay",
-        "❤\ufe0f 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3 ☎\ufe0e ©\ufe0f",
-        "❤\ufe0f 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3 ☎\ufe0e ©\ufe0f",
-    ),
+    ("a keycap of no key, a flag of no region", "a\ufe0f\u20e3🏴\U000e0061\U000e007f", "a\\ufe0f\u20e3🏴\\U000e0061\\U000e007f"),
+    ("emoji of several signs stay", "❤\ufe0f 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3 ☎\ufe0e ©\ufe0f", "❤\ufe0f 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3 ☎\ufe0e ©\ufe0f"),
     ("flags of regions stay", SCOTLAND, SCOTLAND),
     ("lone surrogates", "\ud800", r"\ud800"),
     ("ends of lines", "a\r\nb\nc\td\re", "a\nb\nc\td\\re"),
-    (
-        "letters of any script, emoji of several, and wide spaces stay",
-        "é日עب 👩\u200d👩\u3000",
-        "é日עب 👩\u200d👩\u3000",
-    ),
-]
+    ("letters of any script, emoji of several, and wide spaces stay", "é日עب 👩\u200d👩\u3000", "é日עب 👩\u200d👩\u3000"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("what, given, expected", ESCAPED, ids=[row[0] for row in ESCAPED])

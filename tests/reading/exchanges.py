@@ -154,12 +154,7 @@ BEDROCK = Exchange(
         {"messageStart": {"role": "assistant"}},
         {"contentBlockDelta": {"delta": {"text": "look"}, "contentBlockIndex": 0}},
         {"contentBlockDelta": {"delta": {"text": "ing"}, "contentBlockIndex": 0}},
-        {
-            "contentBlockStart": {
-                "start": {"toolUse": {"toolUseId": "a", "name": "grep"}},
-                "contentBlockIndex": 1,
-            }
-        },
+        {"contentBlockStart": {"start": {"toolUse": {"toolUseId": "a", "name": "grep"}}, "contentBlockIndex": 1}},
         {"contentBlockDelta": {"delta": {"toolUse": {"input": "{}"}}, "contentBlockIndex": 1}},
         {"messageStop": {"stopReason": "tool_use"}},
     ],

@@ -14,7 +14,7 @@ from chatsquash.core.model import Entry, KeptRun
 from chatsquash.formats import formats
 from chatsquash.reading import deltas
 from chatsquash.reading.deltas import Effort
-from chatsquash.reading.recognise import Shape
+from chatsquash.reading.evidence import Shape
 from chatsquash.session.cleaning import clean
 from tests import format_logs, oracle, strategies
 from tests.conftest import examples, often
@@ -113,7 +113,7 @@ def test_edits_are_the_difference_by_value_in_every_format(name):
     @given(format_logs.logs(name), st.sampled_from([(3, 24), (1, 1)]))
     def law(data, patience):
         with mock.patch.multiple(deltas, _PATIENCE=patience[0], _WHILE=patience[1]):
-            items = entries(data, Shape(name))
+            items = entries(data, Shape.of(name))
             hold_to_the_edit_law([item for item in items if isinstance(item, Entry)])
 
     law()

@@ -12,8 +12,8 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
-from chatsquash.reading import contents, documents, recognise
-from chatsquash.reading.sessions import split
+from chatsquash.reading import contents, evidence, identify
+from chatsquash.reading.sessions import document_parts, split
 from chatsquash.sources.find import discover
 from chatsquash.sources.open import opened
 from tests.conftest import log_line
@@ -39,12 +39,12 @@ def data(*values) -> bytes:
 
 
 def look(*values, forced=None):
-    return documents.look(io.BytesIO(data(*values)), forced)
+    return identify.document_content(io.BytesIO(data(*values)), forced)
 
 
 def count(path):
     with opened(path) as file:
-        return len(documents.parts(Log(str(path), str(path), str(path), 0), file, Options()))
+        return len(document_parts(Log(str(path), str(path), str(path), 0), file, Options()))
 
 
 def put(path, *values):
@@ -58,7 +58,7 @@ def put(path, *values):
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_every_sample_is_told(path):
     with path.open("rb") as file:
-        held = documents.look(file)
+        held = identify.document_content(file)
         assert file.tell() == 0, "the file stands where it stood"
     assert held.format == path.stem.partition("-")[0]
     assert held.why.startswith(f"{held.format} (")
@@ -96,7 +96,7 @@ def test_no_document(sentence, values):
 def test_a_file_stands_where_it_stood():
     file = io.BytesIO(data(PORTABLE))
     file.seek(7)
-    assert documents.look(file).format == "portable"
+    assert identify.document_content(file).format == "portable"
     assert file.tell() == 7
 
 
@@ -104,7 +104,7 @@ def test_a_file_that_was_opened_unbuffered_is_read_whole(tmp_path):
     turn = {"role": "user", "content": "x" * 1000}
     path = put(tmp_path / "a.json", [*PORTABLE, *[turn] * 300])
     with open(path, "rb", buffering=0) as file:
-        assert len(documents.look(file).conversations()[0].messages) == 302
+        assert len(identify.document_content(file).conversations()[0].messages) == 302
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -144,11 +144,11 @@ def test_a_line_that_is_nested_too_deeply_is_told():
 def test_a_document_that_is_too_large_is_none(monkeypatch, tmp_path):
     monkeypatch.setattr(contents, "LONGEST", 1000)
     small, large = put(tmp_path / "a.json", PORTABLE), put(tmp_path / "b.json", [*PORTABLE, *PLAIN * 100])
-    assert documents.is_document(small)
-    assert not documents.is_document(large)
+    assert identify.is_readable(small)
+    assert not identify.is_readable(large)
     assert count(large) == 0
     with open(large, "rb") as file, pytest.raises(TurnError, match="is larger than 1,000 bytes"):
-        documents.look(file, "portable")
+        identify.document_content(file, "portable")
 
 
 @pytest.fixture
@@ -191,12 +191,10 @@ def test_what_a_file_is_is_told_by_its_first_4_mb(tmp_path, bytes_read, sentence
         if beyond:
             file.truncate(contents.LONGEST + 1)
     is_log = "log" in sentence or "exchange" in sentence
-    assert documents.is_document(str(path)) is (expected and (is_log or not beyond)), sentence
+    assert identify.is_readable(str(path)) is (expected and (is_log or not beyond)), sentence
     assert 0 < bytes_read[0] <= (4 << 20) + 1
     bytes_read[0] = 0
-    assert len(discover([str(tmp_path)], Options(), documents.is_document).logs) == (
-        expected and (is_log or not beyond)
-    )
+    assert len(discover([str(tmp_path)], Options(), identify.is_readable).logs) == (expected and (is_log or not beyond))
     assert 0 < bytes_read[0] <= (4 << 20) + 1, "once"
 
 
@@ -206,7 +204,7 @@ def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path, bytes_re
         file.write(b"[\n")
         file.truncate(contents.LONGEST + 1)
     with opened(path) as file:
-        assert documents.look(file) is None
+        assert identify.document_content(file) is None
     assert bytes_read[0] <= 1 << 16
     assert count(path) == 0
     assert bytes_read[0] <= 1 << 17
@@ -216,7 +214,7 @@ def test_the_first_line_of_a_log_is_read_once_however_long_it_is(tmp_path, bytes
     path = tmp_path / "a.jsonl"
     path.write_bytes(data(log_line("x" * 20_000_000), log_line("y")))
     with opened(path) as file:
-        assert recognise.look(file)[1].format == "openai_chat"
+        assert evidence.look(file)[1].format == "openai_chat"
     assert bytes_read[0] <= 20_000_000 + (5 << 20)
 
 
@@ -241,7 +239,7 @@ FILES = [
 @pytest.mark.parametrize("sentence, values, expected, held", FILES, ids=[row[0] for row in FILES])
 def test_is_document(tmp_path, sentence, values, expected, held):
     path = put(tmp_path / "a.json", *values)
-    assert documents.is_document(path) is expected, sentence
+    assert identify.is_readable(path) is expected, sentence
     assert count(path) == held
 
 
@@ -249,7 +247,7 @@ def test_what_cannot_be_opened_is_no_document(tmp_path):
     (tmp_path / "link.json").symlink_to("nowhere")
     (tmp_path / "folder.json").mkdir()
     for name in ("link.json", "folder.json", "nothing.json"):
-        assert not documents.is_document(str(tmp_path / name))
+        assert not identify.is_readable(str(tmp_path / name))
     for log in (Log(str(tmp_path / name), name, name, 0) for name in ("folder.json", "nothing.json")):
         assert split(log) == [log]
 
@@ -258,7 +256,7 @@ def test_a_pipe_is_never_opened(tmp_path):
     path = tmp_path / "pipe.json"
     os.mkfifo(path)
     assert stat.S_ISFIFO(path.stat().st_mode)
-    assert not documents.is_document(str(path))
+    assert not identify.is_readable(str(path))
 
 
 def test_a_folder_gives_json_files_that_are_known_and_counts_the_others(tmp_path):
@@ -267,7 +265,7 @@ def test_a_folder_gives_json_files_that_are_known_and_counts_the_others(tmp_path
     put(tmp_path / "c.json", {"x": 1})
     put(tmp_path / "d.json", b"")
     put(tmp_path / "e.json5", PORTABLE)
-    found = discover([str(tmp_path)], Options(), documents.is_document)
+    found = discover([str(tmp_path)], Options(), identify.is_readable)
     assert [job.name for job in found.logs] == ["B.JSON", "a.json"]
     assert found.others == {".json": 2, ".json5": 1}
 
@@ -276,14 +274,14 @@ def test_options_choose_among_documents_as_among_logs(tmp_path):
     put(tmp_path / "a.json", PORTABLE)
     put(tmp_path / "b.json", PORTABLE)
     put(tmp_path / "c.json", {"x": 1})
-    found = discover([str(tmp_path)], Options(exclude=("b*", "c*")), documents.is_document)
+    found = discover([str(tmp_path)], Options(exclude=("b*", "c*")), identify.is_readable)
     assert [job.name for job in found.logs] == ["a.json"]
     assert (found.passed_over, found.others) == (1, {".json": 1})
 
 
 def test_a_file_that_is_named_is_read_whatever_it_is(tmp_path):
     path = put(tmp_path / "c.json", {"x": 1})
-    found = discover([path], Options(), documents.is_document)
+    found = discover([path], Options(), identify.is_readable)
     assert [job.path for job in found.logs] == [path]
 
 

@@ -19,7 +19,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import deltas, envelopes
 from chatsquash.reading.deltas import Effort
 from chatsquash.reading.envelopes import http_pairs
-from chatsquash.reading.recognise import Shape, look
+from chatsquash.reading.evidence import Shape, look
 from tests import format_logs
 from tests.conftest import examples, often
 from tests.session.streams import entries, taken
@@ -147,7 +147,7 @@ def test_a_log_that_only_grows_is_parsed_once_and_its_turns_are_loaded_once(name
     data, needed = format_logs.growing(name, 40, write)
     form, effort = formats()[name], Effort()
     with mock.patch.object(form, "load", wraps=form.load) as load:
-        found, _ = read(data, Shape(name, envelope), effort)
+        found, _ = read(data, Shape.of(name, envelope), effort)
     request = json.loads(data.split(b"\n")[-2])["request"]
     turns = len(request.get("body", request)[form.TURNS])
     assert effort.parsed <= 1.1 * needed

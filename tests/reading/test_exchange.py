@@ -51,11 +51,7 @@ NO_CHOICES, NO_RESPONSE = (
 NAN = b'{"x":NaN,"request":{"messages":[{"role":"user"}]},"response":{"choices":[],"p":-Infinity}}'
 ROWS = [
     ("NaN in what nobody reads", NAN, (b'[{"role":"user"}]', b"", b"", None, NO_CHOICES)),
-    (
-        "a lone surrogate",
-        rb'{"request":{"messages":["\ud800"]}}',
-        (rb'["\ud800"]', b"", b"", None, NO_RESPONSE),
-    ),
+    ("a lone surrogate", rb'{"request":{"messages":["\ud800"]}}', (rb'["\ud800"]', b"", b"", None, NO_RESPONSE)),
     ("a byte order mark", b'\xef\xbb\xbf{"request":{"messages":[]}}', (b"[]", b"", b"", None, NO_RESPONSE)),
     ("no JSON", b"nonsense", "bad-line"),
     ("a cut line", b'{"request":{"messages":[', "bad-line"),
@@ -85,34 +81,10 @@ def test_split(sentence, line, expected):
 
 
 REPLIES = [
-    (
-        "an answer",
-        b'{"choices":[{"message":{"role":"assistant","content":"x"}}]}',
-        {"role": "assistant", "content": "x"},
-        1,
-        None,
-    ),
-    (
-        "without a role it is the assistant's",
-        b'{"choices":[{"message":{"content":"x"}}]}',
-        {"role": "assistant", "content": "x"},
-        1,
-        None,
-    ),
-    (
-        "a null role is none",
-        b'{"choices":[{"message":{"content":"x","role":null}}]}',
-        {"role": "assistant", "content": "x"},
-        1,
-        None,
-    ),
-    (
-        "a role of another type",
-        b'{"choices":[{"message":{"role":5}}]}',
-        {"role": "assistant"},
-        1,
-        "response.choices[0].message.role",
-    ),
+    ("an answer", b'{"choices":[{"message":{"role":"assistant","content":"x"}}]}', {"role": "assistant", "content": "x"}, 1, None),
+    ("without a role it is the assistant's", b'{"choices":[{"message":{"content":"x"}}]}', {"role": "assistant", "content": "x"}, 1, None),
+    ("a null role is none", b'{"choices":[{"message":{"content":"x","role":null}}]}', {"role": "assistant", "content": "x"}, 1, None),
+    ("a role of another type", b'{"choices":[{"message":{"role":5}}]}', {"role": "assistant"}, 1, "response.choices[0].message.role"),
     ("two choices", b'{"choices":[{"message":{"role":"a"}},{}]}', {"role": "a"}, 2, None),
     ("no response", b"", None, 0, None),
     ("a null response", b"null", None, 0, None),
@@ -135,7 +107,7 @@ REPLIES = [
     ("an error of white space", b'{"error":" ","choices":[{"message":{"role":"a"}}]}', None, 0, None),
     ("an error beside choices", b'{"error":{"code":1},"choices":[{"message":{"role":"a"}}]}', None, 0, None),
     ("a null error", b'{"error":null,"choices":[{"message":{"role":"a"}}]}', {"role": "a"}, 1, None),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sentence", "raw", "message", "choices", "wrong"), REPLIES, ids=[row[0] for row in REPLIES])

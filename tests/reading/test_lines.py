@@ -63,14 +63,10 @@ ROWS = [
     ("a line feed at the end starts no line", b"a\n", [(1, 0, 1, b"a")]),
     ("empty lines count", b"\n\na", [(1, 0, 0, b""), (2, 1, 0, b""), (3, 2, 1, b"a")]),
     ("carriage returns stay", b"a\r\n", [(1, 0, 2, b"a\r")]),
-    (
-        "an overlong line is passed over with its length",
-        b"a\n" + b"x" * 50 + b"\nb",
-        [(1, 0, 1, b"a"), (2, 2, 50, b""), (3, 53, 1, b"b")],
-    ),
+    ("an overlong line is passed over with its length", b"a\n" + b"x" * 50 + b"\nb", [(1, 0, 1, b"a"), (2, 2, 50, b""), (3, 53, 1, b"b")]),
     ("an overlong last line, too", b"a\n" + b"x" * 50, [(1, 0, 1, b"a"), (2, 2, 50, b"")]),
     ("an overlong line that ends with the file", b"x" * 50 + b"\n", [(1, 0, 50, b"")]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("chunk", [1, 4, 16, 1 << 20])

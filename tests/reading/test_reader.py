@@ -13,11 +13,11 @@ from chatsquash import Options, convert_session
 from chatsquash.core.edits import replay
 from chatsquash.core.log import Log
 from chatsquash.formats import formats
-from chatsquash.reading import recognise
+from chatsquash.reading import evidence
 from chatsquash.reading.deltas import Effort
+from chatsquash.reading.evidence import Shape
 from chatsquash.reading.lines import CHUNK
 from chatsquash.reading.reader import Reader
-from chatsquash.reading.recognise import Shape
 from tests import format_logs, strategies
 from tests.conftest import examples, often
 from tests.reading.exchanges import EXCHANGES, plain
@@ -68,19 +68,19 @@ def test_tools_met_in_one_log_are_the_same_object_in_the_next():
 @pytest.mark.hypothesis
 def test_first_lines_that_are_plainly_chat_give_what_they_give_when_each_log_is_looked_at():
     met: Counter[bool] = Counter()
-    is_plain = recognise.is_plain
+    is_chat = evidence.is_chat
 
     def counted(line):
-        found = is_plain(line)
+        found = is_chat(line)
         met[found] += 1
         return found
 
     @examples(400)
     @given(strategies.logs() | st.sampled_from(list(formats())).flatmap(format_logs.logs))
     def law(data):
-        with mock.patch.object(recognise, "is_plain", counted):
+        with mock.patch.object(evidence, "is_chat", counted):
             at_once = begun(data)
-        with mock.patch.object(recognise, "is_plain", return_value=False):
+        with mock.patch.object(evidence, "is_chat", return_value=False):
             looked_at = begun(data)
         assert repr(list(looked_at.items)) == repr(list(at_once.items))
         if looked_at.seen and looked_at.seen.format:  # a look refuses numbers that nobody reads
@@ -239,7 +239,7 @@ def test_what_a_chain_repeats_is_not_parsed_again():
         exchange(n % 60, asked("x" * size, after=f"r{n - 1}" if n else None), answered(f"r{n}", "y")) for n in range(30)
     ]
     effort = Effort()
-    found = list(entries(log(*chain), Shape("openai_responses"), effort))
+    found = list(entries(log(*chain), Shape.of("openai_responses"), effort))
     assert len(found[-1].messages) == 59
     assert effort.parsed < 30 * (size + 100)
 

@@ -131,12 +131,7 @@ def test_the_status_of_a_responses_body_is_none_of_http():
 
 CHAT_BODIES = [
     CHAT.response,
-    {
-        "choices": [
-            {"message": {"role": "assistant", "content": "x"}, "finish_reason": "length"},
-            {"message": {"role": "a"}},
-        ]
-    },
+    {"choices": [{"message": {"role": "assistant", "content": "x"}, "finish_reason": "length"}, {"message": {"role": "a"}}]},
     {"choices": [{"message": {"content": "x"}}]},
     {"choices": [{"message": {"role": "assistant", "n": 0.1234567890123456789}, "finish_reason": 5}]},
     {"choices": [{"message": {"role": "assistant"}}, 5]},
@@ -145,7 +140,7 @@ CHAT_BODIES = [
     {"choices": [{"message": {"role": "assistant"}}], "body": {"choices": []}},
     {"choices": [], "error": None},
     {"choices": None},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("body", CHAT_BODIES)

@@ -142,21 +142,12 @@ def test_a_system_prompt_that_is_none_is_named(form):
 CALLS = {
     "gemini": lambda ident: {"role": "model", "parts": [{"functionCall": {"name": "f", "id": ident}}]},
     "openai_responses": lambda ident: {"type": "function_call", "name": "f", "call_id": ident, "arguments": "{}"},
-    "anthropic": lambda ident: {
-        "role": "assistant",
-        "content": [{"type": "tool_use", "name": "f", "id": ident, "input": {}}],
-    },
-    "bedrock": lambda ident: {
-        "role": "assistant",
-        "content": [{"toolUse": {"name": "f", "toolUseId": ident, "input": {}}}],
-    },
+    "anthropic": lambda ident: {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "id": ident, "input": {}}]},
+    "bedrock": lambda ident: {"role": "assistant", "content": [{"toolUse": {"name": "f", "toolUseId": ident, "input": {}}}]},
     "ollama": lambda ident: {"role": "assistant", "tool_calls": [{"id": ident, "function": {"name": "f"}}]},
     "openai_chat": lambda ident: {"role": "assistant", "tool_calls": [{"id": ident, "function": {"name": "f"}}]},
-}
-ASKS = {
-    "gemini": {"role": "user", "parts": [{"text": "u"}]},
-    "openai_responses": {"role": "user", "content": "u"},
-}
+}  # fmt: skip
+ASKS = {"gemini": {"role": "user", "parts": [{"text": "u"}]}, "openai_responses": {"role": "user", "content": "u"}}
 
 
 @pytest.mark.parametrize("name", formats())

@@ -49,12 +49,8 @@ ROWS = [
     ("counts beyond 64 bits", line({"usage": {"prompt_tokens": 10**30, "completion_tokens": "7"}}), LoggedUsage()),
     ("usage that is no object", line({"usage": [1], "model": ""}), LoggedUsage()),
     ("a text with half of a UTF-16 pair", line({**CHAT, "x": "\ud800"}), LoggedUsage("m", 10, 2)),
-    (
-        "a logger's wrap",
-        {"request": {"headers": {}, "body": {"messages": []}}, "response": {"status": 200, "body": CHAT}},
-        LoggedUsage("m", 10, 2),
-    ),
-]
+    ("a logger's wrap", {"request": {"headers": {}, "body": {"messages": []}}, "response": {"status": 200, "body": CHAT}}, LoggedUsage("m", 10, 2)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, entry, expected", ROWS, ids=[row[0] for row in ROWS])

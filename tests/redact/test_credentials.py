@@ -76,15 +76,11 @@ KEPT = [
         "quotes and escapes of a value in JSON within JSON",
     ),
     ('"{\\"token\\": \\"SECRET", 1', '"{\\"token\\": \\"[removed]\\"", 1', "JSON that is cut within JSON"),
-    (
-        '"A: b\\r\\nAuthorization: Bearer SECRET\\r\\nC: d"',
-        '"A: b\\r\\nAuthorization: [removed]\\r\\nC: d"',
-        "a header",
-    ),
+    ('"A: b\\r\\nAuthorization: Bearer SECRET\\r\\nC: d"', '"A: b\\r\\nAuthorization: [removed]\\r\\nC: d"', "a header"),
     ('"https://h/?a=b&key=SECRET&c=d"', '"https://h/?a=b&key=[removed]&c=d"', "a key in an address"),
     ('{"tokens": "X", "a token": "X"}', '{"tokens": "X", "a token": "X"}', "other names"),
     ('{"token": 7, "key": "SECRET"}', '{"token": 7, "key": "SECRET"}', "what is no text, and a key of anything"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("line, kept, why", KEPT, ids=[why for *_, why in KEPT])

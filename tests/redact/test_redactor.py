@@ -54,16 +54,8 @@ ROWS = [
     ("a signature", {"type": "thinking", "signature": SECRET}, {"type": "thinking", "signature": SECRET}),
     ("what is called a signature and is none", {"signature": f"f({SECRET!r})"}, {"signature": f"f({PLACE!r})"}),
     ("a column that is called a signature", {"signature": SECRET}, {"signature": PLACE}),
-    (
-        "a text that begins with an image",
-        f"data:image/png;base64,iVBO= {SECRET}",
-        f"data:image/png;base64,iVBO= {PLACE}",
-    ),
-    (
-        "a script that is called data",
-        {"filename": "x", "data": f"run {SECRET}"},
-        {"filename": "x", "data": f"run {PLACE}"},
-    ),
+    ("a text that begins with an image", f"data:image/png;base64,iVBO= {SECRET}", f"data:image/png;base64,iVBO= {PLACE}"),
+    ("a script that is called data", {"filename": "x", "data": f"run {SECRET}"}, {"filename": "x", "data": f"run {PLACE}"}),
     ("a file in base64", {"media_type": "a/b", "data": SECRET}, {"media_type": "a/b", "data": SECRET}),
     ("what has the form of a placeholder and is a secret", f"<{UPPER}_0123456789>", f"<{UPPER_PLACE}_0123456789>"),
     (
@@ -76,7 +68,7 @@ ROWS = [
     ("an id in arguments", {"arguments": {"id": SECRET}}, {"arguments": {"id": PLACE}}),
     ("what is across two texts", [SECRET[:9], SECRET[9:]], [SECRET[:9], SECRET[9:]]),
     ("no other placeholder", "<API_KEY_0123456789>", "<API_KEY_0123456789>"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sentence", "before", "after"), ROWS, ids=[row[0] for row in ROWS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from random import Random
 from re import _constants as ops
 from re import _parser as parser
@@ -19,8 +20,9 @@ _REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT, ops.POSSESSIVE_REPEAT)
 
 def drawn(rule: Rule, rng: Random) -> str:
     """A text that fits the shape of a rule, and has as much chance in it as a key has."""
+    shape = parser.parse(rule.shape)
     while True:
-        text = _text(parser.parse(rule.shape), rng)
+        text = _text(shape, rng)
         found = rule.pattern.fullmatch(text)
         if found and lookalikes.is_shape(value_of(found)[2], rule.entropy):
             return text
@@ -34,7 +36,7 @@ def _piece(op: Any, value: Any, rng: Random) -> str:
     if op is ops.LITERAL:
         return chr(value)
     if op in (ops.IN, ops.NOT_LITERAL, ops.ANY):
-        return rng.choice([char for char in _CHARS if _is_in(op, value, char)] or ["\n"])
+        return rng.choice(_chars(op, tuple(value) if op is ops.IN else value))
     if op in _REPEATS:
         least, most, inner = value
         times = rng.randint(least, min(most, least + _LONGER))
@@ -44,6 +46,11 @@ def _piece(op: Any, value: Any, rng: Random) -> str:
     if op is ops.SUBPATTERN:
         return _text(value[3], rng)
     return _text(value, rng) if op is ops.ATOMIC_GROUP else ""
+
+
+@cache
+def _chars(op: Any, value: Any) -> list[str]:
+    return [char for char in _CHARS if _is_in(op, value, char)] or ["\n"]
 
 
 def _is_in(op: Any, value: Any, char: str) -> bool:

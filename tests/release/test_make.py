@@ -116,8 +116,11 @@ def test_each_package_that_pip_fetches_is_told_with_its_size(tmp_path, said, tol
 
 
 def test_where_pip_fails_nothing_counts_as_installed(checkout, tmp_path, offline):
+    python = tmp_path / "python"  # an environment without pip, which would take seconds to make, and is not used
+    python.write_text(f'#!/bin/sh\n[ "$2" = venv ] && set -- "$@" --without-pip\nexec {sys.executable} "$@"\n')
+    python.chmod(0o700)
     failing = "FETCH=echo 'Downloading x-1-py3.whl (1 kB)'; echo refused >&2; false"
-    given = ("convert", f"PYTHON={sys.executable}", f"VENV={tmp_path / 'env'}", failing)
+    given = ("convert", f"PYTHON={python}", f"VENV={tmp_path / 'env'}", failing)
     done = make(checkout, *given, **offline)
     assert (done.returncode, done.stdout.splitlines()[1]) == (2, "  downloads x 1 (1 kB)")
     assert done.stderr.startswith("refused\n")

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.remote.logs import Bucket
-from tests.remote.proxy import proxy
+from tests.remote.proxy import Proxy
+from tests.servers import serving
 
 ROOT = Path(__file__).parents[2]
 SECRET = "wJalrXUtnFEMI/K7MDENG/made+up+secret/EXAMPLE"
@@ -34,7 +35,7 @@ def moto():
 @pytest.fixture
 def s3(moto, monkeypatch, here):
     """A new bucket behind a proxy that breaks nothing yet; the environment has what it needs."""
-    with proxy(moto) as server:
+    with serving(Proxy(moto)) as server:
         for name, value in {
             "AWS_ACCESS_KEY_ID": "AKIAMADEUPEXAMPLE",
             "AWS_SECRET_ACCESS_KEY": SECRET,

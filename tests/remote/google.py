@@ -9,9 +9,10 @@ import subprocess
 import sys
 import threading
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+from tests.servers import Handler, Service, serving
 
 IS_INSTALLED = importlib.util.find_spec("gcp_storage_emulator") is not None
 _SERVE = """
@@ -31,27 +32,15 @@ def google(bucket):
     """The port of a service with an empty bucket."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen([sys.executable, "-c", _SERVE, bucket], **pipes) as emulator:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _Translating)
-        server.daemon_threads = True
+        server = Service(_Translating)
         server.behind, server.lock = int(emulator.stdout.readline()), threading.Lock()
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
+        with serving(server):
             yield server.server_port
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
-            emulator.stdin.close()
-            emulator.terminate()
+        emulator.stdin.close()
+        emulator.terminate()
 
 
-class _Translating(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
+class _Translating(Handler):
     def _handle(self):
         parts = urlsplit(self.path)
         _, bucket, *key = unquote(parts.path).split("/", 2)
@@ -61,14 +50,7 @@ class _Translating(BaseHTTPRequestHandler):
                 answer = getattr(self, f"_{self.command.lower()}")(bucket, key[0], body)
             else:
                 answer = self._list(bucket, parse_qs(parts.query))
-        status, data, headers = answer
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", headers.get("Length", str(len(data))))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
+        self.answer(*answer)
 
     do_GET = do_PUT = do_DELETE = do_HEAD = _handle
 
@@ -118,7 +100,7 @@ class _Translating(BaseHTTPRequestHandler):
 
     def _head(self, bucket, key, _):
         told = self._told(bucket, key)
-        return (200, b"", {**self._headers(told), "Length": str(told["size"])}) if told else (404, b"", {})
+        return (200, b"", {**self._headers(told), "Content-Length": str(told["size"])}) if told else (404, b"", {})
 
     def _delete(self, bucket, key, _):
         status, _ = self._ask("DELETE", f"/storage/v1/b/{bucket}/o/{quote(key, safe='')}")

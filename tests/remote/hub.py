@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import contextmanager
 from hashlib import sha1
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
+
+from tests.servers import Handler, Service, serving
 
 REPOSITORY = "datasets/me/logs"
 _API, _RESOLVE = f"/api/{REPOSITORY}", f"/{REPOSITORY}/resolve/main/"
 
 
-class _Giving(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
+class _Giving(Handler):
     def do_GET(self):
         path = unquote(urlsplit(self.path).path)
         if self.headers.get("Authorization") != "Bearer hf_secret":
-            self._answer(401, b"")
+            self.answer(401, b"")
         elif path == _API:
-            self._answer(200, json.dumps({"id": "me/logs", "sha": "b" * 40, "private": True, "tags": []}).encode())
+            self.answer(200, json.dumps({"id": "me/logs", "sha": "b" * 40, "private": True, "tags": []}).encode())
         elif path.startswith(f"{_API}/tree/main"):
             folder = path.removeprefix(f"{_API}/tree/main").strip("/")
             is_deep = "recursive=true" in self.path.lower()
-            self._answer(200, json.dumps(list(self._inside(folder, is_deep))).encode())
+            self.answer(200, json.dumps(list(self._inside(folder, is_deep))).encode())
         elif (data := self.server.files.get(path.removeprefix(_RESOLVE))) is not None:
             start, stop = (int(each) for each in self.headers["Range"].removeprefix("bytes=").split("-"))
             piece = data[start : stop + 1]
             said = {"Content-Range": f"bytes {start}-{start + len(piece) - 1}/{len(data)}"}
-            self._answer(206, piece, said)
+            self.answer(206, piece, said)
         else:
-            self._answer(404, b"")
+            self.answer(404, b"")
 
     def _inside(self, folder, is_deep):
         seen = set()
@@ -52,25 +47,11 @@ class _Giving(BaseHTTPRequestHandler):
             if is_deep or len(parts) == 1:
                 yield {"type": "file", "path": path, "size": len(data), "oid": sha1(data).hexdigest()}
 
-    def _answer(self, status, body, headers=None):
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
 
 @contextmanager
 def hub(files):
     """The URL of a Hub with a private dataset of these files."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Giving)
-    server.daemon_threads, server.files = True, files
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    server = Service(_Giving)
+    server.files = files
+    with serving(server):
+        yield server.url

@@ -9,22 +9,19 @@ import struct
 import threading
 import time
 from collections import Counter
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.servers import Handler, Service
 
 FAULTS = ("503", "slow", "cut", "reset", "lost")
 _TIMES = 3
 """How often the same request may break."""
 
 
-class Proxy(ThreadingHTTPServer):
+class Proxy(Service):
     """Passes requests on to a port of this machine."""
 
-    daemon_threads = True
-    request_queue_size = 64
-
     def __init__(self, port: int, seed: int | None = None, share: float = 0.5) -> None:
-        super().__init__(("127.0.0.1", 0), _Passing)
+        super().__init__(_Passing)
         self.port, self.seed, self.share = port, seed, share
         self.done: Counter[str] = Counter()
         """How often each fault was done."""
@@ -52,12 +49,8 @@ class Proxy(ThreadingHTTPServer):
         """Connections that were cut are no news."""
 
 
-class _Passing(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Passing(Handler):
     server: Proxy
-
-    def log_message(self, *_):
-        pass
 
     def _pass(self):
         size = int(self.headers.get("Content-Length") or 0)
@@ -65,9 +58,9 @@ class _Passing(BaseHTTPRequestHandler):
         told = (each(self.command, self.path, self.headers) for each in self.server.before)
         fault = self.server.fault(self.command, self.path, self.headers.get("Range", ""))
         if answer := next(filter(None, told), None):
-            self._answer(*answer)
+            self.answer(*answer)
         elif fault == "503":
-            self._answer(503, b"<Error><Code>SlowDown</Code></Error>")
+            self.answer(503, b"<Error><Code>SlowDown</Code></Error>")
         elif fault == "reset":
             self._reset()
         else:
@@ -99,28 +92,8 @@ class _Passing(BaseHTTPRequestHandler):
 
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _pass
 
-    def _answer(self, status, body):
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
     def _reset(self):
         self.close_connection = True
         self.wfile.flush()
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
-
-
-@contextmanager
-def proxy(port: int, seed: int | None = None, **given):
-    server = Proxy(port, seed, **given)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -14,7 +14,8 @@ from chatsquash.storage import stores
 from chatsquash.storage.stores import files
 from tests.outputs import findings, manifest
 from tests.remote.logs import log
-from tests.remote.web import web as serving
+from tests.remote.web import Web
+from tests.servers import serving
 
 ONE = Options(workers=1, anonymize=False)
 SIGNED = "?X-Amz-Credential=hidden/20260101/s3&X-Amz-Signature=hidden"
@@ -27,7 +28,7 @@ def web(here, monkeypatch):
     for name, size in {"FIRST": 16 << 10, "_STEP": 16 << 10}.items():
         monkeypatch.setattr(remote, name, size)
     stores._open_store.cache_clear()
-    with serving() as server:
+    with serving(Web()) as server:
         yield server
     stores._open_store.cache_clear()
 

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import re
-import threading
-from contextlib import contextmanager
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.servers import Handler, Service
 
 
-class Web(ThreadingHTTPServer):
-    daemon_threads = True
-
+class Web(Service):
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), _Giving)
+        super().__init__(_Giving)
         self.files: dict[str, bytes] = {}
         self.asked: list[tuple[str, str]] = []
         self.has_ranges = self.has_tags = True
         self.broken: list[int | str] = []
         """What is answered in the place of the next files: a status, or ``cut``."""
 
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server_port}"
 
-
-class _Giving(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Giving(Handler):
     server: Web
-
-    def log_message(self, *_):
-        pass
 
     def do_GET(self):
         web = self.server
@@ -54,23 +43,6 @@ class _Giving(BaseHTTPRequestHandler):
         self._answer(status, data[start:stop], {**headers, **({"ETag": tag} if web.has_tags else {})}, broken)
 
     def _answer(self, status, body, headers=None, broken=None):
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body[: len(body) // 2] if broken == "cut" else body)
+        size = {"Content-Length": str(len(body))}
+        self.answer(status, body[: len(body) // 2] if broken == "cut" else body, {**size, **(headers or {})})
         self.close_connection = self.close_connection or broken == "cut"
-
-
-@contextmanager
-def web():
-    server = Web()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -28,14 +28,7 @@ def first_text(found):
 
 
 @pytest.mark.parametrize(
-    ("which", "text"),
-    [
-        ("1", "I am 7"),
-        ("3", "I am s2"),
-        ("s1", "I am s1"),
-        ("7", "I am 7"),
-        ("{file}:2", "I am s1"),
-    ],
+    ("which", "text"), [("1", "I am 7"), ("3", "I am s2"), ("s1", "I am s1"), ("7", "I am 7"), ("{file}:2", "I am s1")]
 )
 def test_a_record_is_named_by_number_session_or_place(out, which, text):
     (file,) = Path(out).glob("*.jsonl")

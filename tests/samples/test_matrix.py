@@ -4,8 +4,7 @@ import pytest
 
 from chatsquash.core.options import Options
 from chatsquash.formats import documents
-from chatsquash.reading import documents as read_documents
-from chatsquash.reading import recognise
+from chatsquash.reading import evidence, identify
 from chatsquash.sources.open import opened
 from tests.samples.table import EXPORTS, ROOT, agents, exports, known_envelopes
 
@@ -14,7 +13,7 @@ SAMPLES = agents()
 
 def held(path):
     with opened(str(path), Options()) as file:
-        return read_documents.look(file)
+        return identify.document_content(file)
 
 
 @pytest.mark.parametrize("name, path", SAMPLES, ids=[f"{name}-{path.name}" for name, path in SAMPLES])
@@ -22,7 +21,7 @@ def test_a_sample_is_taken_by_its_own_reader_alone(name, path):
     found = held(path)  # which raises where two take it
     assert found is not None
     assert found.format == name
-    assert read_documents.is_document(str(path))
+    assert identify.is_readable(str(path))
     others = [other for other in documents.names() if other != name and documents.named(other).fits(found.objects)]
     assert others == []
 
@@ -42,10 +41,10 @@ EXPORTED = exports()
 @pytest.mark.parametrize("name, path", EXPORTED, ids=[f"{name}-{path.name}" for name, path in EXPORTED])
 def test_a_sample_of_an_export_is_told_by_its_envelope_and_is_no_document(name, path):
     with opened(str(path), Options()) as file:
-        seen = recognise.look(file)[1]
+        seen = evidence.look(file)[1]
         assert seen.envelope == EXPORTS[name]
         assert seen.format is not None
-        assert read_documents.look(file) is None
+        assert identify.document_content(file) is None
 
 
 def test_every_source_has_a_sample_and_every_envelope_is_known():

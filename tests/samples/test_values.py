@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from chatsquash.core.options import Options
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
-from chatsquash.reading import documents as read_documents
+from chatsquash.reading import identify
 from chatsquash.sources.open import opened
 from tests.samples.table import agents
 
@@ -54,7 +54,7 @@ def replaced(value, path, other):
 
 def objects_of(path):
     with opened(str(path), Options()) as file:
-        return read_documents.look(file).objects
+        return identify.document_content(file).objects
 
 
 SAMPLES = agents()

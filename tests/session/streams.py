@@ -12,8 +12,8 @@ from chatsquash.core.edits import difference
 from chatsquash.core.model import Conversation, Entry, Response, SkippedLine, StageResult, Violation
 from chatsquash.reading.deltas import Effort
 from chatsquash.reading.entries import EntryReader
+from chatsquash.reading.evidence import Shape
 from chatsquash.reading.lines import lines
-from chatsquash.reading.recognise import Shape
 from chatsquash.session.select import select
 from chatsquash.session.session import Session
 

@@ -26,11 +26,7 @@ def line(second, key, parent, role, words, **more):
 
 
 def compaction(second, key):
-    return {
-        **line(second, key, None, "system", ""),
-        "subtype": "compact_boundary",
-        "content": "Conversation compacted",
-    }
+    return {**line(second, key, None, "system", ""), "subtype": "compact_boundary", "content": "Conversation compacted"}
 
 
 def task(call_id):
@@ -358,14 +354,10 @@ WITHOUT = [
     ("no file beside", lambda at: at.with_name("agent-g1.meta.json").unlink(), ["main"]),
     ("one that is no JSON", lambda at: at.with_name("agent-g1.meta.json").write_text("{"), ["main"]),
     ("one that names no call", lambda at: at.with_name("agent-g1.meta.json").write_text("[3]"), ["main"]),
-    (
-        "one that names another",
-        lambda at: at.with_name("agent-g1.meta.json").write_text('{"toolUseId": "t9"}'),
-        ["main"],
-    ),
+    ("one that names another", lambda at: at.with_name("agent-g1.meta.json").write_text('{"toolUseId": "t9"}'), ["main"]),
     ("no session", lambda at: (at.parents[2] / "s1.jsonl").unlink(), [None]),
     ("a session that is broken", lambda at: (at.parents[2] / "s1.jsonl").write_text('{"a": 1}\n'), [None]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, change, expected", WITHOUT, ids=[row[0] for row in WITHOUT])

@@ -35,12 +35,8 @@ CHANGES = [
     ("null content goes", assistant(None, call()), {"role": "assistant", "tool_calls": [call()]}),
     ("every null field goes", assistant("a", refusal=None, audio=None, function_call=None, x=None), assistant("a")),
     ("only a role is left", {"role": "user", "content": None}, {"role": "user"}),
-    (
-        "both, with the keys where they were",
-        {"content": "d", "name": None, "role": "developer", "x": 1},
-        {"content": "d", "role": "system", "x": 1},
-    ),
-]
+    ("both, with the keys where they were", {"content": "d", "name": None, "role": "developer", "x": 1}, {"content": "d", "role": "system", "x": 1}),
+]  # fmt: skip
 
 
 def composed(*messages, reply=None, tools=()):

@@ -625,14 +625,10 @@ CALLED = '<tool_call>{"name": "ls", "arguments": {}}</tool_call>'
 COLLIDING = [
     ("a whole block beside a native call", [user("u"), assistant(f"like {CALLED}", call())], 1),
     ("a whole block without a call", [user("u"), assistant(CALLED)], 1),
-    (
-        "a wrapped result without an id",
-        [user("u"), {"role": "tool", "content": '<tool_result tool_call_id="x">y</tool_result>'}],
-        1,
-    ),
+    ("a wrapped result without an id", [user("u"), {"role": "tool", "content": '<tool_result tool_call_id="x">y</tool_result>'}], 1),
     ("a user's tag", [user("what is </tool_call>?")], 0),
     ("text without tags, beside a call", [user("u"), assistant("like this", call())], None),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sentence", "messages", "at"), COLLIDING, ids=[row[0] for row in COLLIDING])

@@ -91,15 +91,11 @@ def test_translate_says_why_it_is_not_read(command, logs, monkeypatch):
 
 JOURNALS = [
     ("-wal", b"x", None),
-    (
-        "-journal",
-        b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",
-        "in the middle of a change, which x.db-journal tells how to undo",
-    ),
+    ("-journal", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", "in the middle of a change, which x.db-journal tells how to undo"),
     ("-journal", b"\0" * 28, None),
     ("-journal", b"", None),
     ("-shm", b"x", None),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("suffix, content, text", JOURNALS)

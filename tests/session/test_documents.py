@@ -75,9 +75,7 @@ TOLD = {
     "codex-tide-table": [("system user user assistant tool assistant tool assistant", 0)],
     "gemini_cli-orologio-it": [("user assistant tool assistant tool assistant", 0)],
     "goose-beehives": [("user assistant tool assistant tool assistant", 0)],
-    "model_messages-knappar-sv": [
-        ("system user assistant tool tool assistant user assistant tool assistant", 0),
-    ],
+    "model_messages-knappar-sv": [("system user assistant tool tool assistant user assistant tool assistant", 0)],
     "openhands-postcard-index": [("system user assistant tool assistant tool assistant", 1)],
     "otel-katten-sv": [("system user assistant tool assistant", 1)],
     "oumi-bakery-training": [("system user assistant tool assistant", 1), ("user assistant", 0)],

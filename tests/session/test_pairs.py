@@ -131,18 +131,12 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
         ("--min-turns 3 --max-turns 2", "--min-turns 3 is more than --max-turns 2"),
         ("--from chat", "--from 'chat': not known; did you mean chatgpt? known are gemini, "),
         ("--samples auto", "--samples auto: needs the chat template of the model"),
-        (
-            "--samples reply --preset hf --loss training",
-            "--loss training: prompt and completion say what is trained on",
-        ),
-        (
-            "--samples reply --preset openai --sample-shape prompt-completion",
-            "--sample-shape prompt-completion: --preset openai has none",
-        ),
+        ("--samples reply --preset hf --loss training", "--loss training: prompt and completion say what is trained on"),
+        ("--samples reply --preset openai --sample-shape prompt-completion", "--sample-shape prompt-completion: --preset openai has none"),
         ("--max-tokens 9", "--max-tokens 9: counts tokens, so it needs --tokenizer"),
         ("--metadata --preset openai", "--metadata: the services of --preset openai"),
     ],
-)
+)  # fmt: skip
 def test_options_that_cannot_be_meant_are_named_as_they_are_typed(command, arguments, told):
     assert command("convert", "logs", *shlex.split(arguments)).err.startswith(f"error: {told}")
 

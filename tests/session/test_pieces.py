@@ -9,18 +9,13 @@ SYSTEM = {"role": "system", "content": "s"}
 ROWS = [
     ("messages", {"messages": [SYSTEM, user(), assistant()], "tools": []}, [0, 1, 2], [2]),
     ("ShareGPT", {"conversations": [{"from": "human"}, {"from": "gpt"}], "system": "s"}, [0, 1], [1]),
-    (
-        "a sample of one reply",
-        {"prompt": [user(), assistant(), user()], "completion": [assistant()]},
-        [0, 1, 2, 3],
-        [3],
-    ),
+    ("a sample of one reply", {"prompt": [user(), assistant(), user()], "completion": [assistant()]}, [0, 1, 2, 3], [3]),
     ("a pair", {"prompt": [user()], "chosen": [assistant()], "rejected": [assistant()]}, [0, 1, 1], [1]),
     ("a completion that is a text", {"prompt": "p", "completion": "c", "x": 1}, [None], [0]),
     ("a pair of texts", {"chosen": "a", "rejected": "b"}, [None, None], [0]),
     ("messages that are none", {"messages": ["x", user()]}, [], []),
     ("no messages", {"a": {"b": 1}, "text": "t"}, [], []),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, record, places, replies", ROWS, ids=[row[0] for row in ROWS])

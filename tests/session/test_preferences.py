@@ -91,14 +91,10 @@ def never_gone_on():
 
 ONE, OTHER = "It starts from one.", "It adds strings."
 LOGGED = [
-    ("was gone on from", logs.regenerated(), [
-        ("regenerated; chosen a.jsonl:3; rejected a.jsonl:2", "It starts from one instead of zero.", OTHER)
-    ]),
+    ("was gone on from", logs.regenerated(), [("regenerated; chosen a.jsonl:3; rejected a.jsonl:2", "It starts from one instead of zero.", OTHER)]),
     ("the path that was kept", rewound(), [("rewound; chosen a.jsonl:3; rejected a.jsonl:1", ONE, OTHER)]),
     ("both paths went on", at_once(), []),
-    ("the choice that was kept", with_choices(1, assistant(ONE)), [
-        ("choice; chosen a.jsonl:1 choice 2; rejected a.jsonl:1 choice 1", ONE, OTHER)
-    ]),
+    ("the choice that was kept", with_choices(1, assistant(ONE)), [("choice; chosen a.jsonl:1 choice 2; rejected a.jsonl:1 choice 1", ONE, OTHER)]),
     ("the first choice", with_choices(0, assistant(ONE), assistant("Who knows.")), [
         ("choice; chosen a.jsonl:1 choice 1; rejected a.jsonl:1 choice 2", OTHER, ONE),
         ("choice; chosen a.jsonl:1 choice 1; rejected a.jsonl:1 choice 3", OTHER, "Who knows."),

@@ -25,8 +25,7 @@ def test_what_differs_only_in_images_that_are_not_written_is_in_one_split(tmp_pa
         reply = {"choices": [{"message": {"role": "assistant", "content": f"A dog{number}."}, "finish_reason": "stop"}]}
         line = {"timestamp": 1768298400, "session_id": f"s{number}"}
         write_log(
-            tmp_path / f"logs/{number}.jsonl",
-            {**line, "request": {"messages": pictured(picture)}, "response": reply},
+            tmp_path / f"logs/{number}.jsonl", {**line, "request": {"messages": pictured(picture)}, "response": reply}
         )
     shown = {"preset": "hf", "media": "drop", "split": "train=0.5,test=0.5", "conversations": conversations}
     for seed in range(8):

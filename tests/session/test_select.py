@@ -120,15 +120,11 @@ UNIONS = [
         [[{"type": "web"}, {"type": "web", "uses": 1}]],
         [{"type": "web"}, {"type": "web", "uses": 1}],
     ),
-    (
-        "1, 1.0 and true are three definitions",
-        [[{"n": 1}, {"n": 1.0}, {"n": True}, {"n": 1}]],
-        [{"n": 1}, {"n": 1.0}, {"n": True}],
-    ),
+    ("1, 1.0 and true are three definitions", [[{"n": 1}, {"n": 1.0}, {"n": True}, {"n": 1}]], [{"n": 1}, {"n": 1.0}, {"n": True}]),
     ("a name that is no string is none", [[{"name": 5}, {"name": 5, "x": 1}]], [{"name": 5}, {"name": 5, "x": 1}]),
     ("definitions that are no objects are nameless", [["grep", None, "grep", 5, [], None]], ["grep", None, 5, []]),
     ("a nameless one is not one that is named", [[{"type": "web"}, tool("web")]], [{"type": "web"}, tool("web")]),
-]
+]  # fmt: skip
 
 
 def custom(name, **changes):
@@ -156,13 +152,8 @@ CONFLICTS = [
     ("other custom tools have none", [[SQL], [custom("run")]], [SQL, custom("run")], []),
     ("a custom tool in another order of keys has none", [[SQL], [dict(reversed(SQL.items()))]], [SQL], []),
     ("a custom tool beside a function of its name has none", [[SQL], [tool("sql")]], [SQL, tool("sql")], []),
-    (
-        "custom tools without a name have none",
-        [[custom(None)], [custom(None, x=1)]],
-        [custom(None), custom(None, x=1)],
-        [],
-    ),
-]
+    ("custom tools without a name have none", [[custom(None)], [custom(None, x=1)]], [custom(None), custom(None, x=1)], []),
+]  # fmt: skip
 
 
 def with_tools(*lists):

@@ -107,10 +107,7 @@ def test_what_was_found_at_entries_that_cleaning_drops_is_told_all_the_same():
     assert (session.id, session.dropped) == ("s1", {"title_requests": 2})
 
 
-IDS = [
-    ("the first that an entry names", [None, "a", "b"], "a"),
-    ("none", [None, None], None),
-]
+IDS = [("the first that an entry names", [None, "a", "b"], "a"), ("none", [None, None], None)]
 
 
 @pytest.mark.parametrize("sentence, ids, expected", IDS, ids=[row[0] for row in IDS])

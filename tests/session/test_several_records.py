@@ -435,10 +435,7 @@ WAYS = [
         "without --no-side keeps 1, --no-cleanup-goose without --no-side keeps 1",
     ),
     ({"conversations": "all", "subagents": False}, "without --no-subagents keeps 2, --no-cleanup-goose keeps 1"),
-    (
-        {"conversations": "all", "cleanup": ("claude-code",)},
-        "--no-cleanup-goose without --cleanup keeps 1",
-    ),
+    ({"conversations": "all", "cleanup": ("claude-code",)}, "--no-cleanup-goose without --cleanup keeps 1"),
     (
         {"conversations": "all", "cleanup_goose": False, "cleanup": ("goose",), "side": False},
         "without --no-side keeps 1, without --cleanup and --no-side keeps 1",

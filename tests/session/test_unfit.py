@@ -13,10 +13,7 @@ from tests.conftest import log_line, write_log
 CODES = ("empty-reply", "wrong-content")
 TRAINING = [name for name in presets.names() if name != "chat"]
 ASKED = [user("How far is Oslo?"), assistant(None, call()), result("530 km")]
-SESSIONS = {
-    "empty-reply": (ASKED, assistant(" \n")),
-    "wrong-content": ([user(5)], assistant("Five.")),
-}
+SESSIONS = {"empty-reply": (ASKED, assistant(" \n")), "wrong-content": ([user(5)], assistant("Five."))}
 
 
 def converted(tmp_path, messages, reply, **options):

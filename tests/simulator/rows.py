@@ -10,24 +10,13 @@ ROW = {
     "session": str,
     "kind": {"main", "compacted", "branch", "subagent", "side", "retry"},
     "status": {"carried", "rewritten", "lost"},
-    "why": {
-        None,
-        "compacted",
-        "branch",
-        "subagent",
-        "side-request",
-        "retry",
-        "short-tail",
-        "filtered",
-        "duplicate",
-        "refused",
-    },
+    "why": {None, "compacted", "branch", "subagent", "side-request", "retry", "short-tail", "filtered", "duplicate", "refused"},
     "record": (str, type(None)),
     "message": (int, type(None)),
     "loss": {0, 1},
     "conversation": str,
     "parent": (str, type(None)),
-}
+}  # fmt: skip
 """The members of a row, with their types or all their values."""
 
 

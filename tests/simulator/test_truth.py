@@ -48,12 +48,7 @@ def forked():
 
 
 ROWS = [
-    (
-        "a path is a conversation",
-        forked(),
-        {"a": "main", "b": "main", "c": "main"},
-        {"c": None},
-    ),
+    ("a path is a conversation", forked(), {"a": "main", "b": "main", "c": "main"}, {"c": None}),
     (
         "the path with the most replies is the trunk, though another was taken later",
         forked().reply("x", "a"),

@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
-from chatsquash.reading.documents import is_document
+from chatsquash.reading.identify import is_readable
 from chatsquash.sources.compression import stem
 from chatsquash.sources.days import path_day
 from chatsquash.sources.find import discover
@@ -34,7 +34,7 @@ def put(*paths):
 
 def found(*given, out=None, days_of=None, **options):
     more = {"days_of": days_of} if days_of else {}
-    return discover(list(given), Options(**options), is_document, Path(out) if out else None, **more)
+    return discover(list(given), Options(**options), is_readable, Path(out) if out else None, **more)
 
 
 def paths(*given, **options):

@@ -40,12 +40,7 @@ def elsewhere(monkeypatch, *names: str) -> None:
 
 
 DATASET = Options(format="jsonl", force=True)
-MOUNTS = [
-    ("reports", Options()),
-    ("data", DATASET),
-    (".chatsquash", Options()),
-    (".chatsquash/staging", Options()),
-]
+MOUNTS = [("reports", Options()), ("data", DATASET), (".chatsquash", Options()), (".chatsquash/staging", Options())]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there is no other way to tell which folder is open")

@@ -32,12 +32,8 @@ REFUSED = [
     ("also by a namespace", "{% set ns = namespace(_a=1) %}", "SecurityError"),
     ("also by setting", "{% set ns = namespace() %}{% set ns._a = 1 %}", "SecurityError"),
     ("endless ranges are refused", "{{ range(10**9) }}", "OverflowError"),
-    (
-        "what is missing may be printed but not looked into",
-        "{{ messages[0].a }}{{ messages[0].a.b }}",
-        "UndefinedError",
-    ),
-]
+    ("what is missing may be printed but not looked into", "{{ messages[0].a }}{{ messages[0].a.b }}", "UndefinedError"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, template, text", RENDERED, ids=[row[0] for row in RENDERED])

@@ -84,22 +84,14 @@ def test_a_folder_whose_files_have_no_default_is_told(tmp_path):
 
 
 WRONG = [
-    (
-        {},
-        "",
-        "no chat template in this folder; looked for chat_template.jinja, chat_template.json, tokenizer_config.json",
-    ),
+    ({}, "", "no chat template in this folder; looked for chat_template.jinja, chat_template.json, tokenizer_config.json"),
     ({}, "a.jinja", "cannot be read (No such file or directory)"),
     ({"a__json": "{"}, "a.json", "is no JSON; a bare template has the suffix .jinja"),
     ({"a__json": "[]"}, "a.json", "is no JSON object"),
     ({"a__json": "{}"}, "a.json", "has no chat_template; newer models keep it beside, in chat_template.jinja"),
     ({"a__json": {"chat_template": {"rag": "x"}}}, "a.json", "has no template named default; it has rag"),
-    (
-        {"a__jinja": "{% for %}"},
-        "a.jinja",
-        "is no template (line 1: Expected an expression, got 'end of statement block')",
-    ),
-]
+    ({"a__jinja": "{% for %}"}, "a.jinja", "is no template (line 1: Expected an expression, got 'end of statement block')"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("files, name, message", WRONG, ids=[row[2] for row in WRONG])

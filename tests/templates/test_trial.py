@@ -34,13 +34,9 @@ MARKED = [
     ("before what surrounds it", " one\n", " oneZq0x\n"),
     ("not in a tag", "<tool_response>\none\n</tool_response>", "<tool_response>\noneZq0x\n</tool_response>"),
     ("not where there is nothing", " \n", " \n"),
-    (
-        "in reasoning and in what follows it",
-        "<think>\nWell, so it is.\n</think>\n\nYes.",
-        "<think>\nWell,Zq0x so it is.\n</think>\n\nYes.Zq1x",
-    ),
+    ("in reasoning and in what follows it", "<think>\nWell, so it is.\n</think>\n\nYes.", "<think>\nWell,Zq0x so it is.\n</think>\n\nYes.Zq1x"),
     ("not in empty reasoning", "<think>\n\n</think>\n\nYes.", "<think>\n\n</think>\n\nYes.Zq0x"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, text, marked", MARKED, ids=[row[0] for row in MARKED])

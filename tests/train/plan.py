@@ -53,18 +53,9 @@ TRL = (
     Run("trl", "trl", "messages, Qwen 2.5", "qwen2_5", options="--reasoning inline", words=TRL_SHORT),
     Run("trl", "trl-reply", "prompt and completion, Qwen 3", "qwen3", words=TRL_SHORT),
     Run("trl", "trl-reply", "prompt and completion, GLM 4.5", "glm4moe", "tagged pairs", special=GLM, words=TRL_SHORT),
-    Run(
-        "trl",
-        "trl-reply",
-        "prompt and completion, Gemma 4",
-        "gemma4",
-        "own calls",
-        special=GEMMA,
-        options="--reasoning drop",
-        words=TRL_SHORT,
-    ),
+    Run("trl", "trl-reply", "prompt and completion, Gemma 4", "gemma4", "own calls", special=GEMMA, options="--reasoning drop", words=TRL_SHORT),
     Run("trl", "trl-dpo", "DPO on preference pairs, Qwen 3", "qwen3", pairs=True, words=TRL_SHORT),
-)
+)  # fmt: skip
 AXOLOTL = (
     Run("axolotl", "axolotl", "messages, Qwen 2.5", "qwen2_5", options="--reasoning inline", lines=AXOLOTL_SHORT),
     Run(
@@ -121,15 +112,7 @@ OTHERS = (
     Run("oumi", "oumi-reply", "one sample a reply, Qwen 3", "qwen3", lines=OUMI_SHORT),
     Run("verl", "verl", "messages, Qwen 2.5", "qwen2_5", script="verl_rows.py", words=VERL_LONG),
     Run("verl", "verl-reply", "one sample a reply, Qwen 3", "qwen3", script="verl_rows.py", words=VERL_LONG),
-    Run(
-        "verl",
-        "verl-reply",
-        "one sample a reply, GLM 4.5",
-        "glm4moe",
-        special=GLM,
-        script="verl_rows.py",
-        words=VERL_LONG,
-    ),
+    Run("verl", "verl-reply", "one sample a reply, GLM 4.5", "glm4moe", special=GLM, script="verl_rows.py", words=VERL_LONG),
     Run(
         "torchtune",
         "torchtune",
@@ -141,13 +124,6 @@ OTHERS = (
         remark=HEADED,
         lines=("tokenizer>special_tokens_path: model/tokenizer.json", f"tokenizer>max_seq_len: {LENGTH}"),
     ),
-    Run(
-        "nemo-automodel",
-        "nemo-automodel",
-        "messages, Qwen 3 as TRL has it",
-        "qwen3",
-        script="nemo_rows.py",
-        conversion="text",
-    ),
-)
+    Run("nemo-automodel", "nemo-automodel", "messages, Qwen 3 as TRL has it", "qwen3", script="nemo_rows.py", conversion="text"),
+)  # fmt: skip
 RUNS = (*TRL, *AXOLOTL, *FACTORY, *SWIFT, *OTHERS)

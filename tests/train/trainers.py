@@ -29,16 +29,8 @@ class Trainer:
 
 
 TRAINERS = (
-    Trainer(
-        "trl", "TRL", "trl>=1.16", beside=("--editable", str(ROOT), "hypothesis>=6.100", "jinja2>=3.1.6", "pytest>=8.0")
-    ),
-    Trainer(
-        "axolotl",
-        "axolotl",
-        "axolotl>=0.19",
-        without=("fla-core", "flash-linear-attention", "liger-kernel", "xformers"),
-        why="they need a GPU",
-    ),
+    Trainer("trl", "TRL", "trl>=1.16", beside=("--editable", str(ROOT), "hypothesis>=6.100", "jinja2>=3.1.6", "pytest>=8.0")),
+    Trainer("axolotl", "axolotl", "axolotl>=0.19", without=("fla-core", "flash-linear-attention", "liger-kernel", "xformers"), why="they need a GPU"),
     Trainer(
         "llamafactory",
         "LLaMA-Factory",
@@ -63,7 +55,7 @@ TRAINERS = (
         without=("quack-kernels", "flashoptim", "megatron-fsdp"),
         why="they need a GPU",
     ),
-)
+)  # fmt: skip
 BY_NAME = {trainer.name: trainer for trainer in TRAINERS}
 
 NOT_RUN = {

@@ -208,11 +208,7 @@ def test_other_json_files_in_a_folder_are_passed_over(command):
 
 def test_a_pipe_goes_through():
     code, out, err = piped(json.dumps(PORTABLE).encode(), "-", "--to", "openai_chat", "-o", "-")
-    assert (code, json.loads(out)["messages"], err) == (
-        0,
-        MESSAGES,
-        "1 conversation written as openai_chat\n",
-    )
+    assert (code, json.loads(out)["messages"], err) == (0, MESSAGES, "1 conversation written as openai_chat\n")
 
 
 def test_two_commands_in_a_pipe_give_back_what_came():
@@ -346,10 +342,7 @@ def test_bad_lines_are_told_and_the_exit_code_says_so(command):
     assert (code, out) == (3, "")
     told = err.splitlines()
     assert [line.split(": ")[0] for line in told[:20]] == [f"a.jsonl:{number}" for number in range(2, 22)]
-    assert told[20:22] == [
-        "... and 10 more lines that cannot be read",
-        "1 conversation written as gemini",
-    ]
+    assert told[20:22] == ["... and 10 more lines that cannot be read", "1 conversation written as gemini"]
     assert "       30  not read: lines that cannot be read" in told
     assert "\x1b" not in err
     assert Path("out/a.json").exists()

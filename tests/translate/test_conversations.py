@@ -17,7 +17,7 @@ from chatsquash.core.model import Conversation
 from chatsquash.core.options import Options
 from chatsquash.formats import documents
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.reading import documents as read_documents
+from chatsquash.reading import identify
 from chatsquash.sources.open import opened
 from chatsquash.translate import conversations
 from chatsquash.translate.conversations import dump, known, load, load_all, losses, recognise, writable
@@ -62,7 +62,7 @@ HAS_TOOLS = (*EXCHANGES, "oumi")
 def sample(name):
     path = next(path for each, path in agents() if each == name)
     with opened(str(path), Options()) as file:
-        return read_documents.look(file).objects
+        return identify.document_content(file).objects
 
 
 def bare(messages):
@@ -238,23 +238,13 @@ def test_of_several_conversations_load_gives_the_first_and_load_all_each():
 
 
 WRONG_INPUT = [
-    (
-        "nothing known",
-        {"x": 1},
-        None,
-        'no known format: .* the keys "x".*documents that are known: .*; choose with --from',
-    ),
+    ("nothing known", {"x": 1}, None, 'no known format: .* the keys "x".*documents that are known: .*; choose with --from'),
     ("a number", 3, None, "no known format"),
     ("no value at all", None, None, "no known format"),
     ("a format that is none", {"messages": []}, "nope", "nope: no known format; known are gemini, "),
     ("another format than is said", {"messages": [user()]}, "gemini", "not gemini: has no list of contents"),
     ("a turn that is none", {"messages": [user(), 3]}, None, r"not openai_chat: messages\[1\]"),
-    (
-        "a document that is broken",
-        {"schema_version": "ATIF-v1.6", "steps": 3},
-        None,
-        "not atif: entry 1 has steps that",
-    ),
+    ("a document that is broken", {"schema_version": "ATIF-v1.6", "steps": 3}, None, "not atif: entry 1 has steps that"),
     ("a document that is none", {"x": 1}, "portable", "not portable: is an object, not a list"),
     ("a document with no conversation", [], "atif", "atif: "),
 ]  # fmt: skip

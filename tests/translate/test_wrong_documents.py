@@ -8,18 +8,7 @@ import chatsquash
 from chatsquash.core.blocks import Call, Result, Text
 from chatsquash.core.errors import UsageError
 from chatsquash.translate import conversations
-from tests.formats.kinds import (
-    PDF,
-    answers,
-    asks,
-    call,
-    calling,
-    conversation,
-    gives,
-    said,
-    says,
-    user,
-)
+from tests.formats.kinds import PDF, answers, asks, call, calling, conversation, gives, said, says, user
 from tests.translate.through import DUMPED, lost, through, translated
 
 # Histories of Oumi

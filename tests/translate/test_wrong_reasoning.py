@@ -7,17 +7,7 @@ import pytest
 import chatsquash
 from chatsquash import Options, convert_session
 from chatsquash.core.blocks import Reasoning
-from tests.formats.kinds import (
-    SIGNATURE,
-    answers,
-    asks,
-    calling,
-    conversation,
-    gives,
-    says,
-    turn,
-    user,
-)
+from tests.formats.kinds import SIGNATURE, answers, asks, calling, conversation, gives, says, turn, user
 from tests.translate.through import inside, keys, lost, through, translated
 
 # Signatures stay with who signed

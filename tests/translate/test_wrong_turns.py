@@ -8,13 +8,7 @@ import pytest
 import chatsquash
 from chatsquash.core.errors import UsageError
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from tests.formats.kinds import (
-    PDF,
-    call,
-    result,
-    said,
-    user,
-)
+from tests.formats.kinds import PDF, call, result, said, user
 from tests.translate.through import DUMPED, inside, lost, translated
 
 # Exchanges are loaded as the command reads them

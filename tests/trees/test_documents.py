@@ -77,21 +77,13 @@ ROWS = [
         [told("", said="ab", session_id="s1"), told("", "subagent", "s1", said="s", session_id="s2")],
         [("main", None, "ab"), ("subagent", 0, "s")],
     ),
-    (
-        "a branch of what is not there begins a tree",
-        [told("b", "branch", "gone", said="x")],
-        [("main", None, "x")],
-    ),
+    ("a branch of what is not there begins a tree", [told("b", "branch", "gone", said="x")], [("main", None, "x")]),
     (
         "branches of each other are one tree",
         [told("a", "branch", "b", said="x"), told("b", "branch", "a", said="y")],
         [("branch", "b", "x"), ("main", None, "y")],
     ),
-    (
-        "what comes from itself comes from nothing",
-        [told("a", "compacted", "a", said="x")],
-        [("compacted", None, "x")],
-    ),
+    ("what comes from itself comes from nothing", [told("a", "compacted", "a", said="x")], [("compacted", None, "x")]),
     (
         "branches of a side request are side requests",
         [told("a", "side", said="x"), told("b", "branch", "a", said="yz")],
@@ -108,7 +100,7 @@ def test_kinds_parents_and_replies(sentence, held, expected):
         (
             place.kind,
             names[id(place.parent)] if place.parent else None,
-            "".join(held[place.number].messages[place.origin.replies[own].at]["content"] for own in place.own),
+            "".join(held[place.number].messages[reply.evidence.at]["content"] for reply in place.own),
         )
         for place in found
     ] == expected, sentence
@@ -121,16 +113,12 @@ def test_replies_without_times_that_say_the_same_are_told_apart_by_their_order()
         return Conversation(messages, [], origin=Origin(replies=replies, **more))
 
     found = paths([said("aab", id="a"), said("aaac", id="b", kind="branch", parent="a")])
-    assert [place.own for place in found] == [[2], [0, 1, 2, 3]]
+    assert [[place.replies.index(reply) for reply in place.own] for place in found] == [[2], [0, 1, 2, 3]]
 
 
 CHAINS = [
     ("the last of a chain", [told("a", said="a"), told("b", "compacted", "a", said="b")], [1, 0]),
-    (
-        "of two chains the one with more replies",
-        [told("a", said="abc"), told("b", said="d"), told("c", "compacted", "b", said="e")],
-        [0],
-    ),
+    ("of two chains the one with more replies", [told("a", said="abc"), told("b", said="d"), told("c", "compacted", "b", said="e")], [0]),
     ("of equal ones the later one", [told("a", said="ab"), told("b", said="cd")], [1]),
     ("never a sub-agent", [told("a", said="a"), told("b", "subagent", "a", said="bcd")], [0]),
     (
@@ -141,7 +129,7 @@ CHAINS = [
     ("nor a side request", [told("a", "side", said="a")], []),
     ("a summary of what another file holds", [told("a", "compacted", said="a")], [0]),
     ("summaries of each other", [told("a", "compacted", "b", said="a"), told("b", "compacted", "a", said="b")], []),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence, held, expected", CHAINS, ids=[row[0] for row in CHAINS])

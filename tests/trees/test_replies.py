@@ -58,10 +58,7 @@ class Row(NamedTuple):
 
 
 ROWS = [
-    Row(
-        logs.grows,
-        each="1 main A: carried 1[2] | 2 main A: carried 1[4]",
-    ),
+    Row(logs.grows, each="1 main A: carried 1[2] | 2 main A: carried 1[4]"),
     Row(
         logs.regenerated,
         last="1 main A: carried 1[2] | 2 branch B<A: lost branch | 3 main A: carried 1[4] | 4 main A: carried 1[6]",
@@ -104,32 +101,17 @@ ROWS = [
         main="1 main A: carried 1[2] | 2 side B<A: lost side-request",
         all="1 main A: carried 1[2] | 2 side B<A: carried 2[2]",
     ),
-    Row(
-        logs.clock,
-        each="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 main A: carried 1[6]",
-    ),
-    Row(
-        logs.emptied,
-        each="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 main A: carried 1[6]",
-    ),
-    Row(
-        logs.reworded,
-        each="1 main A: rewritten 1[2] | 2 main A: carried 1[4]",
-    ),
+    Row(logs.clock, each="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 main A: carried 1[6]"),
+    Row(logs.emptied, each="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 main A: carried 1[6]"),
+    Row(logs.reworded, each="1 main A: rewritten 1[2] | 2 main A: carried 1[4]"),
     Row(
         logs.subagent,
         last="1 main A: carried 1[2] | 2 subagent B<A: lost subagent | 3 subagent B<A: lost subagent | 4 main A: carried 1[4]",
         main="1 main A: carried 1[2] | 2 subagent B<A: lost subagent | 3 subagent B<A: lost subagent | 4 main A: carried 1[4]",
         all="1 main A: carried 2[2] | 2 subagent B<A: carried 1[2] | 3 subagent B<A: carried 1[4] | 4 main A: carried 2[4]",
     ),
-    Row(
-        logs.retried,
-        each="1 retry A: lost retry | 2 main A: carried 1[2] | 3 main A: carried 1[4]",
-    ),
-    Row(
-        logs.resent_with_other_notes,
-        each="1 retry A: lost retry | 2 retry A: lost retry | 3 main A: carried 1[2] | 4 main A: carried 1[4]",
-    ),
+    Row(logs.retried, each="1 retry A: lost retry | 2 main A: carried 1[2] | 3 main A: carried 1[4]"),
+    Row(logs.resent_with_other_notes, each="1 retry A: lost retry | 2 retry A: lost retry | 3 main A: carried 1[2] | 4 main A: carried 1[4]"),
     Row(
         logs.windows,
         last="1 main A: lost short-tail | 2 main A: lost short-tail | 3 main A: lost short-tail | 4 main A: lost short-tail | 5 main A: carried 1[2] | 6 main A: carried 1[4] | 7 main A: carried 1[6] | 8 main A: carried 1[8]",
@@ -172,30 +154,12 @@ ROWS = [
         main="1 main A: lost compacted | 2 main A: lost compacted | 3 side B<A: lost side-request | 4 compacted C<A: carried 1[6] | 5 compacted C<A: carried 1[8] | 6 branch D<C: lost branch",
         all="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 side B<A: carried 2[6] | 4 compacted C<A: carried 3[6] | 5 compacted C<A: carried 3[8] | 6 branch D<C: carried 4[6]",
     ),
-    Row(
-        logs.broken,
-        each="1 main A: carried 1[2] | 2 main A: carried 1[4] no loss",
-    ),
-    Row(
-        logs.twice,
-        each="1 retry A: lost retry | 2 main A: carried 1[2] | 3 main A: carried 1[4]",
-    ),
-    Row(
-        logs.same_words,
-        each="1 branch A: lost duplicate | 2 main A: carried 1[2] | 3 main A: carried 1[4]",
-    ),
-    Row(
-        logs.stripped,
-        each="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 main A: carried 1[6]",
-    ),
-    Row(
-        logs.cleaned_title,
-        each="1 side A<B: lost side-request | 2 main B: carried 1[2] | 3 main B: carried 1[4]",
-    ),
-    Row(
-        logs.unanswered,
-        each="1 main A: carried 1[2]",
-    ),
+    Row(logs.broken, each="1 main A: carried 1[2] | 2 main A: carried 1[4] no loss"),
+    Row(logs.twice, each="1 retry A: lost retry | 2 main A: carried 1[2] | 3 main A: carried 1[4]"),
+    Row(logs.same_words, each="1 branch A: lost duplicate | 2 main A: carried 1[2] | 3 main A: carried 1[4]"),
+    Row(logs.stripped, each="1 main A: carried 1[2] | 2 main A: carried 1[4] | 3 main A: carried 1[6]"),
+    Row(logs.cleaned_title, each="1 side A<B: lost side-request | 2 main B: carried 1[2] | 3 main B: carried 1[4]"),
+    Row(logs.unanswered, each="1 main A: carried 1[2]"),
     Row(
         logs.lone,
         last="1 main A: lost short-tail | 2 main B: carried 1[2]",

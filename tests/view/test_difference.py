@@ -14,11 +14,7 @@ ROWS = {
     "a reply and a question more": ([user("a")], [user("a"), assistant("b"), user("c")], ["kept", "added"]),
     "another system prompt": ([user("a"), SAME], [user("b"), SAME], ["changed", "kept"]),
     "one gone from between": ([SAME, user("a"), SAME], [SAME, SAME], ["kept", "removed", "kept"]),
-    "messages that repeat": (
-        [user("a"), *[SAME] * 3_800, user("b")],
-        [user("c"), user("d"), *[SAME] * 3_700, user("e")],
-        ["removed", "added"],
-    ),
+    "messages that repeat": ([user("a"), *[SAME] * 3_800, user("b")], [user("c"), user("d"), *[SAME] * 3_700, user("e")], ["removed", "added"]),
     "every other one another": (
         [user(str(at)) for at in range(3_900)],
         [user(str(at) if at % 2 else f"{at} x") for at in range(3_900)],
@@ -29,7 +25,7 @@ ROWS = {
         [user("d"), *[assistant("b"), SAME] * 1_900, user("e")],
         ["removed", "added"],
     ),
-}
+}  # fmt: skip
 
 
 class Counting(difference._Bounded):

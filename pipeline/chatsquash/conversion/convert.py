@@ -118,7 +118,7 @@ def find(
     """
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     forget_documents()
-    found = discover(roots, options, _is_document, out, lambda log: _days(log, options), expanded)
+    found = discover(roots, options, _is_readable, out, lambda log: _days(log, options), expanded)
     if not found.logs:
         raise UsageError(nothing_to_read(roots, found))
     return found
@@ -176,16 +176,16 @@ def old_result(out: Output) -> OldResult | None:
 
 def forget_documents() -> None:
     """Let go of documents of an earlier run, if there was one that read any."""
-    if documents := sys.modules.get("chatsquash.reading.documents"):
+    if documents := sys.modules.get("chatsquash.reading.identify"):
         documents.forget()
     if homes := sys.modules.get("chatsquash.session.parent_sessions"):
         homes.forget()
 
 
-def _is_document(path: str, options: Options) -> bool | str:
-    from chatsquash.reading import documents  # which logs do not need
+def _is_readable(path: str, options: Options) -> bool | str:
+    from chatsquash.reading.identify import is_readable  # which logs do not need
 
-    return documents.is_document(path, options)
+    return is_readable(path, options)
 
 
 class Conversion:

@@ -18,7 +18,6 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.dataset.filters import Filters
-from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.session.converter import Converter
 
 
@@ -66,10 +65,9 @@ def _of_lines(lines: Iterable[str | bytes], options: Options) -> Iterable[tuple[
     data = b"\n".join(line.removesuffix(b"\n") for line in encoded)
     log = Log("", "session", "session", len(data))
     if options.sessions_by not in ("id", "chain"):
-        try:
-            return [(log, Converter(options).read(io.BytesIO(data), log))]
-        except MixedSessionsError:
-            pass
+        outcome = Converter(options).read(io.BytesIO(data), log)
+        if outcome:
+            return [(log, outcome)]
     return _split(data, log, options)
 
 

@@ -16,7 +16,6 @@ from chatsquash.conversion.pool import Batch, Pool, Queue
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.session.converter import Converter
 from chatsquash.session.log_findings import nothing, unreadable
 from chatsquash.sources.logs import Logs
@@ -216,11 +215,9 @@ def attempt(converter: Converter, writer: JournalWriter | None, log: Log) -> tup
     """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
     try:
         outcome = converter.convert(log, also=writer.look if writer else None)
-    except MixedSessionsError:
-        return None, None
     except OSError as problem:
         return unreadable(log, problem), None
-    return outcome, writer.add(log, outcome) if writer else None
+    return outcome, writer.add(log, outcome) if writer and outcome else None
 
 
 def _largest(logs: Logs, workers: int) -> list[Batch[Log]]:

@@ -30,6 +30,20 @@ def of_each(objects: list[Json], load: Callable[[Json], T]) -> list[T]:
     return found
 
 
+def expect_object(value: Json, what: str) -> Object:
+    """Return a value that must be an object; raise ``TurnError`` for any other (``what``: "message 3 is")."""
+    if not isinstance(value, dict):
+        raise TurnError(f"{what} {kind(value)}, not an object")
+    return value
+
+
+def expect_list(value: Json, what: str) -> list[Json]:
+    """Return a value that must be a list; raise ``TurnError`` for any other (``what``: "the messages are")."""
+    if not isinstance(value, list):
+        raise TurnError(f"{what} {kind(value)}, not a list")
+    return value
+
+
 class Mark(Struct, frozen=True):
     """Evidence that an object is of a format."""
 

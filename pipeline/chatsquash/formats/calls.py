@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.blocks import Block, Call, Native, Outcome, Result, Turn
+from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.unanswered_calls import Link, Many, grown, many
 from chatsquash.formats.values import Object, compact, string, without
@@ -222,6 +223,30 @@ def takes_text() -> Object:
 def function_call(logged: Json, name: Json, given: Json) -> Object:
     """A call of a function as OpenAI chat has it, its name and its arguments unless they are null."""
     return {"id": logged, "type": "function", "function": without({"name": name, "arguments": given})}
+
+
+def spell_arguments(given: Json) -> str:
+    """Return arguments as a text: a text as it is, anything else as JSON, an empty object if they are missing."""
+    return given if isinstance(given, str) else compact({} if given is None else given)
+
+
+def spell_call(logged: Json, name: Json, given: Json) -> Object:
+    """A call of a function as OpenAI chat has it, with its arguments as a text."""
+    return {"id": logged, "type": "function", "function": {"name": name, "arguments": spell_arguments(given)}}
+
+
+def tool_message(call_id: Json, content: Json, outcome: str = "", name: Json = None) -> Object:
+    """The result of a call as OpenAI chat has it, with its outcome if it is not a success."""
+    named = {"name": name} if isinstance(name, str) and name else {}
+    outcomes = {PRIVATE: Private({"outcome": outcome})} if outcome else {}
+    return {"role": "tool", "tool_call_id": call_id, **named, "content": content, **outcomes}
+
+
+def assistant_message(content: Json, calls: list[Any], thoughts: str = "") -> Object:
+    """A reply as OpenAI chat has it; one of calls alone has no content."""
+    message: Object = {"role": "assistant", "content": content or (None if calls else "")}
+    message |= {"tool_calls": calls} if calls else {}
+    return message | ({"reasoning_content": thoughts} if thoughts else {})
 
 
 def call_name(call: Object) -> str | None:

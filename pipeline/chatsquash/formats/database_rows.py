@@ -40,7 +40,7 @@ def roots(parents: dict[object, object]) -> dict[object, object]:
     return found
 
 
-def parsed(row: Object, column: str, place: str) -> Json:
+def parse_cell(row: Object, column: str, place: str) -> Json:
     """The JSON in a cell, which may be a text or bytes; raises ``TurnError`` for what is none."""
     written: Any = row.get(column)
     try:
@@ -56,6 +56,6 @@ def readable(value: Json) -> Json:
     return None if isinstance(value, bytes) else value
 
 
-def named(row: Object, table: str) -> str:
+def row_label(row: Object, table: str) -> str:
     """A row as errors name it."""
     return f"{table} {readable(row.get('id'))}"

@@ -33,6 +33,12 @@ def count(value: Json) -> int | None:
     return value if type(value) is int and 0 <= value < _MOST else None
 
 
+def total(holder: Json, *names: str) -> int | None:
+    """Return the sum of those members that count tokens; ``None`` without any."""
+    counts = [tokens for name in names if (tokens := count(at(holder, name))) is not None]
+    return sum(counts) if counts else None
+
+
 def listed(value: Json) -> list[Json]:
     """A list as it is, a list of anything else, and an empty one for null."""
     return value if isinstance(value, list) else [] if value is None else [value]
@@ -54,6 +60,11 @@ def string(holder: Json, name: str) -> str:
     """A member that is a text; the empty text for anything else."""
     value = holder.get(name) if isinstance(holder, dict) else None
     return value if isinstance(value, str) else ""
+
+
+def texts(content: Json) -> list[str]:
+    """Return the text of a content, or the texts of its parts (empty for a part without one)."""
+    return [content] if isinstance(content, str) else [string(part, "text") for part in objects(content)]
 
 
 def members(value: Json) -> Object:

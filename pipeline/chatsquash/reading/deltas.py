@@ -75,6 +75,9 @@ class History(Struct):
     """The previous entry of a log, as messages and as bytes."""
 
     form: Format
+    """The format of requests."""
+    answers: Format
+    """The format of responses."""
     known: Known
     effort: Effort = field(default_factory=Effort)
     messages: list[Message] = field(default_factory=list)
@@ -166,7 +169,7 @@ class History(Struct):
         if not self.uncompared:
             return None
         data = line.buffer[line.start : line.stop]
-        parsed = parse(data, self.form)
+        parsed = parse(data, self.form, self.answers)
         if parsed is None:
             return None
         self.uncompared -= 1
@@ -252,7 +255,7 @@ class History(Struct):
 
     def _split(self, data: bytes | bytearray) -> Exchange:
         self.effort.skipped += len(data)
-        return split(data, self.form)
+        return split(data, self.form, self.answers)
 
     def _parse(self, raw: bytes) -> Any:
         """Parse raw turns or tools."""

@@ -19,10 +19,10 @@ from chatsquash.formats.base import Format, Tools
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import BOUNDS, Bounds
 from chatsquash.reading.deltas import Effort, History
+from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, Exchange, LineError, is_blank
 from chatsquash.reading.lines import Line
 from chatsquash.reading.members import NOTHING, kind
-from chatsquash.reading.recognise import Shape, shape_of
 from chatsquash.reading.repeated_members import TOOLS, Known
 from chatsquash.reading.tools import NO_TOOLS, KnownTools
 
@@ -37,7 +37,7 @@ class _OtherShapeError(Exception):
     """A line whose response has nothing that the log's format knows, and all of another one."""
 
     def __init__(self, shape: Shape) -> None:
-        super().__init__(shape.format)
+        super().__init__(shape.response)
         self.shape = shape
 
 
@@ -106,12 +106,12 @@ class EntryReader:
         return None
 
     def _new(self, shape: Shape) -> _Stream:
-        if (tools := self._known.get(shape.format)) is None:
-            hold = self._bounds.hold_new if shape.format == PLAIN else None  # others are held once they are loaded
-            tools = self._known[shape.format] = KnownTools(hold)
-        form = named(shape.format)
-        loader = None if shape.format == PLAIN else self._loader(form)
-        history = History(form, Known(form, tools, hasattr(form, "ECHOES")), self._effort)
+        if (tools := self._known.get(shape.request)) is None:
+            hold = self._bounds.hold_new if shape.request == PLAIN else None  # others are held once they are loaded
+            tools = self._known[shape.request] = KnownTools(hold)
+        form, answers = named(shape.request), named(shape.response)
+        loader = None if shape.request == PLAIN else self._loader(form)
+        history = History(form, answers, Known(form, tools, hasattr(answers, "ECHOES")), self._effort)
         return _Stream(shape, history, self._bounds, loader)
 
     def _loader(self, form: Format) -> Loader:
@@ -133,13 +133,8 @@ class EntryReader:
             other = found
         self._stream = self._new(other)
         entry = self._stream.read(line)
-        mixed = RepeatedViolation("mixed-formats", (self._shape.format, other.format))
+        mixed = RepeatedViolation("mixed-formats", (self._shape.request, other.request))
         return replace(entry, findings=(*entry.findings, mixed))
-
-    @property
-    def exchange(self) -> Exchange | None:
-        """The exchange of the last entry, unless its line is of another shape than the log."""
-        return self._stream.exchange if self._stream is self._home else None
 
     def _settled(self, entry: Entry) -> Entry:
         """The entry as it differs from the one before by value, whichever way that was found."""
@@ -155,7 +150,7 @@ class EntryReader:
         if self._shape.forced:
             return None
         other = shape_of(bytes(line.buffer[line.start : line.stop]))
-        return other if other and (other.format, other.envelope) != (self._shape.format, self._shape.envelope) else None
+        return other if other and other._replace(forced=False) != self._shape else None
 
 
 @dataclass(slots=True)

@@ -8,8 +8,9 @@ JSON exactly when Python's ``json`` accepts it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,6 +36,7 @@ class LineError(Exception):
         self.code, self.reason = code, reason
 
 
+_MISSING = Raw()
 REQUEST = "request"
 LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "generationConfig", "options")
 """The members of a request that say how many tokens a reply may have, or hold what does."""
@@ -66,21 +68,13 @@ class Exchange(Struct, frozen=True, gc=False):
     tools: list[bytes] | None = None
     """The raw elements of the tools, where they were split with the line."""
     line: Any = None
-    """The line as it was split, with the members by which other envelopes are told."""
+    """The line as it was split."""
 
     @property
     def cut(self) -> str | None:
         """What of it the logger cut, in words, as its envelope tells it."""
         raw = bytes(self.line.cut_by_logger) if self.line is not None else NOTHING
         return str(jsonio.loads(raw)) if raw[:1] == b'"' else None
-
-    @property
-    def is_claimed(self) -> bool:
-        """Whether it has a member that only another envelope needs, or is JSON that only Python's ``json`` takes."""
-        count = len(claims(tuple(envelopes.__path__)))
-        return isinstance(self.line, SimpleNamespace) or any(
-            bytes(getattr(self.line, _field(at))) for at in range(count)
-        )
 
     def first(self, names: tuple[str, ...]) -> bytes:
         """The first of these members of the request that is there and not null, else the first that is null."""
@@ -101,6 +95,23 @@ def claims(folders: tuple[str, ...]) -> list[str]:
     return sorted(needed.difference(BESIDE, (REQUEST,)))
 
 
+def raw_members(line: bytes | bytearray) -> Any:
+    """The raw members of a line and of its request; raises ``REFUSED`` for what only Python's ``json`` may accept."""
+    return _decoder(None, tuple(envelopes.__path__)).decode(line)
+
+
+def is_claimed(members: Any) -> bool:
+    """Whether a line has a member that only another envelope needs."""
+    values = _claimed(tuple(envelopes.__path__))(members)
+    return values.count(_MISSING) < len(values)
+
+
+@cache
+def _claimed(folders: tuple[str, ...]) -> Callable[[Any], tuple[Raw, ...]]:
+    """Gets the members of a line that only other envelopes need."""
+    return attrgetter(*map(_field, range(len(claims(folders)))))
+
+
 def _field(at: int) -> str:
     """What holds a member whose name may be none of Python's."""
     return f"claim{at}"
@@ -110,7 +121,7 @@ def _field(at: int) -> str:
 def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
     """What splits lines; of a format, if one is named, it parses the turns and leaves all else that is read raw."""
     names = {_field(at): claimed for at, claimed in enumerate(claims(folders))}
-    others = [(other, Raw, Raw()) for other in names]
+    others = [(other, Raw, _MISSING) for other in names]
     fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(named(name))), *others]
     line = msgspec.defstruct("Line", fields, bases=(_Beside,), gc=False, kw_only=True, rename=names)
     return jsonio.decoder(line)
@@ -123,15 +134,18 @@ def _request(form: Format) -> type[Struct]:
     return msgspec.defstruct("Request", fields, gc=False)
 
 
-def split(line: bytes | bytearray, form: Format) -> Exchange:
-    """The exchange in a line; raises ``LineError`` for what is none, and ``ValueError`` for a bad reply."""
+def split(line: bytes | bytearray, form: Format, answers: Format | None = None) -> Exchange:
+    """The exchange in a line; raises ``LineError`` for what is none, and ``ValueError`` for a bad reply.
+
+    ``answers`` is the format of the response if that is not the one of the request.
+    """
     found: Any
     try:
-        found = _decoder(None, tuple(envelopes.__path__)).decode(line)
+        found = raw_members(line)
     except REFUSED:
         found = _split_slowly(bytes(line))
     turns = bytes(found.request.get(form.TURNS, NOTHING))
-    exchange = _exchange(found, found.request, turns, form)
+    exchange = _exchange(found, found.request, turns, answers or form)
     first = turns[:1]
     if first == b"[":
         return exchange
@@ -141,7 +155,9 @@ def split(line: bytes | bytearray, form: Format) -> Exchange:
     raise LineError("bad-entry", f"request.{form.TURNS} {what}")
 
 
-def parse(line: bytes | bytearray, form: Format) -> tuple[list[Message], Exchange] | None:
+def parse(
+    line: bytes | bytearray, form: Format, answers: Format | None = None
+) -> tuple[list[Message], Exchange] | None:
     """The turns of a line as objects, parsed in one go with the rest; ``None`` where ``split`` has to decide."""
     try:
         found = _decoder(form.NAME, tuple(envelopes.__path__)).decode(line)
@@ -151,14 +167,14 @@ def parse(line: bytes | bytearray, form: Format) -> tuple[list[Message], Exchang
     turns = request.pop(form.TURNS)
     tools = [request.pop(name) for name in form.TOOLS]
     first = next((list(map(bytes, each)) for each in tools if each is not None), None)
-    return turns, _exchange(found, request, NOTHING, form, first)
+    return turns, _exchange(found, request, NOTHING, answers or form, first)
 
 
 def _exchange(
-    line: Any, request: Mapping[str, Raw | bytes], turns: bytes, form: Format, tools: list[bytes] | None = None
+    line: Any, request: Mapping[str, Raw | bytes], turns: bytes, answers: Format, tools: list[bytes] | None = None
 ) -> Exchange:
     asked = bytes(request.get(replies.ASKED, NOTHING))
-    reply = replies.reply(bytes(line.response), form, bytes(line.status), asked)
+    reply = replies.reply(bytes(line.response), answers, bytes(line.status), asked)
     return Exchange(request, turns, bytes(line.timestamp), session_id(bytes(line.session_id)), reply, tools, line)
 
 

@@ -6,7 +6,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from errno import EIO
-from io import BytesIO
+from functools import partial
 from itertools import chain
 from typing import BinaryIO
 
@@ -24,29 +24,25 @@ from chatsquash.core.model import (
     SkippedLine,
 )
 from chatsquash.core.options import Options
-from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.documents import names as document_names
-from chatsquash.reading import documents, recognise
 from chatsquash.reading.bounds import Bounds
+from chatsquash.reading.documents import LogDocument
 from chatsquash.reading.entries import EntryReader, unreadable
-from chatsquash.reading.exchange import Exchange, LineError, split
+from chatsquash.reading.evidence import AGREEING, Shape
+from chatsquash.reading.identify import PLAIN_CHAT, Identity, are_chat, document_in, forget, has_units, identify
 from chatsquash.reading.lines import Buffers, Line, at_hand, lines
 from chatsquash.reading.origins import first_line
-from chatsquash.reading.recognise import Shape
-from chatsquash.reading.session_log import PLAIN_LOG, Reading
-from chatsquash.reading.sessions import MixedSessionsError, lines_of
+from chatsquash.reading.session_log import MIXED, Reading
+from chatsquash.reading.sessions import lines_of
 from chatsquash.reading.tools import KnownTools
 from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
-from chatsquash.sources.compression import Expanded, uncompressed
-from chatsquash.sources.suffixes import LOGS
+from chatsquash.sources.compression import Expanded
 
 _PIECE = 1 << 20
 
 
 Items = Generator[Entry | SkippedLine, None, str | None]
 """The entries of a log and its lines that are none, in file order; returns why the rest of it is not read."""
-_Begun = tuple[Seen | None, Items, documents.LogDocument | None]
 
 
 class Reader:
@@ -60,8 +56,6 @@ class Reader:
         self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
         self._room = Buffers()
-        self._is_plain = True
-        """Whether the last log was plain chat, as neighbours mostly are."""
         self._files = 1
         """How many hold the log that is read."""
 
@@ -72,17 +66,19 @@ class Reader:
         hashed: Callable[[memoryview], object] | None = None,
         places: array[int] | None = None,
     ) -> Reading:
-        """What the first lines of a log tell, and its entries, which are read as they are asked for.
+        """What a log is, and its entries, which are read as they are asked for.
 
         ``hashed`` is given all bytes of the log in turn, unless the document in it was read before and its digest is
         known; ``places`` gets those of its lines, as in ``Log.spans``.
 
-        Raises ``MixedSessionsError`` for a file that has to be split first.
+        A file of several sessions is only identified: it has to be split first.
         """
-        documents.forget(file)
+        forget(file)
         self._files = max(1, len(log.pieces))
         if log.part is not None or log.unit is not None:
             return self._part(file, log, hashed)
+        if self._split and not log.pieces and has_units(file, self._options, log):
+            return MIXED
         expanded = file if isinstance(file, Expanded) else None
         beginning = None
         if log.spans is not None:
@@ -97,63 +93,44 @@ class Reader:
             stream = lines(file, self._bounds.line, hashed, self._room)
         if places is not None:
             stream = _noting(stream, places)
+        to_the_end = partial(_to_the_end, stream=stream, log=log, expanded=expanded if log.spans is None else None)
         with identifying(beginning):
-            seen, items, held = self._begun(file, stream, log)
-        return Reading(seen, _to_the_end(items, stream, log, expanded if log.spans is None else None), held)
+            return self._begin(file, stream, log, to_the_end)
 
-    def refuse_several(self, file: BinaryIO, log: Log) -> None:
-        """Raise ``MixedSessionsError`` for a file of many sessions, before it is taken for a log with one long line."""
-        if not self._split or log.is_part or log.pieces or uncompressed(log.path).lower().endswith(LOGS):
-            return
-        from chatsquash.reading.split_files import has_several  # which most logs do not need
-
-        if has_several(file, self._options):
-            raise MixedSessionsError
-
-    def _begun(self, file: BinaryIO, stream: Iterator[Line], log: Log) -> _Begun:
-        """What the first lines tell, the entries, and the document that all lines are."""
+    def _begin(
+        self,
+        file: BinaryIO,
+        stream: Iterator[Line],
+        log: Log,
+        to_the_end: Callable[[Items], Iterator[Entry | SkippedLine]],
+    ) -> Reading:
+        """What a log is, as its first lines or the user say, and its entries."""
         first = next(stream, None)
         if first is None:
-            return None, _nothing(), None
-        if self._from is not None or (self._by_id and log.spans is None):
-            return self._as(self._look(file), file, chain([first], stream), log)
-        held = [first, *_agreeing(first, stream)]
-        if not self._is_plain and not (recognise.may_be_chat(first) and _is_plain(_split(first))):
-            return self._as(self._look(file), file, chain(held, stream), log)
-        chat = self._lines(Shape())  # as most logs are, which is told by what is read of them so
-        items = chat.entries(chain(held, stream))
-        begun = list[Entry | SkippedLine]()
-        for line in held:
-            item = next(items, None)  # none where too many before it cannot be read
-            exchange = chat.exchange if isinstance(item, Entry) else _split(line)
-            self._is_plain = item is not None and _is_plain(exchange)
-            if item is None or not self._is_plain:
-                break
-            begun.append(item)
+            return Reading(None, to_the_end(_nothing()))
+        head, is_chat = [first], False
+        if self._from is None and not (self._by_id and log.spans is None):
+            head += _agreeing(first, stream)
+            is_chat = are_chat(head)
+        identity = PLAIN_CHAT if is_chat else identify(file, self._options)
+        if self._is_mixed(identity, log):
+            return MIXED
+        document = identity.document
+        if document is None:
+            return Reading(identity.seen, to_the_end(self._lines(identity.shape).entries(chain(head, stream))))
+        if has_read(file, document.size):
+            file.seek(document.size)
         else:
-            return PLAIN_LOG, _then(begun, items), None
-        return self._as(self._look(file), file, chain(held, stream), log)
+            deque(stream, maxlen=0)  # which hashes the rest
+        if document.line:
+            return Reading(identity.seen, to_the_end(self._spread(document, identity.shape)))
+        return Reading(identity.seen, to_the_end(_whole(document, log)), document)
 
-    def _as(self, shape_seen: tuple[Shape, Seen], file: BinaryIO, stream: Iterator[Line], log: Log) -> _Begun:
-        """The entries of a log, or what is none, as its first lines tell or the user says."""
-        shape, seen = shape_seen
-        if seen.format is None or self._from:
-            try:
-                held = documents.document(file, self._options)
-            except TurnError as problem:
-                held, seen = None, Seen(None, "document", str(problem), conflict=True)
-            if held:
-                held.is_alone = held.is_alone or not self._from
-                if (len(held.conversations) > 1 or held.units > 1) and self._split:
-                    raise MixedSessionsError
-                if has_read(file, held.size):
-                    file.seek(held.size)
-                else:
-                    deque(stream, maxlen=0)  # which hashes the rest
-                return (*self._spread(held), None) if held.line else (_seen(held), _whole(held, log), held)
-        if log.spans is None and (self._by_id or (shape.envelope.MIXES and self._split)):
-            raise MixedSessionsError
-        return seen, self._lines(shape).entries(stream), None
+    def _is_mixed(self, identity: Identity, log: Log) -> bool:
+        """Whether a file has to be split into its sessions first."""
+        if identity.document:
+            return self._split and identity.has_several
+        return log.spans is None and (self._by_id or (self._split and identity.may_mix))
 
     def _lines(self, shape: Shape) -> EntryReader:
         most = (self._bounds.rejected + 1) * self._files - 1  # so many of each file
@@ -162,19 +139,19 @@ class Reader:
     def _part(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None) -> Reading:
         """One conversation of a document, or one unit."""
         try:
-            held = documents.document(file, self._options, log.unit)
+            document = document_in(file, self._options, log.unit)
         except TurnError as problem:
             if log.unit is None:
                 raise OSError(EIO, "it changed while it was read") from None
             return self._broken(file, log, str(problem), hashed)
-        if held and log.part is None and len(held.conversations) > 1 and self._options.sessions_by != "file":
-            raise MixedSessionsError
-        if held is None or (log.part or 0) >= max(1, len(held.conversations)):
+        if document and log.part is None and len(document.conversations) > 1 and self._options.sessions_by != "file":
+            return MIXED
+        if document is None or (log.part or 0) >= max(1, len(document.conversations)):
             raise OSError(EIO, "it changed while it was read")
-        if hashed and not held.digest:
+        if hashed and not document.digest:
             _hash(file, hashed)
-        cut = [SkippedLine(lines=0, findings=(reading.cut_short(held.cut),))] if held.cut else []
-        return Reading(_seen(held), chain(_whole(held, log), cut), held)
+        cut = [SkippedLine(lines=0, findings=(reading.cut_short(document.cut),))] if document.cut else []
+        return Reading(document.seen, chain(_whole(document, log), cut), document)
 
     def _broken(self, file: BinaryIO, log: Log, problem: str, hashed: Callable[[memoryview], object] | None) -> Reading:
         """A unit that cannot be read."""
@@ -183,18 +160,11 @@ class Reader:
         seen = Seen(None, "document", problem, conflict=True)
         return Reading(seen, iter([SkippedLine(1, size=log.size)]), None)
 
-    def _spread(self, held: documents.LogDocument) -> tuple[Seen, Items]:
+    def _spread(self, document: LogDocument, shape: Shape) -> Items:
         """The entry of a file that is one exchange on several lines."""
-        line = held.line
-        shape, seen = recognise.look(BytesIO(line), self._from, self._bounds.memory)
+        line = document.line
         stop = len(line) if len(line) <= self._bounds.line else 0
-        whole = Line(1, 0, len(line), bytearray(line), 0, stop, held.size)
-        return seen, self._lines(shape).entries([whole])
-
-    def _look(self, file: BinaryIO) -> tuple[Shape, Seen]:
-        if self._from in document_names():
-            return Shape(), Seen(None, "document", "")
-        return recognise.look(file, self._from, self._bounds.memory)
+        return self._lines(shape).entries([Line(1, 0, len(line), bytearray(line), 0, stop, document.size)])
 
 
 def _to_the_end(
@@ -218,13 +188,7 @@ def _nothing() -> Items:
     return None
 
 
-def _seen(held: documents.LogDocument) -> Seen:
-    if held.problem:
-        return Seen(None, "document", held.problem, conflict=True)
-    return Seen(held.format, "document", held.why, version=held.version)
-
-
-def _whole(held: documents.LogDocument, log: Log) -> Items:
+def _whole(held: LogDocument, log: Log) -> Items:
     """A conversation of a document as the one entry of its session; the document counts as one line.
 
     The bytes of a document with several conversations count with the first.
@@ -267,17 +231,12 @@ def _entry(chosen: Conversation, size: int, found: tuple[RepeatedViolation, ...]
     return Entry(line, *named, size=size, findings=found, loaded=True, origin=chosen.origin)
 
 
-def _aside(held: documents.LogDocument) -> Iterator[RepeatedViolation]:
+def _aside(held: LogDocument) -> Iterator[RepeatedViolation]:
     """What of a document does not reach the record."""
     if held.aside.hosted:
         yield RepeatedViolation("hosted-tools")
     if held.aside.elsewhere:
         yield RepeatedViolation("missing-history")
-
-
-def _then(begun: list[Entry | SkippedLine], others: Items) -> Items:
-    yield from begun
-    return (yield from others)
 
 
 def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
@@ -292,22 +251,10 @@ def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
         hashed(memoryview(piece))
 
 
-def _is_plain(exchange: Exchange | None) -> bool:
-    return exchange is not None and recognise.is_plain(exchange)
-
-
-def _split(line: Line) -> Exchange | None:
-    """The exchange in a line that is no entry of chat all the same; ``None`` where there is none."""
-    try:
-        return split(line.buffer[line.start : line.stop], named(PLAIN))
-    except (LineError, ValueError):
-        return None
-
-
 def _agreeing(first: Line, stream: Iterator[Line]) -> Iterator[Line]:
     """The next few lines, as far as they stand in the buffer of the first one, which stays as it is."""
     line = first
-    for _ in range(recognise.AGREEING - 1):
+    for _ in range(AGREEING - 1):
         if line.buffer.find(b"\n", line.stop + 1, at_hand(first, line)) < 0:
             return
         line = next(stream)

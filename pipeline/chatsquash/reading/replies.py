@@ -33,7 +33,9 @@ IDS = ("id", "responseId", "response_id")
 _STATUS = ("status", "status_code", "statusCode")
 
 
-class _Choice(Struct, gc=False):
+class Choice(Struct, gc=False):
+    """A choice of a chat response, without what is not read."""
+
     message: dict[str, Any]
     finish_reason: str | None = None
 
@@ -41,7 +43,7 @@ class _Choice(Struct, gc=False):
 class _Chat(Struct, gc=False):
     """A chat response as nearly all are."""
 
-    choices: list[_Choice]
+    choices: list[Choice]
     error: None = None
     id: Any = None
     model: Any = None

@@ -14,7 +14,9 @@ from chatsquash.core import footprint
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.urls import is_remote
+from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes
+from chatsquash.reading.identify import document_in, identify, units_of
 from chatsquash.reading.lines import CHUNK, Line, lines
 from chatsquash.reading.members import members
 from chatsquash.sources.changes import as_found
@@ -26,10 +28,6 @@ from chatsquash.storage.folder import Folder
 T = TypeVar("T")
 SPAN = 4
 """Numbers that a line takes in ``Log.spans``: its number, its offset, its length, and that of its line feed."""
-
-
-class MixedSessionsError(Exception):
-    """A log is wrapped as loggers wrap that are known to write several sessions into a file."""
 
 
 Parts = Callable[[Log, BinaryIO, Options], "list[Log]"]
@@ -49,13 +47,11 @@ def split(
     A line that cannot be read stays with the one before it.  ``parts_of`` tells sessions otherwise than by ids.
     A file that cannot be read is left as it is, so that converting it will say what is wrong.
     """
-    from chatsquash.reading import documents  # which plain logs do not need
-
     options = options or Options()
     parts_of = parts_of or by_ids
     try:
         with opened(log.path, options) as file:
-            if parts := documents.parts(log, file, options):
+            if parts := document_parts(log, file, options):
                 return parts
             if not isinstance(file, Expanded) and getattr(file, "is_direct", True):
                 found = as_found(file, log)
@@ -70,6 +66,29 @@ def split(
             return [*parts[:-1], replace(parts[-1], cut=getattr(file, "problem", None))]
     except OSError:
         return [log]
+
+
+def document_parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
+    """The conversations of the document in a file, or the units of one that is read unit by unit.
+
+    There are none of a log, of a broken document, and of any other file.
+    """
+    try:
+        if not log.unit and (units := units_of(file, options)):
+            shared = zip(units, _shares(units, log.size), strict=True)
+            return [replace(log, unit=unit, size=size, whole=log.size) for unit, size in shared]
+        document = document_in(file, options, log.unit)  # which takes less of a log than its lines
+        if document and not (log.unit or document.is_identified):
+            document = identify(file, options).document
+    except (OSError, TurnError):
+        return []
+    return [replace(log, part=part) for part in range(len(document.conversations))] if document else []
+
+
+def _shares(units: tuple[bytes, ...], size: int) -> list[int]:
+    """The bytes of a file that count for each of its units, so that they come to all of them."""
+    share = size // len(units)
+    return [size - share * (len(units) - 1), *[share] * (len(units) - 1)]
 
 
 def _of_copy(log: Log, file: BinaryIO, folder: Folder, parts_of: Parts, options: Options) -> list[Log]:

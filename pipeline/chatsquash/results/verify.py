@@ -28,7 +28,7 @@ from chatsquash.dataset.reports.rejected import REJECTED
 from chatsquash.dataset.reports.replies import REPLIES
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.dataset.store import StagedFile
-from chatsquash.reading.documents import is_document
+from chatsquash.reading.identify import is_readable
 from chatsquash.reading.lines import lines
 from chatsquash.reading.sessions import SPAN
 from chatsquash.redact.privacy import path_digest
@@ -214,7 +214,7 @@ class Known(NamedTuple):
             return {}
         if fingerprint(self.key) != told:
             raise UsageError(f"the key is not that of the run, {told}: name that one with --anonymize-key-file")
-        found = discover(list(self.logs), Options(anonymize=False), is_document)
+        found = discover(list(self.logs), Options(anonymize=False), is_readable)
         return {path_digest(self.key, printable(log.shown)): log.shown for log in found.logs}
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,19 +11,18 @@ from xxhash import xxh3_64_intdigest
 
 from chatsquash.core.log import Log
 from chatsquash.core.logged import Coverage, ReplyOutcome
-from chatsquash.core.model import Entry, Mark, Message, OriginReply, Tokens, Violation
+from chatsquash.core.model import Mark, OriginReply, Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Record, Rejection
 from chatsquash.reading.documents import LogDocument
 from chatsquash.reading.tokens import total
 from chatsquash.session import parent_sessions
-from chatsquash.session.conversations import MakeLast, asks_marks, count_flags
+from chatsquash.session.conversations import MakeLast, asks_marks, count_flags, summed, with_record
 from chatsquash.session.coverage import SessionCoverage, lost_of, ways
 from chatsquash.session.session import Session, Snapshot
-from chatsquash.trees.account import WHY
-from chatsquash.trees.coverage import coverage, fate
+from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file
 from chatsquash.trees.documents import FilePath, paths_of
-from chatsquash.trees.loss import ELSEWHERE, REWRITTEN, Judge
+from chatsquash.trees.loss import Judge
 from chatsquash.trees.selection import unwanted
 
 _BEGUN = ("subagent", "side")
@@ -90,6 +87,47 @@ class Part(Struct, frozen=True, dict=True):
             return home.families[caller]
         return parent_sessions.family(self.place, self.log, self.options)
 
+    def placement(self, snapshot: Snapshot | None) -> Placement[FilePath] | None:
+        """Where the replies of the conversation are, once it was cleaned."""
+        if snapshot is None:
+            return None
+        replies = snapshot.entry.origin.replies if snapshot.entry.origin else ()
+        return place_in_file(self.place, snapshot.entry.messages, replies)
+
+    def marks(self, snapshot: Snapshot, placement: Placement[FilePath]) -> list[Mark]:
+        """The marks of the conversation's assistant messages."""
+        own = self.place.own if self.log.part is not None else self.place.replies
+        origin = snapshot.entry.origin
+        judge = Judge(skips_failed=self.options.loss_skip_failed)
+        return judge.of_file(placement, origin.replies if origin else (), {reply.number for reply in own})
+
+    def rows(
+        self, placements: list[Placement[FilePath]], made: Record | Rejection | None, whys: dict[int, str]
+    ) -> list[ReplyOutcome]:
+        """What became of the replies of the conversations; ``whys`` says why some of them are in no record."""
+        chain = self.place.session.chain if self.place.session else []
+        written = chain if made is None or self.log.part is not None else self.place.chain()
+        replaced = {id(path) for path in self.paths if path.kind == "compacted"} | set(map(id, written[1:]))
+        return outcomes(
+            [(reply, path) for path in self.paths for reply in path.own],
+            {reply.number: path for path in self.paths for reply in path.own},
+            placements,
+            {id(path): self.names(path) for path in self.paths},
+            lambda reply, path: whys.get(reply.number) or loss_of(path, replaced),
+        )
+
+    def coverage(self, rows: list[ReplyOutcome], made: Record | Rejection | None) -> Coverage:
+        """The sums over replies and conversations."""
+        others = (each for each in self.paths if each is not self.place or made is None)
+        return summed(rows, others, len(self.paths))
+
+    def whys(self, snapshot: Snapshot | None, made: Record | Rejection | None) -> dict[int, str]:
+        """Why a conversation that was to become a record is without some of its replies."""
+        if made is None:
+            return {}
+        why = "side-request" if snapshot is None else "refused" if isinstance(made, Rejection) else "cut"
+        return {reply.number: why for reply in self.place.replies}
+
 
 def records(
     document: LogDocument, log: Log, options: Options, session: Session, make: MakeLast
@@ -97,10 +135,12 @@ def records(
     """The record of a conversation, if it is asked for, why there is none, and what it holds of the replies."""
     part = Part(document, log, options)
     snapshot = session.snapshot
-    made = make(snapshot, marks_of(part, snapshot)) if part.is_chosen else None
-    marks = _placements(snapshot, made) if isinstance(made, Record) else None
-    rows = list(rows_of(part, snapshot, made, marks))
-    covered = covered_by(part, rows, made)
+    placement = part.placement(snapshot)
+    marks = part.marks(snapshot, placement) if snapshot and placement and asks_marks(options) else None
+    made = make(snapshot, marks) if part.is_chosen else None
+    placements = [_written(with_record(placement, made, 0, {}))] if placement and made else []
+    rows = part.rows(placements, made, part.whys(snapshot, made))
+    covered = part.coverage(rows, made)
     kept = rows if options.trace_replies else []
     met = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
     if isinstance(made, Rejection):
@@ -136,120 +176,12 @@ def _digest(response_id: str, time: int) -> int:
 
 def _own(document: LogDocument, log: Log) -> Iterator[OriginReply]:
     paths = paths_of(document) if log.part is None else [paths_of(document)[log.part]]
-    return (place.origin.replies[number] for place in paths for number in place.own)
+    return (reply.evidence for path in paths for reply in path.own)
 
 
-def covered_by(part: Part, rows: list[ReplyOutcome], made: Record | Rejection | None) -> Coverage:
-    """The sums over replies and conversations."""
-    aside = Counter(each.kind for each in part.paths if each is not part.place or made is None)
-    return replace(coverage(rows), conversations=len(part.paths), not_chosen=dict(sorted(aside.items())))
-
-
-def marks_of(part: Part, snapshot: Snapshot | None) -> list[Mark] | None:
-    """The marks of the assistant messages of a conversation, where they are asked for."""
-    if snapshot is None or not asks_marks(part.options):
-        return None
-    entry, place = snapshot.entry, part.place
-    marks = Judge(skips_failed=part.options.loss_skip_failed).of_origin(entry.messages, entry.origin)
-    whys: dict[int, str] = {}
-    own = set(place.own if part.log.part is not None else range(place.length))
-    for number, (before, left) in enumerate(zip(place.origin.replies, _replies(entry), strict=True)):
-        if left.at is not None and before.at is not None and number not in own:
-            whys[left.at] = ELSEWHERE
-        elif left.at is not None and entry.messages[left.at] != place.conversation.messages[before.at or 0]:
-            whys[left.at] = REWRITTEN
-    return [
-        mark._replace(why=mark.why or whys.get(at, ""))
-        for at, mark in zip(assistant_indices(snapshot), marks, strict=True)
-    ]
-
-
-def _replies(entry: Entry) -> tuple[OriginReply, ...]:
-    """The replies of a conversation, as it is once it was cleaned."""
-    return entry.origin.replies if entry.origin else ()
-
-
-Placed = dict[int, tuple[int, Mark]]
-"""The record that each message of a conversation stands in, by the indices of both, with its mark there."""
-
-
-def _placements(snapshot: Snapshot | None, made: Record) -> Placed | None:
-    """Where messages stand in the one record of a conversation; ``None`` where nobody asks for marks: all do."""
-    if snapshot is None or not made.marks:
-        return None
-    marks = {at: mark for mark in reversed(made.marks) for at in mark.at}
-    return {at: (0, marks[ordinal]) for ordinal, at in enumerate(assistant_indices(snapshot)) if ordinal in marks}
-
-
-def assistant_indices(snapshot: Snapshot) -> list[int]:
-    """The indices of the assistant's messages."""
-    return [at for at, message in enumerate(snapshot.entry.messages) if message["role"] == "assistant"]
-
-
-def rows_of(
-    part: Part,
-    snapshot: Snapshot | None,
-    made: Record | Rejection | None,
-    placed: Placed | None,
-    whys: dict[int, str] | None = None,
-) -> Iterator[ReplyOutcome]:
-    """What became of the replies that belong to the conversations which are told of.
-
-    ``whys``: why messages stand in no record, by their indices, where that is known.
-    """
-    standing = _Standing(part, snapshot, made, placed, whys or {})
-    for place in part.paths:
-        name, parent = part.names(place)
-        for number in place.own:
-            row = ReplyOutcome(place.number + 1, place.kind, "lost", None, name, parent)
-            yield standing.complete(row, place, number)
-
-
-class _Standing:
-    """Where replies stand in the record of a conversation."""
-
-    def __init__(
-        self,
-        part: Part,
-        snapshot: Snapshot | None,
-        made: Record | Rejection | None,
-        placed: Placed | None,
-        whys: dict[int, str],
-    ) -> None:
-        self._made, self._placements, self._whys = made, placed, whys
-        self._is_cleaned = snapshot is None
-        self._messages: list[Message] = snapshot.entry.messages if snapshot else []
-        left = _replies(snapshot.entry) if snapshot else part.place.origin.replies
-        self._places = {key: reply.at for key, reply in zip(part.place.keys, left, strict=True)}
-        chain = part.place.session.chain if part.place.session else []
-        written = chain if made is None or part.log.part is not None else part.place.chain()
-        self._summed_up = {each.number for each in written[1:]}
-
-    def complete(self, row: ReplyOutcome, place: FilePath, number: int) -> ReplyOutcome:
-        """A reply's row with what became of it."""
-        key = place.keys[number]
-        said = place.conversation.messages[place.origin.replies[number].at or 0]
-        at = self._places.get(key)
-        index, mark = (self._placements or {}).get(-1 if at is None else at, (0, None))
-        if at is None or not isinstance(self._made, Record) or (self._placements is not None and mark is None):
-            is_own = key in self._places and self._made is not None
-            why = self._why_missing() if is_own else self._unchosen(place)
-            why = self._whys.get(at, why) if at is not None else why
-            return replace(row, why=why, reasoning=fate(said, None))
-        message = self._messages[at]
-        status: Literal["carried", "rewritten"] = "carried" if message is said or message == said else "rewritten"
-        message = said if status == "carried" else message
-        stands, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
-        return replace(row, status=status, record=index, message=stands, loss=loss, reasoning=fate(said, message))
-
-    def _why_missing(self) -> str:
-        """Why a conversation that was asked for does not hold a reply of its own."""
-        if self._is_cleaned:
-            return "side-request"
-        if isinstance(self._made, Record):
-            return "cut"
-        return "refused" if isinstance(self._made, Rejection) else "filtered"
-
-    def _unchosen(self, place: FilePath) -> str:
-        is_compacted = place.kind == "compacted" or place.number in self._summed_up
-        return "compacted" if is_compacted else WHY.get(place.kind, "short-tail")
+def _written(placement: Placement[FilePath]) -> Placement[FilePath]:
+    """A placement with only the replies that its record, if there is one, contains."""
+    if placement.record is None:
+        return placement
+    standing = {number: each for number, each in placement.standing.items() if each.ordinal in placement.written}
+    return replace(placement, standing=standing)

@@ -17,11 +17,11 @@ from chatsquash.core.model import Entry
 from chatsquash.core.options import Options
 from chatsquash.core.times import moment
 from chatsquash.formats import PLAIN, named
-from chatsquash.reading import documents
 from chatsquash.reading.bounds import Bounds
 from chatsquash.reading.exchange import LineError, split
+from chatsquash.reading.identify import forget, is_readable
 from chatsquash.reading.reader import Reader
-from chatsquash.reading.sessions import SPAN, MixedSessionsError, expanded_copy
+from chatsquash.reading.sessions import SPAN, document_parts, expanded_copy
 from chatsquash.session.parts import UNKNOWN, behind, fill_unknown, pack_time, parts
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
@@ -91,7 +91,7 @@ class Chained(Struct):
         for item in reader.read(whole, log, digest.update, spans).items:
             if isinstance(item, Entry):
                 if item.reply.included:
-                    self._others[number] = documents.parts(log, file, self.options) or [log]
+                    self._others[number] = document_parts(log, file, self.options) or [log]
                     self.digests[number] = digest.hexdigest()
                     return
                 sessions.append(self._chains.add(item))
@@ -242,14 +242,14 @@ def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = Non
 T = TypeVar("T")
 
 
-def each_session(logs: Iterable[str], options: Options, work: Callable[[Log], T]) -> Iterator[T]:
+def each_session(logs: Iterable[str], options: Options, work: Callable[[Log], T | None]) -> Iterator[T]:
     """What ``work`` makes of each session of logs; raises as ``inspect``.
 
-    ``work`` may raise ``MixedSessionsError`` for a log, and is then given the sessions in it.
+    ``work`` returns ``None`` for a log that has to be split, and is then given the sessions in it.
     """
     roots = list(logs)
-    documents.forget()  # of an earlier run
-    discovered = discover(roots, options, documents.is_document)
+    forget()  # of an earlier run
+    discovered = discover(roots, options, is_readable)
     if not discovered.logs:
         raise UsageError(nothing_to_read(roots, discovered))
     by_chain = options.sessions_by == "chain"
@@ -257,18 +257,18 @@ def each_session(logs: Iterable[str], options: Options, work: Callable[[Log], T]
         yield from _sessions_in(log, options, work)
 
 
-def _sessions_in(log: Log, options: Options, work: Callable[[Log], T]) -> Iterator[T]:
+def _sessions_in(log: Log, options: Options, work: Callable[[Log], T | None]) -> Iterator[T]:
     """What is made of a log, or of each of the sessions that its file holds."""
     is_divided = options.sessions_by == "id" and not log.is_part
     try:
         for part in parts(log, options) if is_divided else [log]:
-            try:
-                yield work(part)
-            except MixedSessionsError:
-                sessions = parts(part, options)
-                if sessions == [part]:
-                    raise UsageError(f"{log.shown}: cannot be read (it changed while it was read)") from None
-                for each in sessions:
-                    yield from _sessions_in(each, options, work)
+            if (result := work(part)) is not None:
+                yield result
+                continue
+            sessions = parts(part, options)
+            if sessions == [part]:
+                raise UsageError(f"{log.shown}: cannot be read (it changed while it was read)")
+            for each in sessions:
+                yield from _sessions_in(each, options, work)
     except OSError as problem:
         raise UsageError(f"{log.shown}: cannot be read ({problem.strerror})") from None

@@ -21,9 +21,10 @@ from chatsquash.session.coverage import SessionCoverage, lost_of, ways, with_asi
 from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
-from chatsquash.trees.account import Placement, account, place_replies, shared_calls
+from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
 from chatsquash.trees.coverage import coverage
 from chatsquash.trees.kinds import LogPath, conversations
+from chatsquash.trees.paths import AnyPath, P
 from chatsquash.trees.replies import Reply, numbered
 from chatsquash.trees.restore import Wanted, restored
 from chatsquash.trees.selection import first_conversation, names, select_paths, unexplained
@@ -75,11 +76,11 @@ def of_last(
     paths = conversations(trees)
     end = end_of(trees, snapshot, session.followed.unanswered)
     path = next((each for each in paths if end in each.own), None)
-    shown: list[Placement] = []
+    shown: list[Placement[LogPath]] = []
     if snapshot and end and path:
         shown.append(place_replies(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
     made = make(snapshot, _marks_of_last(trees, paths, shown, snapshot, options))
-    placements = [_with_record(each, made, 0, {}) for each in shown]
+    placements = [with_record(each, made, 0, {}) for each in shown]
     ids = names(paths, name)
     rows = with_asides(account(trees, paths, placements, ids), session.asides, name, paths, ids)
     covered = summed(rows, (each for each in paths if each is not path), len(paths), len(session.asides))
@@ -94,7 +95,7 @@ def of_last(
 
 
 def _marks_of_last(
-    trees: Trees, paths: list[LogPath], shown: list[Placement], snapshot: Snapshot | None, options: Options
+    trees: Trees, paths: list[LogPath], shown: list[Placement[LogPath]], snapshot: Snapshot | None, options: Options
 ) -> list[Mark] | None:
     """The marks of the specified record's assistant messages, where they are asked for."""
     if snapshot is None or not asks_marks(options):
@@ -102,7 +103,9 @@ def _marks_of_last(
     judge = _judge(options)
     if shown:
         return judge.of_trees(trees, paths, shown, [shown[0].whole])[0]
-    return judge.of_origin(_messages(snapshot.entry), snapshot.entry.origin)
+    from chatsquash.trees.loss import NOT_LOGGED  # as above
+
+    return [Mark((ordinal,), NOT_LOGGED) for ordinal in range(len(assistants(_messages(snapshot.entry))))]
 
 
 def asks_marks(options: Options) -> bool:
@@ -118,9 +121,9 @@ def _judge(options: Options) -> Judge:
     return Judge(restores and not options.restored_loss, options.loss_skip_failed)
 
 
-def _with_record(
-    placement: Placement, made: Record | Rejection, index: int, unwanted: dict[str, RecordFilter]
-) -> Placement:
+def with_record(
+    placement: Placement[P], made: Record | Rejection, index: int, unwanted: dict[str, RecordFilter]
+) -> Placement[P]:
     """A conversation with its record, or why it has none, as far as it tells by itself."""
     if isinstance(made, Rejection):
         return replace(placement, why="refused")
@@ -146,7 +149,7 @@ def of_each(
     parts = Wanted(*_PARTS[options.restore], messages=True)
     selected = [_restored_path(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
     records: list[Record] = []
-    placements: list[Placement] = []
+    placements: list[Placement[LogPath]] = []
     noted: list[Noted] = []
     why: Violation | None = None
     begun, unwanted = first_conversation(trees, paths), of_records(options)
@@ -156,7 +159,7 @@ def of_each(
             (line_of(each.entry, fact), fact._replace(conversation=ids[id(path)]))
             for fact in (*findings, *each.restoring)
         ]
-        placements.append(_with_record(each.placement, made, len(records), unwanted))
+        placements.append(with_record(each.placement, made, len(records), unwanted))
         if isinstance(made, Rejection):
             why = why or made.why
             continue
@@ -197,7 +200,7 @@ def begun_with(records: list[Record], begun: Reply | None, session: Session, opt
 class _RestoredPath(NamedTuple):
     """A selected path with the entry that its record is made of."""
 
-    placement: Placement
+    placement: Placement[LogPath]
     entry: Entry
     restoring: list[Violation]
     """What is said of what was restored in it."""
@@ -228,7 +231,7 @@ def _make_all(
     marks = judge.of_trees(trees, paths, shown, [each.whole for each in shown])
     made = [make(*each) for each in zip(snapshots, marks, strict=True)]
     unwanted = of_records(options)
-    placements = [_with_record(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]
+    placements = [with_record(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]
     if all(each.has_all for each in placements):
         return made
     others = judge.of_trees(trees, paths, shown, [each.written for each in placements])
@@ -238,7 +241,7 @@ def _make_all(
     ]
 
 
-def summed(rows: list[ReplyOutcome], others: Iterable[LogPath], seen: int, asides: int) -> Coverage:
+def summed(rows: list[ReplyOutcome], others: Iterable[AnyPath], seen: int, asides: int = 0) -> Coverage:
     """The sums over replies and conversations, of which others were not chosen."""
     kinds = Counter(each.kind for each in others)
     kinds["side"] += asides

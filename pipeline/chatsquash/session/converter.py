@@ -28,7 +28,6 @@ from chatsquash.formats import PLAIN
 from chatsquash.reading.origins import line_of
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.session_log import Reading
-from chatsquash.reading.sessions import MixedSessionsError
 from chatsquash.redact.pseudonyms import anonymizer
 from chatsquash.session.coverage import SessionCoverage, accounts, grown_session
 from chatsquash.session.digests import digest_of, hash_of, is_whole, meeting
@@ -99,10 +98,10 @@ class Converter:
         """The plan of records that say nothing of what is trained on."""
         return plan(replace(self._options, loss="none"), self._first)
 
-    def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome:
-        """Convert a session log; raises ``OSError`` where it cannot be read, and as ``Reader.read``.
+    def convert(self, log: Log, observer: EntryObserver | None = None, also: Also | None = None) -> Outcome | None:
+        """Convert a session log; ``None`` for a file that has to be split into its sessions first.
 
-        ``also`` looks at the open log once it was read.
+        ``also`` looks at the open log once it was read. Raises ``OSError`` where it cannot be read.
         """
         try:
             outcome = self._convert(log, observer, also)
@@ -110,7 +109,7 @@ class Converter:
             if problem.errno != ESTALE or observer:
                 raise
             outcome = self._convert(log, None, also)  # as it is now
-        return self._with_fingerprints(outcome)
+        return outcome and self._with_fingerprints(outcome)
 
     def _with_fingerprints(self, outcome: Outcome) -> Outcome:
         """An outcome whose records have what they are compared by, where somebody asks."""
@@ -120,35 +119,43 @@ class Converter:
 
         return fingerprints.of_outcome(outcome, self._options)
 
-    def _convert(self, log: Log, observer: EntryObserver | None, also: Also | None) -> Outcome:
+    def _convert(self, log: Log, observer: EntryObserver | None, also: Also | None) -> Outcome | None:
         with opened_log(log, self._options) as file:
             outcome = self.read(file, log, observer)
+            if outcome is None:
+                return None
             if also:
                 also(log, file, self.hashed)
             how = change(log, file)
             return self._before_change(file, log, outcome, how) if how else outcome
 
-    def _before_change(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome:
+    def _before_change(self, file: BinaryIO, log: Log, outcome: Outcome, how: str) -> Outcome | None:
         """The outcome of a log that changed since it was found, which is as it was then as far as that can be."""
         if (before := as_found(file, log)) is not file:
-            outcome = self.read(before, log)
+            read_before = self.read(before, log)
+            if read_before is None:
+                return None
+            outcome = read_before
         changed = finding(reading.changed_log(how), outcome.session, log.shown)
         return outcome.with_finding(changed)
 
-    def read(self, file: BinaryIO, log: Log, observer: EntryObserver | None = None) -> Outcome:
-        """Convert an open session log; raises as ``Reader.read``, and ``MixedSessionsError`` for unrelated requests.
+    def read(self, file: BinaryIO, log: Log, observer: EntryObserver | None = None) -> Outcome | None:
+        """Convert an open session log; ``None`` for a file that has to be split into its sessions first.
 
-        It raises that for lines that are to be put in order, too.
+        That is a file that mixes sessions, one of unrelated requests, and one whose lines are to be put in order.
+        Raises ``OSError`` for a file that cannot be read.
         """
-        return self._privacy.outcome(self._read(file, log, observer), log, file)
+        outcome = self._read(file, log, observer)
+        return outcome and self._privacy.outcome(outcome, log, file)
 
-    def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome:
-        self._reader.refuse_several(file, log)
+    def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome | None:
         self.hashed = Hashed()
         read = self._reader.read(file, log, self.hashed.update)
+        if read.is_mixed:
+            return None
         session = self._session(read, observer)
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
-            raise MixedSessionsError
+            return None
         assert is_whole(session, file, log) or change(log, file), log
         name = session.id or stem(log)
         if log.join and log.join.gateway:

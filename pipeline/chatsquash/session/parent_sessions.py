@@ -17,8 +17,9 @@ from chatsquash.core.outcome import Family, Relative
 from chatsquash.core.times import day
 from chatsquash.formats import documents as formats
 from chatsquash.formats.base import TurnError
-from chatsquash.reading import contents, documents
+from chatsquash.reading import contents
 from chatsquash.reading.documents import LogDocument
+from chatsquash.reading.identify import read_document
 from chatsquash.session import prompt_prefix
 from chatsquash.session.cleaning import clean
 from chatsquash.sources import relatives
@@ -131,7 +132,7 @@ def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
             data = contents.whole(file)
             if data is None or jsonio.dumps(call_id) not in data:
                 return None
-            document = documents.alone(file, options)
+            document = read_document(file, options)
     except (OSError, TurnError):
         return None
     places = paths_of(document) if document and document.format == form else []
@@ -152,7 +153,7 @@ def _read_parent(form: str, path: str, pattern: str, options: Options) -> tuple[
         return None
     try:
         with opened(fitting, options) as file:
-            document = documents.alone(file, options)
+            document = read_document(file, options)
     except (OSError, TurnError):
         return None
     return (fitting, document) if document and document.format == form else None

@@ -13,7 +13,8 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Entry
 from chatsquash.core.options import Options
 from chatsquash.core.times import day
-from chatsquash.reading import documents, recognise, sessions
+from chatsquash.reading import sessions
+from chatsquash.reading.identify import document_in, identify
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN
 from chatsquash.session.plan import plan
@@ -38,7 +39,7 @@ def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
         return logs
     nameless = list(places).index(None)
     file.seek(0)
-    if recognise.look(file, options.from_format, options.max_memory)[0].envelope.MIXES:
+    if identify(file, options).may_mix:
         logs[nameless : nameless + 1] = _by_tree(logs[nameless], log, file, options, is_mixed=True)
         return logs
     return logs if len(logs) > 1 else _by_tree(logs[0], log, file, options, is_mixed=False)
@@ -131,6 +132,6 @@ def days_logged(options: Options, log: Log) -> list[str]:
         if options.divides and first and not first.origin:
             times += [entry.at for entry in left]  # since any line may begin a conversation
         if first and first.origin and options.sessions_by != "file":
-            document = documents.document(file, options)  # which was read just now
+            document = document_in(file, options)  # which was read just now
             times = [each.origin.started for each in document.conversations if each.origin] if document else []
         return list(dict.fromkeys(day(at) for at in times if at is not None))

@@ -13,14 +13,15 @@ from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
-from chatsquash.session.agents import Part, Placed, assistant_indices, covered_by, marks_of, rows_of
+from chatsquash.session.agents import Part
 from chatsquash.session.conversations import begun_with, count_flags, end_of, entries_of, summed
 from chatsquash.session.coverage import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, alone, said
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
-from chatsquash.trees.account import Placement, Standing, account, place_replies
+from chatsquash.trees.account import Placement, Standing, account, assistants, place_replies
+from chatsquash.trees.documents import FilePath
 from chatsquash.trees.kinds import LogPath, conversations
 from chatsquash.trees.loss import FAILED, Judge
 from chatsquash.trees.replies import Reply
@@ -146,7 +147,7 @@ def _rows(
 ) -> list[ReplyOutcome]:
     """What became of every reply: the sample in which it has loss, else the first one that holds it as context."""
     unwanted = of_records(sampling.asked.options)
-    placements: list[Placement] = []
+    placements: list[Placement[LogPath]] = []
     aside = {number for number in wanted if each.whys[number]}
     for index, (sample, record) in enumerate(made):
         path = wanted[sample.key][1]
@@ -156,13 +157,13 @@ def _rows(
             context = _context(path, before, sample.messages, each.trees)
             standing |= context
             aside -= context.keys()
-        shown = _placement(path, sample.messages, standing)
+        shown = Placement(path, sample.messages, assistants(sample.messages), standing)
         is_filtered = any(why(record) for why in unwanted.values())
         marks = by_ordinal(sampling.marks(sample))
         placements.append(replace(shown, why="filtered") if is_filtered else replace(shown, record=index, marks=marks))
     for _, key, _ in sampling.refused:
         reply, path = wanted[key]
-        shown = _placement(path, [reply.message], {key: Standing(0, False)})
+        shown = Placement(path, [reply.message], [0], {key: Standing(0, False)})
         placements.append(replace(shown, why="refused"))
     rows = account(each.trees, each.paths, placements, each.ids)
     whys = {each.trees.replies[number].line: each.whys[number] for number in aside}
@@ -175,24 +176,21 @@ def _context(path: LogPath, replies: Iterable[Reply], messages: list[Message], t
     return place_replies(path, before, messages, trees.requests.canon).standing if before else {}
 
 
-def _placement(path: LogPath, messages: list[Message], standing: dict[int, Standing]) -> Placement:
-    assistants = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
-    return Placement(path, messages, assistants, standing)
-
-
 def of_document(
     part: Part, snapshot: Snapshot | None, asked: SampleRequest, why: Violation | None
 ) -> tuple[list[Record], Violation | None, list[Noted], SessionCoverage]:
     """The samples of a conversation, why there are none, what was found, and what they hold of the replies."""
     sampling = Sampling(asked, lambda longer, shorter: longer > shorter)
-    whys: dict[int, str] = {}
+    placement = part.placement(snapshot)
+    unmarked: dict[int, str] = {}
     is_made = part.is_chosen and snapshot is not None and why is None
     conversation, parent = part.names(part.place)
     if is_made:
         assert snapshot is not None
-        for at, mark in zip(assistant_indices(snapshot), marks_of(part, snapshot) or (), strict=True):
+        assert placement is not None
+        for at, mark in zip(placement.assistants, part.marks(snapshot, placement), strict=True):
             if mark.why:
-                whys[at] = mark.why
+                unmarked[at] = mark.why
             else:
                 sampling.add(at, conversation, alone(snapshot, snapshot.entry.messages[: at + 1]))
     samples = sampling.finish()
@@ -206,22 +204,32 @@ def of_document(
         why = checks.no_sample(part.place.length)
         noted.append((None, why))
     made = records[0] if records else Rejection(why) if part.is_chosen and why else None
-    placed = _placements(snapshot, sampling, samples) if records and snapshot else None
-    whys |= {key: "refused" for _, key, _ in sampling.refused}
-    rows = [*rows_of(part, snapshot, made, placed, whys)]
-    covered = covered_by(part, rows, made)
+    unmarked |= {key: "refused" for _, key, _ in sampling.refused}
+    whys = part.whys(snapshot, made)
+    if placement:
+        at_of = {number: placement.assistants[each.ordinal] for number, each in placement.standing.items()}
+        whys |= {number: unmarked[at] for number, at in at_of.items() if at in unmarked}
+    rows = part.rows(_placements(placement, sampling, samples) if placement else [], made, whys)
+    covered = part.coverage(rows, made)
     line = snapshot.entry.line if snapshot else None
     noted += lost_of(covered, line, ways=ways(covered, 0, part.options)) if records else []
     met = [*part.document.relatives, *(part.home_file.relatives if part.home_file else ())]
     return records, why, noted, SessionCoverage(covered, rows, [], family=part.family(), relatives=met)
 
 
-def _placements(snapshot: Snapshot, sampling: Sampling, samples: list[Sample]) -> Placed:
-    """Where each message is trained on, else the first sample that has it as context."""
-    placed: Placed = {}
-    for index, sample in enumerate(samples):
-        marks = {at: mark for mark in reversed(sampling.marks(sample)) for at in mark.at}
-        for ordinal, at in enumerate(assistant_indices(snapshot)):
-            if ordinal in marks and (at not in placed or not marks[ordinal].why):
-                placed[at] = index, marks[ordinal]
-    return placed
+def _placements(placement: Placement[FilePath], sampling: Sampling, samples: list[Sample]) -> list[Placement[FilePath]]:
+    """The placement of each sample: replies are where they are trained on, else in the first sample that has them."""
+    marks = [by_ordinal(sampling.marks(sample)) for sample in samples]
+    places: dict[int, int] = {}
+    for index, of_sample in enumerate(marks):
+        for ordinal, mark in of_sample.items():
+            if ordinal not in places or not mark.why:
+                places[ordinal] = index
+    standing: list[dict[int, Standing]] = [{} for _ in samples]
+    for number, each in placement.standing.items():
+        if each.ordinal in places:
+            standing[places[each.ordinal]][number] = each
+    return [
+        replace(placement, record=index, marks=of_sample, standing=of_index)
+        for index, (of_sample, of_index) in enumerate(zip(marks, standing, strict=True))
+    ]

@@ -41,7 +41,7 @@ NO_SUFFIX, LINKED_FOLDER, BROKEN_LINK, SPECIAL = "no suffix", "linked folder", "
 SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "second copy"
 NESTED, STORED_ARCHIVE = "archive in an archive", "archive in a store"
 
-IsDocument = Callable[[str, Options], bool | str]
+IsReadable = Callable[[str, Options], bool | str]
 """Whether a file is to be read; a text says what it is that is not read by itself."""
 
 
@@ -60,7 +60,7 @@ class Discovered(Struct):
 def discover(  # noqa: PLR0913, PLR0917
     logs: Iterable[str],
     options: Options,
-    is_document: IsDocument,
+    is_readable: IsReadable,
     out: Path | str | None = None,
     days_of: Callable[[Log], list[str]] = lambda _: [],
     expanded: Callable[[], Folder] | None = None,
@@ -68,13 +68,13 @@ def discover(  # noqa: PLR0913, PLR0917
     """The session logs in directories, files, globs and URLs; ``out``, the output folder or its URL, is never read.
 
     ``expanded`` gives the folder for copies of compressed archives, without which each process makes its own.
-    ``is_document`` tells whether a file with the suffix of documents is to be read, or what it is a part of.
+    ``is_readable`` says whether a file with the suffix of documents is read, or what it is a part of.
     ``days_of`` gives the days of the sessions in a log whose path has none; it is asked only where options choose by
     day.  Raises ``UsageError`` for an argument that names nothing and for a date that is none.
     """
     check_dates(options.since, options.until)
     found = Discovered()
-    search = _Search(options, is_document, out, days_of, expanded, found, Copies(found.logs))
+    search = _Search(options, is_readable, out, days_of, expanded, found, Copies(found.logs))
     for given in logs:
         if is_remote(given):
             search.stored(given)
@@ -87,7 +87,7 @@ class _Search(Struct):
     """Takes files in the order of their paths, each once."""
 
     options: Options
-    is_document: IsDocument
+    is_readable: IsReadable
     out: Path | str | None
     days_of: Callable[[Log], list[str]]
     expanded: Callable[[], Folder] | None
@@ -274,7 +274,7 @@ class _Search(Struct):
         suffix = _suffix(name)
         plain = uncompressed(name) if suffix in KINDS else name
         is_log = _suffix(plain) in (*LOGS, *asked) or suffix in asked
-        told = is_log or (may_be_document(plain) and self.is_document(path, self.options))
+        told = is_log or (may_be_document(plain) and self.is_readable(path, self.options))
         if isinstance(told, str):
             self.found.others[told] += 1
         elif not told:

@@ -56,12 +56,14 @@ def exchange(value: Json, from_format: str | None) -> Logged | None:
     return session(Log("", "exchange", "exchange", len(line)), line, options)
 
 
-def session(log: Log, data: bytes, options: Options) -> Logged:
-    """The conversation of a session: its last full state and the reply.
+def session(log: Log, data: bytes, options: Options) -> Logged | None:
+    """The conversation of a session: its last full state and the reply; ``None`` for a log of several sessions.
 
-    Raises ``UsageError`` for a log without one, and ``MixedSessionsError``.
+    Raises ``UsageError`` for a log without a conversation.
     """
     read = Reader(options).read(io.BytesIO(data), log)
+    if read.is_mixed:
+        return None
     selection = select(read.items, trace_roles=False)
     snapshot = selection.snapshot
     if snapshot is None or not (snapshot.entry.messages or snapshot.entry.reply.message):

@@ -22,7 +22,7 @@ from chatsquash.core.urls import refuse_remote
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import contents, envelopes, split_files
-from chatsquash.reading import documents as read_documents
+from chatsquash.reading.identify import PART, forget, is_readable
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.find import discover
 from chatsquash.sources.no_logs import nothing_to_read
@@ -103,9 +103,9 @@ class Sources(Struct):
 
     def _found(self, place: str) -> list[Path]:
         """The files in a folder, or those of a glob."""
-        read_documents.forget()
-        discovery = discover([place], Options(), read_documents.is_document, self.out)
-        others = {what: count for what, count in discovery.others.items() if what != read_documents.PART}
+        forget()
+        discovery = discover([place], Options(), is_readable, self.out)
+        others = {what: count for what, count in discovery.others.items() if what != PART}
         self.passed_over.update({f"{what} in {place}": count for what, count in others.items()})
         out = os.path.realpath(self.out) if self.out else None
         paths = [Path(log.path) for log in discovery.logs if os.path.realpath(log.path) != out]

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Container, Hashable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core import chat
 from chatsquash.core.logged import ReplyOutcome, Stands
-from chatsquash.core.model import Mark, Message
+from chatsquash.core.model import Mark, Message, OriginReply
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate
 from chatsquash.trees.kinds import LogPath
+from chatsquash.trees.paths import AnyPath, LoggedReply, P, R
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
+
+if TYPE_CHECKING:
+    from chatsquash.trees.documents import FilePath
 
 WHY = {"branch": "branch", "subagent": "subagent", "side": "side-request"}
 """Why replies of conversations that were not chosen are lost, by their kinds."""
@@ -32,10 +36,10 @@ class Standing(NamedTuple):
     """Whether its wording differs from the logged one."""
 
 
-class Placement(Struct, frozen=True):
+class Placement(Struct, Generic[P], frozen=True):
     """A path that was selected: where its replies are in the messages, and which record these became."""
 
-    path: LogPath
+    path: P
     messages: list[Message]
     """Those of the request that the record is made of, and its reply."""
     assistants: list[int]
@@ -71,28 +75,17 @@ class Placement(Struct, frozen=True):
         return self.messages[self.assistants[self.standing[reply].ordinal]]
 
 
-def account(trees: Trees, paths: list[LogPath], placements: list[Placement], ids: dict[int, str]) -> list[ReplyOutcome]:
+def account(
+    trees: Trees, paths: list[LogPath], placements: list[Placement[LogPath]], ids: dict[int, str]
+) -> list[ReplyOutcome]:
     """What became of every reply, in the order of the lines; ``ids`` are the names of the paths by their ``id()``."""
     owners = {reply.number: path for path in paths for reply in path.own}
     answered = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
-    standing = bearers(placements, [each.written for each in placements], owners)
-    written = {id(each.path) for each in placements if each.why != "refused"}
-    fates = _Fates(_earlier_in_chain(paths, written), _holders(placements))
-    rows: list[ReplyOutcome] = []
-    for reply in trees.replies:
-        path = owners.get(reply.number) or answered.get(reply.asked)  # that of the reply to the request sent again
-        each = placements[standing[reply.number]] if reply.number in standing else None
-        message = each.message(reply.number) if each and each.record is not None else None
-        row = ReplyOutcome(
-            line=reply.line,
-            kind="retry" if reply.is_retried else path.kind if path else "branch",
-            status="lost",
-            why=None,
-            conversation=ids[id(path)] if path else "",
-            parent=ids.get(id(path.parent)) if path and path.parent else None,
-            reasoning=fate(reply.message, message),
-        )
-        rows.append(fates.row(row, reply, path, each))
+    # A reply to a request that was sent again is of the conversation of the other reply.
+    replies = [(reply, owners.get(reply.number) or answered.get(reply.asked)) for reply in trees.replies]
+    names = {id(path): (ids[id(path)], ids.get(id(path.parent)) if path.parent else None) for path in paths}
+    replaced = _earlier_in_chain(paths, {id(each.path) for each in placements if each.why != "refused"})
+    rows = outcomes(replies, owners, placements, names, lambda _, path: loss_of(path, replaced))
     for again in trees.again:
         row = rows[again.by.number]
         if again.is_same_response:
@@ -102,40 +95,65 @@ def account(trees: Trees, paths: list[LogPath], placements: list[Placement], ids
     return sorted(rows, key=lambda row: row.line)
 
 
-class _Fates(Struct, frozen=True):
-    """What tells what became of a reply that stands in one of the conversations."""
+def outcomes(
+    replies: Iterable[tuple[R, P | None]],
+    owners: dict[int, P],
+    placements: list[Placement[P]],
+    names: dict[int, tuple[str, str | None]],
+    why: Callable[[R, P | None], str],
+) -> list[ReplyOutcome]:
+    """What became of replies, each with the path that it is about.
 
-    replaced: set[int]
-    """The conversations in whose place a later one of their chain is written."""
-    holders: dict[int, list[Placement]]
-    """Those with a record that hold each reply, in order."""
+    ``names`` are those of the paths and of their parents by their ``id()``; ``why`` says why a reply is lost that is in
+    none of the placements.
+    """
+    bearing = bearers(placements, [each.written for each in placements], owners)
+    holders = _holders(placements)
+    rows: list[ReplyOutcome] = []
+    for reply, path in replies:
+        each = placements[bearing[reply.number]] if reply.number in bearing else None
+        message = each.message(reply.number) if each and each.record is not None else None
+        name, parent = names[id(path)] if path else ("", None)
+        row = ReplyOutcome(
+            line=reply.line,
+            kind="retry" if reply.is_retried else path.kind if path else "branch",
+            status="lost",
+            why=None,
+            conversation=name,
+            parent=parent,
+            reasoning=fate(reply.message, message),
+        )
+        if each and each.record is not None:
+            rows.append(_carried(row, reply, each, holders.get(reply.number)))
+        else:
+            lost = "retry" if reply.is_retried else each.why if each else why(reply, path)
+            rows.append(replace(row, why=lost))
+    return rows
 
-    def row(self, row: ReplyOutcome, reply: Reply, path: LogPath | None, placement: Placement | None) -> ReplyOutcome:
-        """A reply's row with what became of it."""
-        if placement is None or placement.record is None:
-            return replace(row, why=self._why(row, path, placement))
-        holders = self.holders.get(reply.number)
-        if holders is None:
-            return replace(row, why="cut")
+
+def loss_of(path: AnyPath | None, replaced: set[int]) -> str:
+    """Why the replies of a conversation without a record are lost; ``replaced`` are those that a summary replaces."""
+    if path and id(path) in replaced:
+        return "compacted"
+    return WHY.get(path.kind if path else "branch", "short-tail")
+
+
+def _carried(
+    row: ReplyOutcome, reply: LoggedReply, placement: Placement[P], holders: list[Placement[P]] | None
+) -> ReplyOutcome:
+    """A reply's row with where it is in the records; ``holders`` are the placements whose records contain it."""
+    if holders is None:
+        return replace(row, why="cut")
+    first = _stands(reply, placement)
+    if not first.loss and placement.marks is not None:  # it is trained on nowhere
+        placement = holders[0]
         first = _stands(reply, placement)
-        if not first.loss and placement.marks is not None:  # it is trained on nowhere
-            placement = holders[0]
-            first = _stands(reply, placement)
-        others = tuple(_stands(reply, each) for each in holders if each is not placement)
-        record, status, message, loss, _ = first
-        return replace(row, status=status, record=record, message=message, loss=loss, others=others)
-
-    def _why(self, row: ReplyOutcome, path: LogPath | None, placement: Placement | None) -> str | None:
-        if row.kind == "retry":
-            return "retry"
-        if placement:
-            return placement.why
-        if path and id(path) in self.replaced:
-            return "compacted"
-        return WHY.get(row.kind, "short-tail")
+    others = tuple(_stands(reply, each) for each in holders if each is not placement)
+    record, status, message, loss, _ = first
+    return replace(row, status=status, record=record, message=message, loss=loss, others=others)
 
 
-def _stands(reply: Reply, placement: Placement) -> Stands:
+def _stands(reply: LoggedReply, placement: Placement[P]) -> Stands:
     """Where a reply stands in the record of a conversation."""
     assert placement.record is not None
     standing = placement.standing[reply.number]
@@ -145,9 +163,9 @@ def _stands(reply: Reply, placement: Placement) -> Stands:
     return Stands(placement.record, "rewritten" if standing.is_rewritten else "carried", index, loss, reasons)
 
 
-def _holders(placements: list[Placement]) -> dict[int, list[Placement]]:
+def _holders(placements: list[Placement[P]]) -> dict[int, list[Placement[P]]]:
     """The conversations with a record that hold each reply."""
-    holders: dict[int, list[Placement]] = {}
+    holders: dict[int, list[Placement[P]]] = {}
     for each in placements:
         for reply, standing in each.standing.items():
             if standing.ordinal in each.written:
@@ -176,13 +194,13 @@ def _trunk(path: LogPath) -> LogPath:
     return path
 
 
-def place_replies(path: LogPath, replies: list[Reply], messages: list[Message], canon: Canon) -> Placement:
+def place_replies(path: LogPath, replies: list[Reply], messages: list[Message], canon: Canon) -> Placement[LogPath]:
     """Find the replies of a path, in order, among messages.
 
     A reply stands where a message is the same by what counts; of those between two such places, each stands at the
     next message of an assistant, as long as there are some.
     """
-    places = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+    places = assistants(messages)
     by_number: dict[int, list[int]] = {}
     for ordinal, at in enumerate(places):
         by_number.setdefault(canon.number(messages[at]), []).append(ordinal)
@@ -203,6 +221,23 @@ def place_replies(path: LogPath, replies: list[Reply], messages: list[Message], 
     return Placement(path, messages, places, standing)
 
 
+def place_in_file(path: FilePath, messages: list[Message], replies: Sequence[OriginReply]) -> Placement[FilePath]:
+    """Find the replies of a file's conversation among its messages, where ``replies`` says that they are by now."""
+    places = assistants(messages)
+    ordinals = {at: ordinal for ordinal, at in enumerate(places)}
+    standing = {
+        reply.number: Standing(ordinals[each.at], messages[each.at] != reply.message)
+        for reply, each in zip(path.replies, replies, strict=True)
+        if each.at is not None and each.at in ordinals
+    }
+    return Placement(path, messages, places, standing)
+
+
+def assistants(messages: list[Message]) -> list[int]:
+    """The indices of the assistant messages."""
+    return [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+
+
 def _fill(standing: dict[int, Standing], waiting: list[Reply], places: range) -> None:
     """Give the replies that were not found the places between two that were; the last ones stand last."""
     for reply, place in zip(reversed(waiting), reversed(places), strict=False):
@@ -210,7 +245,7 @@ def _fill(standing: dict[int, Standing], waiting: list[Reply], places: range) ->
     waiting.clear()
 
 
-def bearers(placements: list[Placement], written: list[Container[int]], owners: dict[int, LogPath]) -> dict[int, int]:
+def bearers(placements: list[Placement[P]], written: list[Container[int]], owners: dict[int, P]) -> dict[int, int]:
     """The conversation that each reply counts in, by its index.
 
     That is one whose record has the reply, in its own words, and is the reply's own, as far as there is such a one; of
@@ -227,7 +262,7 @@ def bearers(placements: list[Placement], written: list[Container[int]], owners: 
     return bearing
 
 
-def shared_calls(conversations: list[Placement], trees: Trees) -> list[dict[int, int]]:
+def shared_calls(conversations: list[Placement[LogPath]], trees: Trees) -> list[dict[int, int]]:
     """Of each conversation the messages with calls that others hold, too, by index, each with a number of its own."""
     keyed = [dict(_keys(placement, trees)) for placement in conversations]
     times = Counter(key for keys in keyed for key in keys.values())
@@ -235,7 +270,7 @@ def shared_calls(conversations: list[Placement], trees: Trees) -> list[dict[int,
     return [{at: numbers[key] for at, key in keys.items() if key in numbers} for keys in keyed]
 
 
-def _keys(placement: Placement, trees: Trees) -> Iterator[tuple[int, Hashable]]:
+def _keys(placement: Placement[LogPath], trees: Trees) -> Iterator[tuple[int, Hashable]]:
     """What tells each message with calls from others: the logged reply that it is, else its tree and what it says."""
     canon, tree = trees.requests.canon, placement.path.last.tree
     replies = {standing.ordinal: number for number, standing in placement.standing.items()}

@@ -7,34 +7,40 @@ beginning; what others share belongs to the longest of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from msgspec import Struct, field
 from xxhash import xxh3_128_digest
 
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import Conversation, ConversationKind, Origin, OriginReply
+from chatsquash.core.model import Conversation, Origin, OriginReply
 from chatsquash.reading.documents import LogDocument
-from chatsquash.trees.paths import Path, longest_chain
+from chatsquash.trees.paths import LoggedReply, Path, assign_replies, longest_chain, set_kinds, sort_members
 
 Key = tuple[object, ...]
 """What tells a reply from the others of its file."""
 
 
-class FilePath(Path, eq=False, kw_only=True):
+class FileReply(LoggedReply, eq=False, kw_only=True):
+    """A reply in an agent's or a client's file."""
+
+    key: Key
+    evidence: OriginReply
+    """What the file says of it, in the conversation that it belongs to."""
+
+
+class FilePath(Path[FileReply], eq=False, kw_only=True):
     """A conversation among those of an agent's or a client's file."""
 
     number: int
     """0-based, in the file."""
     conversation: Conversation
     origin: Origin
-    keys: list[Key]
-    """Of its replies, including those that other conversations have before it."""
+    replies: list[FileReply] = field(default_factory=list)
+    """All its replies, including those that other conversations have before it."""
     begun: Origin = Origin()
     """The origin of the conversation that its branch, if it is one, comes from in the end."""
-    own: list[int] = field(default_factory=list)
-    """Which of its replies belong to it."""
     session: FileSession | None = None
 
     @property
@@ -43,12 +49,15 @@ class FilePath(Path, eq=False, kw_only=True):
         last = self.origin.replies[-1] if self.origin.replies else OriginReply(0)
         return last.time or self.origin.ended or 0, last.line or 0, -self.number
 
+    def back(self) -> Iterable[FileReply]:
+        """All its replies, the last one first."""
+        return reversed(self.replies)
+
     @property
     def calls(self) -> Iterator[str]:
         """The ids of the calls in the replies that belong to it."""
-        for number in self.own:
-            at = self.origin.replies[number].at
-            for call in chat.calls(self.conversation.messages[at]) if at is not None else ():
+        for reply in self.own:
+            for call in chat.calls(reply.message):
                 if isinstance(call_id := call.get("id"), str):
                     yield call_id
 
@@ -78,119 +87,113 @@ def paths_of(document: LogDocument) -> list[FilePath]:
 
 def paths(conversations: list[Conversation]) -> list[FilePath]:
     """The conversations of a file, in its order."""
-    times = [list(map(_when, each.origin.replies)) if each.origin else [] for each in conversations]
-    met = Counter(chain.from_iterable(times))
-    both = zip(conversations, times, strict=True)
-    members = [_place(number, each, own, met) for number, (each, own) in enumerate(both)]
-    names = _Names(members)
+    members = [
+        FilePath(number=number, conversation=each, origin=each.origin or Origin())
+        for number, each in enumerate(conversations)
+    ]
+    _add_replies(members)
+    names = _NameIndex(members)
     trees = _trees(members, names)
-    for tree in trees:
-        tree.tell_kinds()
-    owners = _own(trees)
-    calls = {call_id: place for place in members for call_id in place.calls}
-    for tree in trees:
-        tree.tell_parents(owners, calls, names)
-    _tell_sessions(members)
+    for root, tree in trees:
+        sort_members(tree)
+        set_kinds(tree, "main" if root.origin.kind == "branch" else root.origin.kind)
+        for path in tree:
+            path.begun = root.origin
+    # What a compaction copied belongs to what was there before it.
+    assign_replies(tree for _, tree in sorted(trees, key=lambda each: each[0].origin.kind == "compacted"))
+    calls = {call_id: path for path in members for call_id in path.calls}
+    for root, tree in trees:
+        _set_parent(root, tree, calls, names)
+    _set_sessions(members)
     return members
 
 
-def _place(number: int, conversation: Conversation, times: list[Key], met: Counter[Key]) -> FilePath:
-    origin = conversation.origin or Origin()
-    keys = times if len(met) == met.total() else list(_keys(conversation, origin, times, met))
-    return FilePath(
-        number=number, conversation=conversation, origin=origin, keys=keys, kind=origin.kind, length=len(keys)
-    )
+def _add_replies(members: list[FilePath]) -> None:
+    """Give each path its replies; what several conversations have has the same number in all of them."""
+    moments = [[*map(_moment, each.origin.replies)] for each in members]
+    times = Counter(chain.from_iterable(moments))
+    is_unique = len(times) == times.total()
+    numbers: dict[Key, int] = {}
+    for path, own in zip(members, moments, strict=True):
+        messages = path.conversation.messages
+        keys = own if is_unique else _keys(path, own, times)
+        path.replies = [
+            FileReply(
+                number=numbers.setdefault(key, len(numbers)),
+                line=path.number + 1,
+                message=messages[reply.at or 0],
+                key=key,
+                evidence=reply,
+            )
+            for reply, key in zip(path.origin.replies, keys, strict=True)
+        ]
+        path.length = len(path.replies)
 
 
-def _when(reply: OriginReply) -> Key:
-    """What tells most replies from all others."""
+def _moment(reply: OriginReply) -> Key:
+    """What distinguishes most replies from all others."""
     return reply.line if reply.time is None else None, reply.time, reply.response_id
 
 
-def _keys(conversation: Conversation, origin: Origin, whens: list[Key], met: Counter[Key]) -> Iterator[Key]:
-    """What is said and when; replies without times that say the same are told apart by their order."""
-    times: Counter[Key] = Counter()
-    for reply, when in zip(origin.replies, whens, strict=True):
-        if met[when] == 1:
-            yield when
+def _keys(path: FilePath, moments: list[Key], times: Counter[Key]) -> Iterator[Key]:
+    """What is said and when; replies without times that say the same are distinguished by their order."""
+    counts: Counter[Key] = Counter()
+    for reply, moment in zip(path.origin.replies, moments, strict=True):
+        if times[moment] == 1:
+            yield moment
             continue
-        message = conversation.messages[reply.at] if reply.at is not None else None
-        key = *when, xxh3_128_digest(jsonio.dumps(message))
-        times[key] += 1
-        yield *key, times[key]
+        message = path.conversation.messages[reply.at] if reply.at is not None else None
+        key = *moment, xxh3_128_digest(jsonio.dumps(message))
+        counts[key] += 1
+        yield *key, counts[key]
 
 
-class _Names:
+class _NameIndex:
     """Finds conversations by what files call them."""
 
     def __init__(self, members: list[FilePath]) -> None:
-        self._ids = {place.origin.id: place for place in reversed(members) if place.origin.id}
-        mains = [place for place in reversed(members) if place.origin.kind != "subagent"]
-        self._sessions = {place.origin.session_id: place for place in mains if place.origin.session_id}
+        self._ids = {path.origin.id: path for path in reversed(members) if path.origin.id}
+        mains = [path for path in reversed(members) if path.origin.kind != "subagent"]
+        self._sessions = {path.origin.session_id: path for path in mains if path.origin.session_id}
 
     def find(self, name: str | None) -> FilePath | None:
         """The conversation of this id, else the first one of the session of this id."""
         return (self._ids.get(name) or self._sessions.get(name)) if name else None
 
 
-class _Tree(Struct):
-    """Conversations that begin alike."""
-
-    root: FilePath
-    """The one that the file does not call a branch."""
-    members: list[FilePath] = field(default_factory=list)
-
-    def tell_kinds(self) -> None:
-        """The trunk has the kind of the tree; it stands first then, and longer ones before others."""
-        self.members.sort(key=lambda each: (each.length, each.ends), reverse=True)
-        kind: ConversationKind = "main" if self.root.origin.kind == "branch" else self.root.origin.kind
-        for number, place in enumerate(self.members):
-            place.kind = "branch" if number and kind != "side" else kind
-            place.begun = self.root.origin
-
-    def tell_parents(self, owners: dict[Key, FilePath], calls: dict[str, FilePath], names: _Names) -> None:
-        """A branch comes from what it leaves, a sub-agent from what holds its call, others from what the file names."""
-        trunk, *branches = self.members
-        own = {place.number for place in self.members}
-        origin = self.root.origin
-        caller = calls.get(origin.call) if origin.call else None
-        parent = caller or (names.find(origin.parent) if origin.kind != "branch" else None)
-        trunk.parent = parent if parent and parent.number not in own else None
-        for place in branches:
-            shared = (owners[key] for key in reversed(place.keys) if owners[key] is not place)
-            place.parent = next((each for each in shared if each.number in own), trunk)
+_Tree = tuple[FilePath, list[FilePath]]
+"""Conversations that begin alike, with the one of them that the file does not call a branch."""
 
 
-def _trees(members: list[FilePath], names: _Names) -> list[_Tree]:
+def _trees(members: list[FilePath], names: _NameIndex) -> list[_Tree]:
     trees: dict[int, _Tree] = {}
     roots: dict[int, FilePath] = {}
-    for place in members:
-        root = _root(place, names, roots)
-        trees.setdefault(root.number, _Tree(root)).members.append(place)
+    for path in members:
+        root = _root(path, names, roots)
+        trees.setdefault(root.number, (root, []))[1].append(path)
     return list(trees.values())
 
 
-def _root(place: FilePath, names: _Names, roots: dict[int, FilePath]) -> FilePath:
+def _root(path: FilePath, names: _NameIndex, roots: dict[int, FilePath]) -> FilePath:
     """The conversation whose branch, or branch of a branch, another one is; ``roots`` are those that are known."""
     passed: dict[int, FilePath] = {}
-    while place.origin.kind == "branch" and place.number not in passed and place.number not in roots:
-        passed[place.number] = place
-        place = names.find(place.origin.parent) or place
-    place = roots.get(place.number, place)
-    roots.update(dict.fromkeys(passed, place))
-    return place
+    while path.origin.kind == "branch" and path.number not in passed and path.number not in roots:
+        passed[path.number] = path
+        path = names.find(path.origin.parent) or path
+    path = roots.get(path.number, path)
+    roots.update(dict.fromkeys(passed, path))
+    return path
 
 
-def _own(trees: list[_Tree]) -> dict[Key, FilePath]:
-    """Give each reply to the trunk, else to the longest path; what a compaction copied belongs to what was there."""
-    owners: dict[Key, FilePath] = {}
-    for tree in sorted(trees, key=lambda each: each.root.origin.kind == "compacted"):
-        for place in tree.members:
-            place.own = [number for number, key in enumerate(place.keys) if owners.setdefault(key, place) is place]
-    return owners
+def _set_parent(root: FilePath, tree: list[FilePath], calls: dict[str, FilePath], names: _NameIndex) -> None:
+    """Give a trunk the conversation that made its call as parent, else the one that the file names."""
+    origin = root.origin
+    caller = calls.get(origin.call) if origin.call else None
+    parent = caller or (names.find(origin.parent) if origin.kind != "branch" else None)
+    tree[0].parent = None if any(parent is path for path in tree) else parent
 
 
-def _tell_sessions(paths: list[FilePath]) -> None:
+def _set_sessions(paths: list[FilePath]) -> None:
     """Conversations are of one session where one comes from the other, or the file has one id for both."""
     homes = list(range(len(paths)))
 

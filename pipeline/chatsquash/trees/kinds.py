@@ -7,13 +7,11 @@ from functools import cached_property
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
-from msgspec import field
-
 from chatsquash.core import chat
 from chatsquash.core.model import ConversationKind, Message
 from chatsquash.trees.canonical import is_similar_prompt
 from chatsquash.trees.links import Link, is_tail
-from chatsquash.trees.paths import Path
+from chatsquash.trees.paths import Path, assign_replies, set_kinds, sort_members
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.rewrites import is_reminded
 
@@ -21,17 +19,19 @@ if TYPE_CHECKING:
     from chatsquash.trees.trees import Trees
 
 
-class LogPath(Path, eq=False, kw_only=True):
+class LogPath(Path[Reply], eq=False, kw_only=True):
     """A conversation in a log of exchanges: the replies from the beginning of a tree to one that nothing continues."""
 
     last: Reply
-    own: list[Reply] = field(default_factory=list)
-    """The replies that belong to it, in order."""
 
     @property
     def ends(self) -> tuple[int, ...]:
         """As for any path: the place of its last reply among the session's."""
         return (self.last.number,)
+
+    def back(self) -> Iterable[Reply]:
+        """All its replies, the last one first."""
+        return self.last.back()
 
 
 def conversations(trees: Trees) -> list[LogPath]:
@@ -53,13 +53,11 @@ def paths(replies: list[Reply], links: list[Link]) -> list[LogPath]:
         trees.setdefault(reply.tree, []).append(LogPath(last=reply, kind="side" if reply in sides else "branch"))
     _count(replies, trees.values())
     shapes = _Shapes(replies, links, trees)
-    trunks = {tree: _trunk(members) for tree, members in trees.items()}
     for tree, members in trees.items():
-        kind = shapes.kind(tree, trunks[tree])
-        for path in members:
-            path.kind = "side" if kind == "side" else path.kind
-        trunks[tree].kind = kind
-    owners = _own(trunks, trees)
+        sort_members(members)
+        set_kinds(members, shapes.kind(tree, members[0]))
+    owners = assign_replies(trees.values())
+    trunks = {tree: members[0] for tree, members in trees.items()}
     for tree, trunk in trunks.items():
         trunk.parent = shapes.parent(tree, trunk, owners, trunks)
     return sorted(chain.from_iterable(trees.values()), key=lambda path: path.last.number)
@@ -97,30 +95,6 @@ def _count(replies: list[Reply], trees: Iterable[list[LogPath]]) -> None:
             lengths[each.number] = length + number
     for path in chain.from_iterable(trees):
         path.length = lengths[path.last.number]
-
-
-def _trunk(members: list[LogPath]) -> LogPath:
-    """The path with the most replies, side requests not counted; of equals the one that ends last."""
-    return max(members, key=lambda path: (path.kind != "side", path.length, path.last.number))
-
-
-def _own(trunks: dict[int, LogPath], trees: dict[int, list[LogPath]]) -> dict[int, LogPath]:
-    """Give each reply to the trunk, else to the longest path that holds it; returns who has each."""
-    owners: dict[int, LogPath] = {}
-    for tree, members in trees.items():
-        trunk = trunks[tree]
-        rest = sorted(members, key=lambda path: (path.kind == "side", -path.length, -path.last.number))
-        for path in (trunk, *(each for each in rest if each is not trunk)):
-            for reply in path.last.back():
-                if owner := owners.get(reply.number):
-                    path.parent = owner
-                    break
-                owners[reply.number] = path
-                path.own.append(reply)
-            path.own.reverse()
-            if path is not trunk and path.parent is None:  # the first request was answered more than once
-                path.parent = trunk
-    return owners
 
 
 def _keys(number: int, message: Message) -> list[int | str]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from msgspec import Struct
 
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import corrected
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import Conversation, Json, Mark, Message, Origin
+from chatsquash.core.model import Conversation, Json, Mark, Message, OriginReply
 from chatsquash.trees.account import Placement, bearers
+from chatsquash.trees.documents import FilePath
 from chatsquash.trees.kinds import LogPath
+from chatsquash.trees.paths import P
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 
@@ -41,7 +43,7 @@ class Judge(Struct, frozen=True):
     """Whether calls are left out that failed and were then corrected."""
 
     def of_trees(
-        self, trees: Trees, paths: list[LogPath], placements: list[Placement], written: list[Container[int]]
+        self, trees: Trees, paths: list[LogPath], placements: list[Placement[LogPath]], written: list[Container[int]]
     ) -> list[list[Mark]]:
         """The marks of the assistant messages of each conversation; ``written`` is as in ``bearers``."""
         owners = {reply.number: path for path in paths for reply in path.own}
@@ -56,31 +58,35 @@ class Judge(Struct, frozen=True):
         says_ends = any(reply.is_ended for reply in trees.replies)
         return [self._why(reply, says_ends=says_ends) for reply in trees.replies]
 
-    def of_origin(self, messages: list[Message], origin: Origin | None) -> list[Mark]:
-        """The marks of a conversation of which its file says what a model gave."""
-        sampled = {each.at: each for each in origin.replies} if origin else {}
-        places = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+    def of_file(
+        self, placement: Placement[FilePath], replies: Sequence[OriginReply], own: Container[int]
+    ) -> list[Mark]:
+        """The marks of a file's conversation; ``replies`` are those that the file has of it, ``own`` those to count."""
+        messages = placement.messages
+        cut = {each.at for each in replies if each.finish_reason in chat.TRUNCATED}
         whys: dict[int, str] = {}
-        for ordinal, at in enumerate(places):
-            if at in sampled:
-                is_cut = sampled[at].finish_reason in chat.TRUNCATED
-                whys[ordinal] = TRUNCATED_REPLY if is_cut else ERROR if is_error(messages[at]) else ""
-        return self._with_failed(messages, places, whys)
+        others: dict[int, str] = {}
+        for reply, standing in placement.standing.items():
+            at = placement.assistants[standing.ordinal]
+            whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else ERROR if is_error(messages[at]) else ""
+            others[standing.ordinal] = ELSEWHERE if reply not in own else REWRITTEN if standing.is_rewritten else ""
+        marks = self._with_failed(placement, whys)
+        return [mark._replace(why=mark.why or others.get(number, "")) for number, mark in enumerate(marks)]
 
-    def _marks(self, placement: Placement, borne: set[int], whys: list[str]) -> list[Mark]:
+    def _marks(self, placement: Placement[LogPath], borne: set[int], whys: list[str]) -> list[Mark]:
         """The marks of a conversation that some replies count in, given why each reply is not trained on."""
         whys_here: dict[int, str] = {}
         for reply, standing in placement.standing.items():
             elsewhere = "" if reply in borne else ELSEWHERE
             whys_here[standing.ordinal] = REWRITTEN if standing.is_rewritten else whys[reply] or elsewhere
-        return self._with_failed(placement.messages, placement.assistants, whys_here)
+        return self._with_failed(placement, whys_here)
 
-    def _with_failed(self, messages: list[Message], places: list[int], whys: dict[int, str]) -> list[Mark]:
-        """The marks of the assistant messages at some places, of which ``whys`` tells."""
-        failed = corrected(View(Conversation(messages, []))) if self.skips_failed else set()
+    def _with_failed(self, placement: Placement[P], whys: dict[int, str]) -> list[Mark]:
+        """The marks of the assistant messages, given why some are not trained on, by their index among them."""
+        failed = corrected(View(Conversation(placement.messages, []))) if self.skips_failed else set()
         return [
             Mark((ordinal,), whys.get(ordinal, NOT_LOGGED) or (FAILED if at in failed else ""))
-            for ordinal, at in enumerate(places)
+            for ordinal, at in enumerate(placement.assistants)
         ]
 
     def _why(self, reply: Reply, *, says_ends: bool) -> str:

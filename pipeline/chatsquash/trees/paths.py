@@ -1,30 +1,51 @@
-"""A path through a session: one conversation of a gateway's log or of an agent's file."""
+"""A path through a session: one conversation of a gateway's log or of an agent's file, and whose each reply is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self, TypeVar
+from collections.abc import Iterable
+from typing import Any, Generic, Self, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from chatsquash.core.model import ConversationKind
+from chatsquash.core.model import ConversationKind, Message
 
 OF_PERSONS = ("main", "branch", "compacted")
 """Kinds of conversations in which a person may have gone back; agents ask several sub-agents the same at once."""
 
 
-class Path(Struct, eq=False, kw_only=True):
+class LoggedReply(Struct, eq=False, kw_only=True):
+    """A reply that a model gave, as a gateway's log or an agent's file has it."""
+
+    number: int
+    """Its index among the session's replies."""
+    line: int
+    """Of a log, the line, the last one of several with the same reply; of a file, the number of its conversation."""
+    message: Message
+    is_retried: bool = False
+    """Whether the same request was sent again since it broke off."""
+
+
+R = TypeVar("R", bound=LoggedReply)
+
+
+class Path(Struct, Generic[R], eq=False, kw_only=True):
     """A conversation: the replies from a beginning to one that nothing continues."""
 
-    kind: ConversationKind = "main"
+    kind: ConversationKind = "branch"
     length: int = 0
     """The number of its replies, including those that other conversations have before it."""
     parent: Self | None = None
     """The conversation that it comes from."""
+    own: list[R] = field(default_factory=list)
+    """The replies that belong to it, in order."""
 
     @property
     def ends(self) -> tuple[int, ...]:
         """Its last reply as numbers: the greater, the later it ends."""
+        raise NotImplementedError
+
+    def back(self) -> Iterable[R]:
+        """All its replies, the last one first."""
         raise NotImplementedError
 
     def chain(self) -> list[Self]:
@@ -39,10 +60,47 @@ class Path(Struct, eq=False, kw_only=True):
         return [*chain, path] if path and path.kind == "main" else chain
 
 
-P = TypeVar("P", bound=Path)
+AnyPath = Path[Any]
+"""A conversation of a log or of a file."""
+P = TypeVar("P", bound=AnyPath)
 
 
-def longest_chain(paths: Sequence[P]) -> list[P]:
+def sort_members(members: list[P]) -> None:
+    """Put the trunk of a tree first, which is the path with the most replies, and longer paths before others.
+
+    Of equals the one that ends last is first; side requests are last.
+    """
+    members.sort(key=lambda path: (path.kind != "side", path.length, path.ends), reverse=True)
+
+
+def set_kinds(members: list[P], kind: ConversationKind) -> None:
+    """Give the trunk of a tree its kind; the others are branches, unless all are side requests."""
+    for path in members if kind == "side" else members[:1]:
+        path.kind = kind
+
+
+def assign_replies(trees: Iterable[list[P]]) -> dict[int, P]:
+    """Give each reply to the first path of its tree that has it, and each branch the path that it leaves as parent.
+
+    Replies that an earlier tree has belong to that.  Returns the owner of each reply by its number.
+    """
+    owners: dict[int, P] = {}
+    for members in trees:
+        trunk, inside = members[0], set(map(id, members))
+        for path in members:
+            for reply in path.back():
+                owner = owners.setdefault(reply.number, path)
+                if owner is path:
+                    path.own.append(reply)
+                elif path is not trunk and path.parent is None and id(owner) in inside:
+                    path.parent = owner
+            path.own.reverse()
+            if path is not trunk and path.parent is None:  # the first request was answered more than once
+                path.parent = trunk
+    return owners
+
+
+def longest_chain(paths: list[P]) -> list[P]:
     """The chain main, compacted, compacted with the most replies; of equals the one that ends last."""
     earlier = {id(path.parent) for path in paths if path.kind == "compacted" and path.parent}
     chains = [chain for path in paths if id(path) not in earlier and (chain := path.chain())]

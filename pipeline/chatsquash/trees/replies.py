@@ -10,21 +10,17 @@ from msgspec import Struct, field
 from chatsquash.core import chat
 from chatsquash.core.model import AddedRun, Edits, KeptRun, Message, Tool
 from chatsquash.trees.canonical import NOTHING, Canon, result_number
+from chatsquash.trees.paths import LoggedReply
 
 How = Literal["appended", "rewritten", "cut"]
 """Whether a request holds what its reply's parent held: as it was, in another wording, or with messages left out."""
 
 
-class Reply(Struct, eq=False):
-    """A reply that a model gave, and the request that it answers."""
+class Reply(LoggedReply, eq=False, kw_only=True):
+    """A reply in a gateway's log, and the request that it answers."""
 
-    number: int
-    """Its place among the session's replies."""
-    line: int
-    """Of several lines with the same reply, the last one."""
     at: int | None
     """When it was logged, as in ``Entry.at``."""
-    message: Message
     asked: int
     """What its request is the same by."""
     said: int
@@ -63,8 +59,6 @@ class Reply(Struct, eq=False):
     """The child of its parent, or the first reply of a tree, that came before it."""
     is_resent: bool = False
     """Whether the same request was sent again and answered otherwise."""
-    is_retried: bool = False
-    """Whether that was since it broke off."""
     is_summary: bool = False
     """Whether a later conversation begins with what it says."""
 

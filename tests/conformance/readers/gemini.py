@@ -151,14 +151,7 @@ def _gave(held: Object, own: Object, *, is_code: bool) -> Object:
     of, value = held["toolType"], held.get("response")
     if isinstance(value, dict) and list(value) == ["output"] and isinstance(value["output"], str):
         value = value["output"]  # which must be an object
-    return block(
-        "hosted_result",
-        id=held.get("id"),
-        name=_TOOLS.get(of, of),
-        value=value,
-        provider=GOOGLE,
-        native=own,
-    )
+    return block("hosted_result", id=held.get("id"), name=_TOOLS.get(of, of), value=value, provider=GOOGLE, native=own)
 
 
 def tools(document: Any) -> list[Object]:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from copy import copy
 
 from chatsquash.core.jsonio import value as parsed
-from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.formats.base import expect_list, expect_object
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment, session_folder
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import counted, text
-from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
+from chatsquash.formats.threads import load_eras, text, with_unread
+from chatsquash.formats.values import Object, at, count, listed, objects, string, texts, total
 
 NAME = "cline"
 HOLDS_TOOLS = False
@@ -39,19 +39,14 @@ _MARKS = 50
 _RANGE = "conversationHistoryDeletedRange"
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A list of messages that begins with a task, and tells of its surroundings."""
-    listed = found[0] if len(found) == 1 else None
+    listed = values[0] if len(values) == 1 else None
     if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
         return None
-    first = [said for each in listed[:3] if each.get("role") == "user" for said in _texts(each)]
+    first = [said for each in listed[:3] if each.get("role") == "user" for said in texts(each.get("content"))]
     is_task = bool(first) and first[0].lstrip().startswith(_TASK)
     return f"{_TASK} and {_DETAILS}" if is_task and any(_DETAILS in said for said in first) else None
-
-
-def _texts(message: Object) -> list[str]:
-    content = message.get("content")
-    return [content] if isinstance(content, str) else [string(each, "text") for each in objects(content)]
 
 
 def beside(name: str) -> str | None:
@@ -62,8 +57,7 @@ def beside(name: str) -> str | None:
 def session(path: str, origin: Origin) -> str | None:
     """The folder of a task has the id of the task for its name."""
     del origin
-    *_, folder, name = ("", *path.split("/"))
-    return folder or None if name in _FILES else None
+    return session_folder(path) if path.rpartition("/")[2] in _FILES else None
 
 
 def owner(path: str) -> str | None:
@@ -72,16 +66,14 @@ def owner(path: str) -> str | None:
     return f"{folder}/{_FILES[0]}" if name in _BESIDE else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """What the model sees now, then what it saw before each summary and each truncation.
 
     ``meta`` is what the screen shows.  Calls that older versions spell as XML in texts stay there.  Neither the system
     prompt nor the tools are kept in it.
     """
     del lines
-    messages = found[0] if found else []
-    if not isinstance(messages, list):
-        raise TurnError(f"the history is {kind(messages)}, not a list")
+    messages = expect_list(values[0] if values else [], "the history is")
     unread = Unread()
     evidence = _evidence(messages, meta)
     turns = list(_turns(messages, evidence, unread))
@@ -90,32 +82,30 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     told_of = [*_eras(turns), _visible(turns, None)]
     *before, last = told_of
     told_of = [*before, *_ranges(last, meta)]
-    whole = [_conversation(each, number, len(told_of) > 1) for number, each in enumerate(told_of)]
-    return counted([each for each in reversed(whole) if each.messages], unread)
+    return with_unread(load_eras(anthropic, [[each.logged for each in era] for era in told_of]), unread)
 
 
-class _Turn:
+class _HistoryTurn:
     """A message of the list."""
 
-    def __init__(self, message: Object, logged: Logged) -> None:
+    def __init__(self, message: Object, logged: LoggedTurn) -> None:
         self.logged = logged
         self.hidden_by = {text(message.get(parent)) for parent, _ in _PARENTS} - {None}
         self.names = {text(message.get(name)) for _, name in _PARENTS if message.get(name) is not None} - {None}
         self.is_mark = message.get("isSummary") is True or message.get("isTruncationMarker") is True
 
-    def with_content(self, content: Json) -> _Turn:
+    def with_content(self, content: Json) -> _HistoryTurn:
         """The same with another content."""
         made = copy(self)
         made.logged = self.logged._replace(turn={**self.logged.turn, "content": content})
         return made
 
 
-def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> Iterator[_Turn]:
+def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> Iterator[_HistoryTurn]:
     thoughts = list[str]()
     for place, message in enumerate(messages):
         where = f"message {place + 1}"
-        if not isinstance(message, dict):
-            raise TurnError(f"{where} is {kind(message)}, not an object")
+        expect_object(message, f"{where} is")
         if message.get("type") == "reasoning" and "role" not in message:
             unread.rest("reasoning", message, *_REASONING)
             thoughts += _thoughts(message)
@@ -127,7 +117,7 @@ def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> It
             thoughts += [said for each in objects(message.get("reasoning_details")) if (said := string(each, "text"))]
             turn["content"] = _with_thoughts(thoughts, message.get("content"))
             thoughts = []
-        yield _Turn(message, Logged(where, turn, evidence[place]))
+        yield _HistoryTurn(message, LoggedTurn(where, turn, evidence[place]))
 
 
 def _thoughts(item: Object) -> list[str]:
@@ -144,7 +134,7 @@ def _with_thoughts(thoughts: list[str], content: Json) -> Json:
     return [{"type": "thinking", "thinking": "\n\n".join(thoughts)}, *blocks]
 
 
-def _eras(turns: list[_Turn]) -> Iterator[list[_Turn]]:
+def _eras(turns: list[_HistoryTurn]) -> Iterator[list[_HistoryTurn]]:
     """What was seen before each summary and each truncation."""
     first = next((place for place, each in enumerate(turns) if each.logged.evidence.is_sampled), len(turns))
     marks = [place for place, each in enumerate(turns) if each.is_mark and each.names and place > first]
@@ -152,16 +142,16 @@ def _eras(turns: list[_Turn]) -> Iterator[list[_Turn]]:
         yield _visible(turns, place)
 
 
-def _visible(turns: list[_Turn], until: int | None) -> list[_Turn]:
+def _visible(turns: list[_HistoryTurn], until: int | None) -> list[_HistoryTurn]:
     """The messages that no mark hides, of those that stand before a place."""
-    held = turns[:until]
-    marks = {name for each in held if each.is_mark for name in each.names}
-    return [each for each in held if not each.hidden_by & marks]
+    seen = turns[:until]
+    marks = {name for each in seen if each.is_mark for name in each.names}
+    return [each for each in seen if not each.hidden_by & marks]
 
 
-def _ranges(turns: list[_Turn], meta: Json) -> Iterator[list[_Turn]]:
+def _ranges(turns: list[_HistoryTurn], meta: Json) -> Iterator[list[_HistoryTurn]]:
     """What was seen before each time that Cline left a range out, up to its end, and what is seen now."""
-    ranges = dict.fromkeys(found for each in objects(meta) if (found := _range(each.get(_RANGE), len(turns))))
+    ranges = dict.fromkeys(spot for each in objects(meta) if (spot := _range(each.get(_RANGE), len(turns))))
     seen: tuple[int, int] | None = None
     for cut in [*ranges][-_MARKS:]:
         yield _without(turns[: cut[1] + 1], seen)
@@ -177,11 +167,11 @@ def _range(told_of: Json, most: int) -> tuple[int, int] | None:
     return (first, last) if 0 <= first <= last < most - 1 else None
 
 
-def _without(turns: list[_Turn], cut: tuple[int, int] | None) -> list[_Turn]:
+def _without(turns: list[_HistoryTurn], cut: tuple[int, int] | None) -> list[_HistoryTurn]:
     """The messages but those of a range, and but results whose calls are gone with them."""
     if cut is None:
         return turns
-    called, found = set[str](), list[_Turn]()
+    called, turns_left = set[str](), list[_HistoryTurn]()
     for each in [*turns[: cut[0]], *turns[cut[1] + 1 :]]:
         turn = each.logged.turn
         called |= {string(block, "id") for block in objects(turn["content"]) if block.get("type") == "tool_use"}
@@ -189,40 +179,30 @@ def _without(turns: list[_Turn], cut: tuple[int, int] | None) -> list[_Turn]:
         if isinstance(blocks, list):
             blocks = [block for block in blocks if not _is_orphan(block, called)]
         if blocks or not turn["content"]:
-            found.append(each.with_content(blocks))
-    return found
+            turns_left.append(each.with_content(blocks))
+    return turns_left
 
 
 def _is_orphan(block: Json, called: set[str]) -> bool:
     return at(block, "type") == "tool_result" and string(block, "tool_use_id") not in called
 
 
-def _conversation(turns: list[_Turn], number: int, several: bool) -> Conversation:
-    held = told(anthropic, [each.logged for each in turns])
-    of: ConversationKind = "compacted" if number else "main"
-    known: Object = {"id": str(number + 1), "parent": str(number) if number else None} if several else {}
-    return Conversation(held.messages, [], origin=origin(held, kind=of, **known))
-
-
 def _evidence(messages: list[Json], meta: Json) -> list[Evidence]:
     """What is known of each message; the requests on the screen tell tokens where they are as many as the replies."""
-    asked = [_tokens(each) for each in objects(meta) if each.get("say") == "api_req_started"]
+    requests = [_tokens(each) for each in objects(meta) if each.get("say") == "api_req_started"]
     replies = sum(at(each, "role") == "assistant" for each in messages)
-    used: Iterable[tuple[int | None, int | None]] = asked if len(asked) == replies else [(None, None)] * replies
+    used: Iterable[tuple[int | None, int | None]] = requests if len(requests) == replies else [(None, None)] * replies
     tokens = iter(used)
-    found = list[Evidence]()
+    evidence = list[Evidence]()
     for each in messages:
         time = moment(at(each, "ts"))
         if at(each, "role") == "assistant":
-            found.append(Evidence(1, time, True, None, *next(tokens)))
+            evidence.append(Evidence(1, time, True, None, *next(tokens)))
         else:
-            found.append(Evidence(1, time))
-    return found
+            evidence.append(Evidence(1, time))
+    return evidence
 
 
 def _tokens(shown: Object) -> tuple[int | None, int | None]:
-    told = parsed(string(shown, "text"))
-    asked = [
-        tokens for name in ("tokensIn", "cacheReads", "cacheWrites") if (tokens := count(at(told, name))) is not None
-    ]
-    return sum(asked) if asked else None, count(at(told, "tokensOut"))
+    counts = parsed(string(shown, "text"))
+    return total(counts, *_USED), count(at(counts, "tokensOut"))

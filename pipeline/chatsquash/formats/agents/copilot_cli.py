@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chatsquash.core import jsonio
-from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.calls import assistant_message, spell_arguments, spell_call, tool_message
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import counted, text
+from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, objects, string
 
 NAME = "copilot_cli"
@@ -38,10 +37,10 @@ _SAID = (
 )
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """Events have types with a point in them, and data; one at least is of those that only this agent has."""
-    lines = objects(found)
-    if not lines or len(lines) != len(found) or not all(isinstance(each.get("data"), dict) for each in lines):
+    lines = objects(values)
+    if not lines or len(lines) != len(values) or not all(isinstance(each.get("data"), dict) for each in lines):
         return None
     own = sum(each.get("type") in _KNOWN for each in lines)
     begun = at(lines[0], "type") == "session.start" and isinstance(at(lines[0], "data", "sessionId"), str)
@@ -51,21 +50,20 @@ def fits(found: list[Json]) -> str | None:
 def session(path: str, origin: Origin) -> str | None:
     """The folder of a session has its id for its name."""
     del origin
-    *_, folder, name = ("", *path.split("/"))
-    return folder or None if name == "events.jsonl" else None
+    return session_folder(path) if path.rpartition("/")[2] == "events.jsonl" else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """What the model sees at the end, then what it saw before each compaction, then the sub-agents.
 
     The definitions of tools are not kept in it.
     """
     unread = Unread()
-    agents: dict[str, _Agent] = {"": _Agent(unread)}
-    began = _began(objects(found))
+    agents: dict[str, _AgentView] = {"": _AgentView(unread)}
+    began = _began(objects(values))
     session: str | None = None
     model: str | None = None
-    for place, line, event in entries(found, lines):
+    for place, line, event in entries(values, lines):
         data = event["data"] if isinstance(event.get("data"), dict) else {}
         of = string(event, "type")
         unread.rest("event", event, *_LINE)
@@ -77,9 +75,9 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
             model = text(data.get("newModel")) or model
             continue
         name = text(event.get("agentId")) or text(data.get("parentToolCallId")) or ""
-        agent = agents.setdefault(name, _Agent(unread))
-        agent.add(f"entry {place}", line, of, data, Evidence(line, moment(event.get("timestamp")), model=model))
-    return counted(list(_told(agents, began, session)), unread)
+        agent = agents.setdefault(name, _AgentView(unread))
+        agent.add(f"entry {place}", of, data, Evidence(line, moment(event.get("timestamp")), model=model))
+    return with_unread(list(_agent_conversations(agents, began, session)), unread)
 
 
 def _began(events: list[Object]) -> dict[str, str]:
@@ -89,12 +87,13 @@ def _began(events: list[Object]) -> dict[str, str]:
     return {agent: call for agent, call in calls if agent and call}
 
 
-def _told(agents: dict[str, _Agent], began: dict[str, str], session: str | None) -> Iterator[Conversation]:
+def _agent_conversations(
+    agents: dict[str, _AgentView], began: dict[str, str], session: str | None
+) -> Iterator[Conversation]:
     for name, agent in agents.items():
         agent.leave()
         eras = agent.eras
         for number in range(len(eras) - 1, -1, -1):
-            held = told(openai_chat, eras[number])
             of: ConversationKind = "compacted" if number else "subagent" if name else "main"
             own = f"{name or '1'}.{number + 1}" if len(eras) > 1 else name or "1"
             known: Object = {"id": own, "kind": of, "session_id": session}
@@ -103,16 +102,16 @@ def _told(agents: dict[str, _Agent], began: dict[str, str], session: str | None)
             )
             if len(eras) == len(agents) == 1:
                 known |= {"id": "", "parent": None}
-            yield Conversation(held.messages, [], origin=origin(held, **known))
+            yield load_conversation(openai_chat, eras[number], **known)
 
 
 @dataclass(slots=True)
-class _Agent:
+class _AgentView:
     """What one agent saw, as events tell it."""
 
     unread: Unread
-    turns: list[Logged] = field(default_factory=list)
-    eras: list[list[Logged]] = field(default_factory=list)
+    turns: list[LoggedTurn] = field(default_factory=list)
+    eras: list[list[LoggedTurn]] = field(default_factory=list)
     prompts: Object = field(default_factory=dict)
     """The prompts in force, by their roles."""
     last: str | None = None
@@ -120,9 +119,8 @@ class _Agent:
     place: int = 0
     """Where that message stands."""
 
-    def add(self, place: str, line: int, of: str, data: Object, evidence: Evidence) -> None:
+    def add(self, place: str, of: str, data: Object, evidence: Evidence) -> None:
         """Take an event."""
-        del line
         match of:
             case "system.message":
                 self._system(place, data, evidence._replace(model=None))
@@ -151,7 +149,7 @@ class _Agent:
 
     def _turn(self, place: str, turn: Object, evidence: Evidence) -> None:
         self.last = None
-        self.turns.append(Logged(place, turn, evidence))
+        self.turns.append(LoggedTurn(place, turn, evidence))
 
     def _system(self, place: str, data: Object, evidence: Evidence) -> None:
         """The prompt of each run is told anew; only what differs from the one before is another message."""
@@ -163,7 +161,7 @@ class _Agent:
 
     def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
         """A message, which may be a piece of an answer."""
-        self.unread.rest("assistant.message", data, *_SAID, "parentToolCallId", "chunkIndex", "interactionId", "turnId")
+        self.unread.rest("assistant.message", data, *_SAID, "chunkIndex", "interactionId", "turnId")
         calls = [_call(each) for each in objects(data.get("toolRequests"))]
         thoughts, content = text(data.get("reasoningText")), text(data.get("content"))
         if not (calls or thoughts or content):
@@ -174,16 +172,14 @@ class _Agent:
             completion_tokens=count(data.get("outputTokens")),
             response_id=text(data.get("apiCallId")),
         )
-        turn: Object = {"role": "assistant", "content": content or (None if calls else "")}
-        turn |= {"tool_calls": calls} if calls else {}
-        turn |= {"reasoning_content": thoughts} if thoughts else {}
+        turn = assistant_message(content, calls, thoughts or "")
         if self.last and self.last == known.response_id:  # results may have come in between
             before = self.turns[self.place]
-            joined = Logged(before.place, _joined(before.turn, turn), before.evidence.and_then(known))
+            joined = LoggedTurn(before.place, _join_pieces(before.turn, turn), before.evidence.and_then(known))
             self.turns[self.place] = joined
         else:
             self.place = len(self.turns)
-            self.turns.append(Logged(place, turn, known))
+            self.turns.append(LoggedTurn(place, turn, known))
         self.last = known.response_id
 
     def _result(self, place: str, data: Object, evidence: Evidence) -> None:
@@ -195,12 +191,11 @@ class _Agent:
         )
         self.unread.rest("tool.execution_complete.result", data.get("result"), "content", "detailedContent")
         content = at(data, "result", "content")
-        failed = data.get("success") is False
         if content is None:
             content = at(data, "error", "message")
-        turn: Object = {"role": "tool", "tool_call_id": data.get("toolCallId"), "content": content or ""}
-        turn |= {PRIVATE: Private({"outcome": "failed"})} if failed else {}
-        self.turns.append(Logged(place, turn, Evidence(evidence.line, evidence.time)))
+        outcome = "failed" if data.get("success") is False else ""
+        turn = tool_message(data.get("toolCallId"), content or "", outcome)
+        self.turns.append(LoggedTurn(place, turn, Evidence(evidence.line, evidence.time)))
 
     def _compaction(self, place: str, data: Object, evidence: Evidence) -> None:
         summary = text(data.get("summaryContent"))
@@ -209,25 +204,23 @@ class _Agent:
             return
         self.leave()
         system = [each for each in self.turns if each.turn["role"] in ("system", "developer")]
-        told_of = Logged(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
+        told_of = LoggedTurn(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
         self.turns, self.last = [*system, told_of], None
 
 
 def _call(request: Object) -> Object:
     """A call; older versions name the tool and the arguments otherwise."""
     name = request.get("name", request.get("toolName"))
-    given = request.get("arguments", request.get("args"))
-    written = given if isinstance(given, str) else jsonio.dumps({} if given is None else given).decode()
+    arguments = request.get("arguments", request.get("args"))
     if request.get("type") == "custom":
-        return {"id": request.get("toolCallId"), "type": "custom", "custom": {"name": name, "input": written}}
-    return {"id": request.get("toolCallId"), "type": "function", "function": {"name": name, "arguments": written}}
+        custom = {"name": name, "input": spell_arguments(arguments)}
+        return {"id": request.get("toolCallId"), "type": "custom", "custom": custom}
+    return spell_call(request.get("toolCallId"), name, arguments)
 
 
-def _joined(one: Object, other: Object) -> Object:
+def _join_pieces(one: Object, other: Object) -> Object:
     """Two pieces of an answer as one."""
     content = "".join(filter(None, (one.get("content"), other.get("content"))))
     calls = [*one.get("tool_calls", []), *other.get("tool_calls", [])]
     thoughts = "".join(filter(None, (one.get("reasoning_content"), other.get("reasoning_content"))))
-    made: Object = {"role": "assistant", "content": content or (None if calls else "")}
-    made |= {"tool_calls": calls} if calls else {}
-    return made | ({"reasoning_content": thoughts} if thoughts else {})
+    return assistant_message(content, calls, thoughts)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chatsquash.core import jsonio
-from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.calls import spell_call, tool_message
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Room, counted, text
-from chatsquash.formats.values import Object, at, count, listed, objects, string
+from chatsquash.formats.threads import EntryBudget, text, with_unread
+from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, total
 
 NAME = "kimi_code"
 HOLDS_TOOLS = False
@@ -23,11 +22,11 @@ _COMPACTION, _CLEAR, _UNDO = "context.apply_compaction", "context.clear", "conte
 _FINISHED = {"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "length"}
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """Records name what was put into the context."""
-    lines = objects(found)
+    lines = objects(values)
     own = sum(each.get("type") in (_EVENT, _MESSAGE) for each in lines)
-    return f"{_EVENT} or {_MESSAGE} in {own} lines" if own and len(lines) == len(found) else None
+    return f"{_EVENT} or {_MESSAGE} in {own} lines" if own and len(lines) == len(values) else None
 
 
 def beside(name: str) -> str | None:
@@ -38,21 +37,16 @@ def beside(name: str) -> str | None:
 def session(path: str, origin: Origin) -> str | None:
     """The folder of a session has its id for its name; each of its agents has a folder in ``agents``."""
     del origin
-    *folders, name = path.split("/")
-    if name != _WIRE:
-        return None
-    if folders[-2:-1] == ["agents"]:
-        folders = folders[:-2]
-    return (folders or [""])[-1] or None
+    return session_folder(path, "agents") if path.rpartition("/")[2] == _WIRE else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """What the model sees at the end, then what it saw before each compaction, and before the context was emptied.
 
     The definitions of tools are not kept in it.
     """
-    context = _Context(Room(len(found)))
-    for place, line, record in entries(found, lines):
+    context = _Context(EntryBudget(len(values)))
+    for place, line, record in entries(values, lines):
         context.add(f"entry {place}", line, record)
     context.step_ends()
     context.leave(is_last=True)
@@ -62,26 +56,25 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     inner = text(at(alone, "parentAgentId")) is not None
     made = list[Conversation]()
     for kind, number, turns in reversed(whole):
-        held = told(openai_chat, turns)
         before = [other for of, other, _ in whole if of != "branch" and other < number]
         parent = len(whole) if kind == "branch" else before[-1] if kind == "compacted" and before else None
         known: Object = {"id": str(number), "parent": str(parent) if parent else None} if len(whole) > 1 else {}
         of: ConversationKind = "subagent" if inner and kind == "main" else kind
-        made.append(Conversation(held.messages, [], origin=origin(held, kind=of, **known)))
-    return counted(made, context.unread)
+        made.append(load_conversation(openai_chat, turns, kind=of, **known))
+    return with_unread(made, context.unread)
 
 
 @dataclass(slots=True)
 class _Context:
     """What the model sees, as records change it."""
 
-    room: Room
+    room: EntryBudget
     unread: Unread = field(default_factory=Unread)
-    turns: list[Logged] = field(default_factory=list)
-    system: Logged | None = None
+    turns: list[LoggedTurn] = field(default_factory=list)
+    system: LoggedTurn | None = None
     model: str | None = None
     kind: ConversationKind = "main"
-    conversations: list[tuple[ConversationKind, int, list[Logged]]] = field(default_factory=list)
+    conversations: list[tuple[ConversationKind, int, list[LoggedTurn]]] = field(default_factory=list)
     step: Object | None = None
     """The answer that is being given: its place, its line, its time, and what it holds so far."""
 
@@ -92,7 +85,7 @@ class _Context:
         if of == "config.update":
             self.model = text(record.get("model")) or self.model
             if prompt := text(record.get("systemPrompt")):
-                self.system = Logged(place, {"role": "system", "content": prompt}, Evidence(line))
+                self.system = LoggedTurn(place, {"role": "system", "content": prompt}, Evidence(line))
             self.unread.rest("config.update", record, "type", "time", "agentId", "model", "systemPrompt", "cwd")
         elif of == "llm.request":
             self.unread.rest("llm.request", record, "type", "time", "agentId", "model")
@@ -121,7 +114,7 @@ class _Context:
         if any(each.evidence.is_sampled for each in self.turns):
             self._keep(self.kind, self.turns, is_last=is_last)
 
-    def _keep(self, kind: ConversationKind, turns: list[Logged], *, is_last: bool = False) -> None:
+    def _keep(self, kind: ConversationKind, turns: list[LoggedTurn], *, is_last: bool = False) -> None:
         """Keep a conversation, unless very many would repeat what was said."""
         if self.room.take(len(turns)) or is_last:
             said = [self.system, *turns] if self.system else list(turns)
@@ -137,7 +130,7 @@ class _Context:
         turn: Object = {"role": "assistant", "content": step["content"] or None}
         turn |= {"tool_calls": step["tool_calls"]} if step["tool_calls"] else {}
         turn |= {"reasoning_content": "\n\n".join(step["thoughts"])} if step["thoughts"] else {}
-        self.turns.append(Logged(step["place"], turn, step["evidence"]))
+        self.turns.append(LoggedTurn(step["place"], turn, step["evidence"]))
         self.turns += step["results"]
 
     def _message(self, place: str, evidence: Evidence, message: Json) -> None:
@@ -146,28 +139,28 @@ class _Context:
         content, thoughts = _parted(at(message, "content"))
         turn: Object = {"role": role, "content": content}
         if calls := objects(at(message, "toolCalls")):
-            turn["tool_calls"] = [_call(call.get("id"), call.get("name"), call.get("args")) for call in calls]
+            turn["tool_calls"] = [spell_call(call.get("id"), call.get("name"), call.get("args")) for call in calls]
             turn["content"] = content or None
         turn |= {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
         turn |= {"tool_call_id": at(message, "toolCallId")} if role == "tool" else {}
-        self.turns.append(Logged(place, turn, evidence))
+        self.turns.append(LoggedTurn(place, turn, evidence))
 
     def _event(self, place: str, evidence: Evidence, event: Json) -> None:
         of = string(event, "type")
         if of == "step.begin" or (self.step is None and of in ("content.part", "tool.call")):
             self.step_ends()
             known = evidence._replace(is_sampled=True, model=self.model)
-            held: Object = {"content": [], "tool_calls": [], "thoughts": [], "results": []}
-            self.step = {"place": place, "evidence": known, **held}
+            parts: Object = {"content": [], "tool_calls": [], "thoughts": [], "results": []}
+            self.step = {"place": place, "evidence": known, **parts}
         step = self.step
         if of == "content.part" and step is not None:
             content, thoughts = _parted([at(event, "part")])
             step["content"] += content if isinstance(content, list) else []
             step["thoughts"] += thoughts
         elif of == "tool.call" and step is not None:
-            step["tool_calls"].append(_call(at(event, "toolCallId"), at(event, "name"), at(event, "args")))
+            step["tool_calls"].append(spell_call(at(event, "toolCallId"), at(event, "name"), at(event, "args")))
         elif of == "tool.result":
-            result = Logged(place, _result(event), evidence)
+            result = LoggedTurn(place, _result(event), evidence)
             (step["results"] if step is not None else self.turns).append(result)
         elif of == "step.end":
             if step is not None:
@@ -178,11 +171,10 @@ class _Context:
             self.unread.one(f"event {of}")
 
     def _usage(self, used: Json) -> None:
-        names = ("inputOther", "inputCacheRead", "inputCacheCreation")
-        asked = [tokens for name in names if (tokens := count(at(used, name))) is not None]
-        if self.step is not None and asked:
-            said = count(at(used, "output"))
-            self.step["evidence"] = self.step["evidence"]._replace(prompt_tokens=sum(asked), completion_tokens=said)
+        sent = total(used, "inputOther", "inputCacheRead", "inputCacheCreation")
+        if self.step is not None and sent is not None:
+            tokens: Object = {"prompt_tokens": sent, "completion_tokens": count(at(used, "output"))}
+            self.step["evidence"] = self.step["evidence"]._replace(**tokens)
 
     def _compaction(self, place: str, evidence: Evidence, record: Object) -> None:
         """A summary stands for what was said, or for the first of it."""
@@ -190,9 +182,9 @@ class _Context:
         self.unread.rest("compaction", record, "type", "time", "agentId", "summary", "compactedCount")
         self.leave()
         replaced = count(record.get("compactedCount"))
-        kept = self.turns[replaced:] if replaced else []
-        summary = Logged(place, {"role": "user", "content": string(record, "summary")}, evidence)
-        self.turns, self.kind = [summary, *kept], "compacted"
+        rest = self.turns[replaced:] if replaced else []
+        summary = LoggedTurn(place, {"role": "user", "content": string(record, "summary")}, evidence)
+        self.turns, self.kind = [summary, *rest], "compacted"
 
     def _undo(self, times: int) -> None:
         """The last prompts of the user are taken back, with what came of them."""
@@ -212,15 +204,9 @@ def _parted(content: Json) -> tuple[Json, list[str]]:
     return [part for part in parts if at(part, "type") != "think"], thoughts
 
 
-def _call(identity: Json, name: Json, given: Json) -> Object:
-    written = given if isinstance(given, str) else jsonio.dumps({} if given is None else given).decode()
-    return {"id": identity, "type": "function", "function": {"name": name, "arguments": written}}
-
-
 def _result(event: Json) -> Object:
     output = at(event, "result", "output")
     if output is not None and not isinstance(output, str | list):
-        output = jsonio.dumps(output).decode()
-    turn: Object = {"role": "tool", "tool_call_id": at(event, "toolCallId"), "content": output or ""}
-    failed: Object = {PRIVATE: Private({"outcome": "failed"})} if at(event, "result", "isError") is True else {}
-    return turn | failed
+        output = compact(output)
+    outcome = "failed" if at(event, "result", "isError") is True else ""
+    return tool_message(at(event, "toolCallId"), output or "", outcome)

@@ -17,7 +17,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Relative
 from chatsquash.core.reasoning import is_part
 from chatsquash.formats.base import TurnError
-from chatsquash.reading import documents
+from chatsquash.reading.identify import document_in
 from chatsquash.sources import relatives
 from chatsquash.sources.open import opened
 from chatsquash.trees.canonical import is_long, spelled
@@ -38,9 +38,15 @@ class View(Struct, eq=False):
         """What is said in it."""
         return self.place.conversation.messages
 
+    @property
+    def own(self) -> list[int]:
+        """Which of its replies belong to it."""
+        own = set(self.place.own)
+        return [number for number, reply in enumerate(self.place.replies) if reply in own]
+
     def key(self, number: int) -> tuple[int, Key]:
         """What tells one of its replies from all others, whichever conversations of its file hold it."""
-        return self.file, self.place.keys[number]
+        return self.file, self.place.replies[number].key
 
     def reply(self, number: int) -> OriginReply:
         """What the file says of one of its replies."""
@@ -85,7 +91,7 @@ def looked_at(agents: Iterable[Log]) -> list[Relative]:
 def _places(log: Log, options: Options) -> list[FilePath]:
     try:
         with opened(log.path, options) as file:
-            document = documents.document(file, options, log.unit)
+            document = document_in(file, options, log.unit)
     except (OSError, TurnError):
         return []
     return paths_of(document) if document else []

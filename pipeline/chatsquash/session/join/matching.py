@@ -89,7 +89,7 @@ def _match_said(logged: list[Reply], left: list[_Left], matching: Matching, take
 
 
 def _own(joined: list[View]) -> Iterator[tuple[View, int]]:
-    return ((view, number) for view in joined for number in view.place.own)
+    return ((view, number) for view in joined for number in view.own)
 
 
 def _fill(joined: list[View], matching: Matching, taken: set[int]) -> None:
@@ -145,7 +145,7 @@ def contexts_of_replies(replies: list[Reply]) -> Iterator[Context]:
 def contexts_of_view(view: View) -> dict[int, Context]:
     """The contexts of a conversation's own replies, by their numbers."""
     contexts: dict[int, Context] = {}
-    own, chain, begin = frozenset(view.place.own), 0, 0
+    own, chain, begin = frozenset(view.own), 0, 0
     places = ((view.reply(number).at, number) for number in range(view.place.length))
     for at, number in sorted((at, number) for at, number in places if at is not None):
         chain = _chain(chain, view.messages[begin : at + 1])

@@ -12,7 +12,7 @@ from chatsquash.core.log import MOST_AGENTS, Join, Log
 from chatsquash.core.model import Entry, SkippedLine
 from chatsquash.core.options import Options
 from chatsquash.reading.reader import Reader
-from chatsquash.reading.sessions import SPAN, MixedSessionsError
+from chatsquash.reading.sessions import SPAN
 from chatsquash.reading.usage import response_id
 from chatsquash.session.join.files import Keys, View, keys
 from chatsquash.session.parts import parts
@@ -91,11 +91,8 @@ class _Looked:
         """Take note of the sessions of a log; of one that cannot be read there are none."""
         is_whole = log.is_part or self._options.sessions_by != "id"
         try:
-            if is_whole:
-                self._read(log)
+            if is_whole and self._read(log):
                 return
-        except MixedSessionsError:
-            pass
         except (OSError, MemoryError):
             return
         for part in self._parts(log):
@@ -108,15 +105,18 @@ class _Looked:
             return []
         return sessions if sessions != [log] else []
 
-    def _read(self, log: Log) -> None:
+    def _read(self, log: Log) -> bool:
+        """Take note of a session; whether the log was one, and not several."""
         with opened_log(log, self._options) as file:
-            self._reader.refuse_several(file, log)
             read = self._reader.read(file, log)
+            if read.is_mixed:
+                return False
             if read.document and read.document.conversations:
                 self._take_agent(log, read.document.format, paths_of(read.document))
-                return
+                return True
             known = [each for item in read.items if (each := _keys(item))]
         self._take_session(log, known)
+        return True
 
     def _take_session(self, log: Log, known: list[Keys]) -> None:
         """Take note of the replies of a gateway's session."""
@@ -135,7 +135,7 @@ class _Looked:
         begin = len(self._said)
         for place in paths:
             view = View(0, 0, place)
-            for known in filter(None, map(view.keys, place.own)):
+            for known in filter(None, map(view.keys, view.own)):
                 self._ids.extend((*known.ids, *[0] * _IDS)[:_IDS])
                 self._said.append(known.said if known.is_telling else 0)
         self._agents.append(_Agent(log, group, begin, len(self._said)))

@@ -143,8 +143,8 @@ class AgentFiles(Struct, eq=False, dict=True):
         views: dict[int, View] = {}
         paths: dict[int, LogPath] = {}
         for view in self.views:
-            for number in view.place.own:
-                reply = self.matching.replies.get(view.key(number))
+            for own in view.place.own:
+                reply = self.matching.replies.get((view.file, own.key))
                 if path := owners.get(reply.number) if reply else None:
                     paths.pop(id(path), None)
                     views[id(path)], paths[id(path)] = view, path
@@ -159,7 +159,7 @@ class AgentFiles(Struct, eq=False, dict=True):
         called = begun.call or self._began.get(begun.id) or self._began.get(begun.session_id or "")
         if caller := self._callers.get(called or ""):
             return owners.get(caller.number)
-        keys = ((view.file, parent.keys[number]) for number in reversed(parent.own)) if parent else ()
+        keys = ((view.file, reply.key) for reply in reversed(parent.own)) if parent else ()
         replies = (self.matching.replies[key] for key in keys if key in self.matching.replies)
         return next((owners[reply.number] for reply in replies if reply.number in owners), None)
 

@@ -11,7 +11,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, Message, OriginReply
 from chatsquash.formats import named
 from chatsquash.reading import replies as responses
-from chatsquash.session.agents import Part, assistant_indices, marks_of
+from chatsquash.session.agents import Part
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.pairs import Candidate, LoggedAnswer, PairKind, Step, counterfactual, results_in
 from chatsquash.session.sampled import snapshot_of
@@ -222,10 +222,12 @@ def document_candidates(part: Part, snapshot: Snapshot, *, counterfactuals: bool
     """Those whose chosen reply is in the conversation, with the context that the file has of it."""
     place, messages = part.place, snapshot.entry.messages
     replies = {each.at: each for each in (snapshot.entry.origin.replies if snapshot.entry.origin else ())}
-    marks = dict(zip(assistant_indices(snapshot), marks_of(part, snapshot) or (), strict=False))
+    placement = part.placement(snapshot)
+    assert placement
+    marks = dict(zip(placement.assistants, part.marks(snapshot, placement), strict=True))
     whole = sorted(at for at in replies if at is not None and at in marks and not marks[at].why)
     lines = {at: reply.line for at, reply in replies.items()}
-    times = {each.at: each.time for each in map(place.origin.replies.__getitem__, place.own)}
+    times = {reply.evidence.at: reply.evidence.time for reply in place.own}
     for at in whole if place.kind in OF_PERSONS else ():
         for kind, rejected in _others(part, at, times[at]) if at in times else ():
             yield Candidate(kind, alone(snapshot, messages[:at]), LoggedAnswer(messages[at], lines[at]), rejected)

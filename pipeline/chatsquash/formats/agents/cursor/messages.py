@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Json
-from chatsquash.formats.calls import function_call
+from chatsquash.formats.calls import function_call, tool_message
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.parts import data_url, image
 from chatsquash.formats.values import Object, at, compact, listed, objects, string
@@ -88,13 +87,6 @@ def thought(text: str, signature: str, hidden: str, model: str) -> Object:
     return {"type": "reasoning.text", "text": text, "format": of, **({"signature": signature} if signature else {})}
 
 
-def result(call: Json, name: Json, content: Json, outcome: str) -> Object:
-    """The result of a call, and how that came out."""
-    named = {"name": name} if isinstance(name, str) and name else {}
-    told = Private({"outcome": outcome} if outcome else {})
-    return {"role": "tool", "tool_call_id": call, **named, "content": content, **({PRIVATE: told} if told else {})}
-
-
 def _result(part: Object, message: Object) -> Object:
     high = at(message, _OPTIONS, "cursor", _RESULT)
     flags = (part.get("isError"), at(high, "isError"), at(high, "output", "isError"))
@@ -104,7 +96,7 @@ def _result(part: Object, message: Object) -> Object:
     content = shown if shown and is_seen else value if value is not None else ""
     if isinstance(content, list) and not is_seen:
         content = compact(content)
-    return result(part.get("toolCallId"), part.get("toolName"), content, "failed" if True in flags else "")
+    return tool_message(part.get("toolCallId"), content, "failed" if True in flags else "", part.get("toolName"))
 
 
 def _part(part: Json) -> Json:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from chatsquash.core import jsonio
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.jsonio import Rounded
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.base import TurnError, expect_list, expect_object
+from chatsquash.formats.calls import spell_call
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Room, text
-from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
+from chatsquash.formats.threads import EntryBudget, text
+from chatsquash.formats.values import Object, at, compact, count, listed, members, objects, string, total
 
 _SAMPLE = ("id", "epoch", "messages", "output", "scores", "events", "attachments", "events_data", "model_usage")
 _MESSAGE = ("id", "role", "content", "source", "tool_calls", "tool_call_id", "function", "error", "model")
@@ -22,7 +22,7 @@ _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _DEEPEST = 50
 
 
-class _Known(NamedTuple):
+class _SampleFacts(NamedTuple):
     """What is known of a sample's replies: what the model's own events say, by the ids of messages."""
 
     model: str | None
@@ -33,15 +33,12 @@ class _Known(NamedTuple):
 
 def conversations_of(sample: Json, where: str, line: int, model: str | None, unread: Unread) -> list[Conversation]:
     """The conversations of a sample."""
-    if not isinstance(sample, dict):
-        raise TurnError(f"{where} is {kind(sample)}, not an object")
+    expect_object(sample, f"{where} is")
     unread.rest("sample", sample, *_SAMPLE)
     events = [each for each in objects(sample.get("events")) if each.get("event") == "model"]
     outputs = {name: each for each in events if (name := _answer_id(each))}
-    known = _Known(model, outputs, members(sample.get("attachments")))
-    messages = sample.get("messages")
-    if not isinstance(messages, list):
-        raise TurnError(f"{where} has messages that are {kind(messages)}, not a list")
+    known = _SampleFacts(model, outputs, members(sample.get("attachments")))
+    messages = expect_list(sample.get("messages"), f"{where} has messages that are")
     session: Object = {"session_id": _name(sample), **_reward(sample.get("scores"))}
     main = _turns(messages, where, line, known, unread)
     seen = {_id(each) for each in objects(messages)}
@@ -51,12 +48,11 @@ def conversations_of(sample: Json, where: str, line: int, model: str | None, unr
     whole = list[Conversation]()
     several = bool(others)
     if main:
-        held = told(openai_chat, main)
-        whole.append(Conversation(held.messages, tools, origin=origin(held, id="1" if several else "", **session)))
+        whole.append(load_conversation(openai_chat, main, tools, id="1" if several else "", **session))
     for number, (of, said, event) in enumerate(others, 2):
-        held = told(openai_chat, _turns(said, f"{where}, event {number}", line, known, Unread()))
+        turns = _turns(said, f"{where}, event {number}", line, known, Unread())
         linked: Object = {"id": str(number), "kind": of, "parent": "1"}
-        whole.append(Conversation(held.messages, _tools(event.get("tools")), origin=origin(held, **session, **linked)))
+        whole.append(load_conversation(openai_chat, turns, _tools(event.get("tools")), **session, **linked))
     return [each for each in whole if each.messages]
 
 
@@ -81,22 +77,22 @@ def _others(
 ) -> list[tuple[ConversationKind, list[Json], Object]]:
     """What events tell of replies that the end state lacks: each conversation that no later event goes on from."""
     pool = listed(at(sample, "events_data", "messages"))
-    room = Room(len(pool) + sum(len(listed(each.get("input"))) + 1 for each in events))
-    found, gone_on = list[tuple[ConversationKind, list[Json], Object]](), set[str | None]()
+    room = EntryBudget(len(pool) + sum(len(listed(each.get("input"))) + 1 for each in events))
+    others, gone_on = list[tuple[ConversationKind, list[Json], Object]](), set[str | None]()
     for event in reversed(events):
         own, spans = _answer_id(event), _spans(event, len(pool))
         is_new = own is not None and own not in seen and own not in gone_on
         if not room.take(sum(map(len, spans))):
             unread.one("event beyond those that are read")
             continue
-        asked = [pool[place] for span in spans for place in span] or listed(event.get("input"))
-        gone_on |= {own, *map(_id, objects(asked))}
+        messages = [pool[place] for span in spans for place in span] or listed(event.get("input"))
+        gone_on |= {own, *map(_id, objects(messages))}
         if is_new:
             answer = at(next(iter(objects(at(event, "output", "choices"))), {}), "message")
-            first = [_id(each) for each in objects(asked)[:2]]
+            first = [_id(each) for each in objects(messages)[:2]]
             of: ConversationKind = "branch" if any(each in seen for each in first if each) else "subagent"
-            found.append((of, [*asked, answer], event))
-    return found[::-1]
+            others.append((of, [*messages, answer], event))
+    return others[::-1]
 
 
 def _spans(event: Object, most: int) -> list[range]:
@@ -106,49 +102,48 @@ def _spans(event: Object, most: int) -> list[range]:
     return [range(min(start, most), min(stop, most)) for start, stop in spans]
 
 
-def _turns(messages: list[Json], where: str, line: int, known: _Known, unread: Unread) -> list[Logged]:
-    turns = list[Logged]()
+def _turns(messages: list[Json], where: str, line: int, known: _SampleFacts, unread: Unread) -> list[LoggedTurn]:
+    turns = list[LoggedTurn]()
     for number, message in enumerate(messages):
         place = f"{where}, messages[{number}]"
-        if not isinstance(message, dict):
-            raise TurnError(f"{place} is {kind(message)}, not an object")
+        expect_object(message, f"{place} is")
         unread.rest("message", message, *_MESSAGE)
         turns.append(
-            Logged(place, _turn(_resolved(message, known.attached, 0), unread), _evidence(message, line, known))
+            LoggedTurn(
+                place, _turn(_with_attachments(message, known.attached, 0), unread), _evidence(message, line, known)
+            )
         )
     return turns
 
 
-def _evidence(message: Object, line: int, known: _Known) -> Evidence:
+def _evidence(message: Object, line: int, known: _SampleFacts) -> Evidence:
     if message.get("role") != "assistant" or message.get("source") in ("input", "operator"):
         return Evidence(line)
     event = known.outputs.get(_id(message) or "", {})
     used = at(event, "output", "usage")
-    asked = [count(at(used, name)) for name in ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")]
-    prompt = [each for each in asked if each is not None]
     choice = next(iter(objects(at(event, "output", "choices"))), {})
     return Evidence(
         line=line,
         time=moment(event.get("timestamp")),
         is_sampled=True,
         model=text(message.get("model")) or text(at(event, "output", "model")) or known.model,
-        prompt_tokens=sum(prompt) if prompt else None,
+        prompt_tokens=total(used, "input_tokens", "input_tokens_cache_read", "input_tokens_cache_write"),
         completion_tokens=count(at(used, "output_tokens")),
         finish_reason=text(choice.get("stop_reason")),
     )
 
 
-def _resolved(value: Json, attached: Object, depth: int) -> Json:
+def _with_attachments(value: Json, attached: Object, depth: int) -> Json:
     """A value in which what was attached stands in its place."""
     if isinstance(value, str):
-        held = attached.get(value[len(_ATTACHED) :]) if value.startswith(_ATTACHED) else None
-        return held if isinstance(held, str) else value
+        value_of = attached.get(value[len(_ATTACHED) :]) if value.startswith(_ATTACHED) else None
+        return value_of if isinstance(value_of, str) else value
     if depth > _DEEPEST:
         return value
     if isinstance(value, list):
-        return [_resolved(each, attached, depth + 1) for each in value]
+        return [_with_attachments(each, attached, depth + 1) for each in value]
     if isinstance(value, dict):
-        return {name: _resolved(each, attached, depth + 1) for name, each in value.items()}
+        return {name: _with_attachments(each, attached, depth + 1) for name, each in value.items()}
     return value
 
 
@@ -159,7 +154,10 @@ def _turn(message: Object, unread: Unread) -> Object:
     content, thoughts = _content(message.get("content"), unread)
     turn: Object = {"role": role, "content": content}
     if role == "assistant":
-        calls = [_call(call) for call in objects(message.get("tool_calls"))]
+        calls = [
+            spell_call(call.get("id"), call.get("function"), call.get("arguments"))
+            for call in objects(message.get("tool_calls"))
+        ]
         turn |= {"tool_calls": calls, "content": content or None} if calls else {}
         turn |= {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
     if role == "tool":
@@ -190,12 +188,6 @@ def _content(content: Json, unread: Unread) -> tuple[Json, list[str]]:
             case _:
                 unread.one(f"content {string(part, 'type')}")
     return shown, thoughts
-
-
-def _call(call: Object) -> Object:
-    given = call.get("arguments")
-    written = given if isinstance(given, str) else jsonio.dumps({} if given is None else given).decode()
-    return {"id": call.get("id"), "type": "function", "function": {"name": call.get("function"), "arguments": written}}
 
 
 def _tools(defined: Json) -> list[Tool]:

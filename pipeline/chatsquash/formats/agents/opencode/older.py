@@ -9,21 +9,21 @@ from chatsquash.formats.agents.opencode.message_texts import (
     BROKEN_OFF,
     EXECUTED,
     OPTIONS,
-    Answer,
-    Item,
-    Said,
-    answered,
-    begun,
-    failed,
+    CallResult,
+    ModelTurn,
+    SessionMessage,
+    error_output,
     member,
+    result_parts,
     results,
+    subagent_session,
     text,
     texts_and_files,
     tokens,
 )
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, Unread, moment
-from chatsquash.formats.values import Object, at, kind, members, objects, string
+from chatsquash.formats.values import Object, at, members, objects, string
 
 COMPACTION = "compaction"
 _BASE = ("id", "sessionID", "messageID", "type", "time")
@@ -51,23 +51,21 @@ _ASKED = {COMPACTION: "What did we do so far?", "subtask": "The following tool w
 """What opencode sends for parts that hold no text."""
 
 
-def info(item: Item) -> Object:
+def info(item: SessionMessage) -> Object:
     """What a message says of itself."""
     return members(item.value.get("info"))
 
 
-def parts(item: Item) -> list[Object]:
+def parts(item: SessionMessage) -> list[Object]:
     """The parts of a message; raises ``TurnError`` where they are none."""
-    held = item.value.get("parts")
-    if not isinstance(held, list):
-        raise TurnError(f"{item.place} has parts that are {kind(held)}, not a list")
-    for place, part in enumerate(held):
+    message_parts = expect_list(item.value.get("parts"), f"{item.place} has parts that are")
+    for place, part in enumerate(message_parts):
         if not isinstance(at(part, "type"), str):
             raise TurnError(f"{item.place}, part {place} has no type")
-    return held
+    return message_parts
 
 
-def said(item: Item, unread: Unread) -> list[Said]:
+def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     """The turns of a message, as the model sees them."""
     header = info(item)
     role = header.get("role")
@@ -78,22 +76,22 @@ def said(item: Item, unread: Unread) -> list[Said]:
         unread.one(f"reply with the error {string(error, 'name')}")
         return []
     _count(item, unread)
-    return _asked(item, unread) if role == "user" else _replied(item, unread)
+    return _request_turns(item, unread) if role == "user" else _reply_turns(item, unread)
 
 
-def is_failed(item: Item) -> bool:
+def is_failed(item: SessionMessage) -> bool:
     """Whether opencode leaves a reply out of what it sends later."""
     error = members(info(item).get("error"))
     return bool(error) and not _is_kept(error, parts(item))
 
 
-def _is_kept(error: Object, held: list[Object]) -> bool:
+def _is_kept(error: Object, message_parts: list[Object]) -> bool:
     """Whether a reply that ended in an error is still sent: the user stopped it, and it had said something."""
-    is_said = any(part["type"] not in ("step-start", "reasoning") for part in held)
+    is_said = any(part["type"] not in ("step-start", "reasoning") for part in message_parts)
     return string(error, "name") == _ABORTED and is_said
 
 
-def _count(item: Item, unread: Unread) -> None:
+def _count(item: SessionMessage, unread: Unread) -> None:
     header = info(item)
     is_reply = header["role"] == "assistant"
     unread.rest("message", header, *_MESSAGE, *(("summary",) if is_reply else ()))
@@ -111,7 +109,7 @@ def _count(item: Item, unread: Unread) -> None:
 # What the user says
 
 
-def _asked(item: Item, unread: Unread) -> list[Said]:
+def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     content = list[Json]()
     for part in parts(item):
         match part:
@@ -126,7 +124,7 @@ def _asked(item: Item, unread: Unread) -> list[Said]:
     system = string(info(item), "system")
     turn = {"role": "user", "content": content}
     known = Evidence(item.line, moment(at(info(item), "time", "created")))
-    return [Said(turn, known, system=system)] if content else []
+    return [ModelTurn(turn, known, system=system)] if content else []
 
 
 def _file(part: Object) -> Object:
@@ -137,34 +135,34 @@ def _file(part: Object) -> Object:
 # What the model says
 
 
-def _replied(item: Item, unread: Unread) -> list[Said]:
-    steps, found = _steps(parts(item)), list[Said]()
+def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
+    steps, turns = _steps(parts(item)), list[ModelTurn]()
     for number, step in enumerate(steps):
         is_last = number == len(steps) - 1
-        found += _step(item, step, unread, is_last=is_last)
-    return found
+        turns += _step(item, step, unread, is_last=is_last)
+    return turns
 
 
-def _steps(held: list[Object]) -> list[list[Object]]:
+def _steps(message_parts: list[Object]) -> list[list[Object]]:
     """The parts of each answer of the model."""
     steps: list[list[Object]] = [[]]
-    for part in held:
+    for part in message_parts:
         if part["type"] == "step-start" and steps[-1]:
             steps.append([])
         steps[-1].append(part)
     return steps
 
 
-class _Call(NamedTuple):
+class _HostedCall(NamedTuple):
     """A call with its result."""
 
     part: Object
-    answer: Answer
+    answer: CallResult
     is_hosted: bool
 
 
-def _step(item: Item, step: list[Object], unread: Unread, *, is_last: bool) -> list[Said]:
-    content, given, began, cleared_at = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str](), 0
+def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: bool) -> list[ModelTurn]:
+    content, answers, began, cleared_at = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str](), 0
     for part in step:
         where = f"{item.place}, part {string(part, 'id')}"
         match part:
@@ -175,22 +173,25 @@ def _step(item: Item, step: list[Object], unread: Unread, *, is_last: bool) -> l
             case {"type": "tool"} if at(part, "metadata", "codeMode", "parentCallID") is not None:
                 unread.one("call within another one")
             case {"type": "tool"}:
-                call, answer = _called(part, where, unread)
+                call, answer = _call_and_result(part, where, unread)
                 content.append(call)
-                made = answered(
+                made = result_parts(
                     {key: call[key] for key in ("toolCallId", "toolName")} | {"type": "tool-result"}, answer
                 )
                 if call.get(EXECUTED):
                     content.append(made[0])
                 else:
-                    given.append(made)
+                    answers.append(made)
                     cleared_at = max(cleared_at, answer.cleared_at)
-                if child := begun(part.get("state")):
+                if child := subagent_session(part.get("state")):
                     began[child] = call["toolCallId"]
     known = _evidence(item, step, is_last=is_last)
     if not any(_says(part) for part in content):
         return []
-    return [Said({"role": "assistant", "content": content}, known, began=began), *results(given, known, cleared_at)]
+    return [
+        ModelTurn({"role": "assistant", "content": content}, known, began=began),
+        *results(answers, known, cleared_at),
+    ]
 
 
 def _says(part: Json) -> bool:
@@ -200,56 +201,58 @@ def _says(part: Json) -> bool:
 
 def _options(part: Object) -> Object:
     """What the provider said of a part."""
-    held = part.get("metadata")
-    options = {key: value for key, value in held.items() if isinstance(value, dict)} if isinstance(held, dict) else {}
+    metadata = part.get("metadata")
+    options = (
+        {key: value for key, value in metadata.items() if isinstance(value, dict)} if isinstance(metadata, dict) else {}
+    )
     options = {key: value for key, value in options.items() if key not in _OWN and value}
     return {OPTIONS: options} if options else {}
 
 
-def _called(part: Object, where: str, unread: Unread) -> tuple[Object, Answer]:
-    state = part.get("state")
-    if not isinstance(state, dict):
-        raise TurnError(f"{where} has a state that is {kind(state)}, not an object")
-    given, raw = state.get("input"), string(state, "raw")
+def _call_and_result(part: Object, where: str, unread: Unread) -> tuple[Object, CallResult]:
+    state = expect_object(part.get("state"), f"{where} has a state that is")
+    arguments, raw = state.get("input"), string(state, "raw")
     call = {
         "type": "tool-call",
         "toolCallId": member(part, "callID", where),
         "toolName": member(part, "tool", where),
-        "input": raw if raw and not given else given,
+        "input": raw if raw and not arguments else arguments,
         **({EXECUTED: True} if at(part, "metadata", EXECUTED) is True else {}),
         **_options(part),
     }
     return call, _answer(part["tool"], state, unread)
 
 
-def _answer(tool: str, state: Object, unread: Unread) -> Answer:
+def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
     """The result of a call; a tool called ``invalid`` says what was wrong with the call of another one."""
     match state:
         case {"status": "completed"}:
             output = string(state, "output")
-            files = list(map(_attached, objects(state.get("attachments"))))
+            files = list(map(_attachment, objects(state.get("attachments"))))
             cleared = moment(at(state, "time", "compacted"))
-            shown = failed(output) if tool == "invalid" else texts_and_files(output, files)
-            return Answer(shown, cleared.at if cleared else 0)
+            shown = error_output(output) if tool == "invalid" else texts_and_files(output, files)
+            return CallResult(shown, cleared.at if cleared else 0)
         case {"status": "error"}:
             said_until_then = at(state, "metadata", "output") if at(state, "metadata", "interrupted") is True else None
-            return Answer(failed(said_until_then if isinstance(said_until_then, str) else string(state, "error")))
+            return CallResult(
+                error_output(said_until_then if isinstance(said_until_then, str) else string(state, "error"))
+            )
         case {"status": "pending" | "running"}:
             pass
         case _:
             unread.one("part.tool.state.status")
-    return Answer(failed(_INTERRUPTED), is_made_up=True)
+    return CallResult(error_output(_INTERRUPTED), is_made_up=True)
 
 
-def _attached(part: Object) -> Object:
+def _attachment(part: Object) -> Object:
     named = {"filename": part["filename"]} if string(part, "filename") else {}
     return {"type": "file-url", "mediaType": string(part, "mime"), "url": part.get("url"), **named}
 
 
-def _evidence(item: Item, step: list[Object], *, is_last: bool) -> Evidence:
+def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evidence:
     """What is known of an answer; what the message says of its usage is about the last one."""
     header = info(item)
-    started = next((time for part in step if (time := _started(part))), at(header, "time", "created"))
+    started = next((time for part in step if (time := _start(part))), at(header, "time", "created"))
     known = Evidence(item.line, moment(started))
     if header.get("summary") is True or not _is_sampled(header, step):
         return known
@@ -267,11 +270,11 @@ def _reason(header: Object) -> str:
     return string(header, "finish") or (BROKEN_OFF if header.get("error") else "")
 
 
-def _started(part: Object) -> Json:
+def _start(part: Object) -> Json:
     return at(part, "time", "start") or at(part, "state", "time", "start")
 
 
 def _is_sampled(header: Object, step: list[Object]) -> bool:
     """Whether a model gave an answer; calls of commands that the user runs have neither steps nor tokens."""
-    told = tokens(header.get("tokens"))
-    return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(told.prompt or told.completion)
+    used = tokens(header.get("tokens"))
+    return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(used.prompt or used.completion)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import parts
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, origin, told
+from chatsquash.formats.base import expect_object
+from chatsquash.formats.calls import tool_message
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
@@ -45,8 +45,8 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
         known = Evidence(line, moment(event.get("timestamp")))
         match event.get("kind"):
             case "SystemPromptEvent":
-                held = [event.get("system_prompt"), event.get("dynamic_context")]
-                turns[where] = (where, {"role": "system", "content": _parts([each for each in held if each])})
+                prompts = [event.get("system_prompt"), event.get("dynamic_context")]
+                turns[where] = (where, {"role": "system", "content": _parts([each for each in prompts if each])})
                 tools = tools or openai_chat.tools([_tool(tool) for tool in objects(event.get("tools"))]).functions
             case "MessageEvent":
                 turns[where] = (where, _message(event, where))
@@ -65,11 +65,11 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
                 continue
         unread.rest(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)
-    found = told(openai_chat, [Logged(where, _joined(turn), evidence[key]) for key, (where, turn) in turns.items()])
-    return Conversation(found.messages, tools, origin=origin(found))
+    logged = [LoggedTurn(where, _with_content(turn), evidence[key]) for key, (where, turn) in turns.items()]
+    return load_conversation(openai_chat, logged, tools)
 
 
-def _joined(turn: Object) -> Object:
+def _with_content(turn: Object) -> Object:
     """Parts as content: a text alone is a string; without any, only calls have no content at all."""
     content = turn["content"]
     if not isinstance(content, list):
@@ -79,25 +79,23 @@ def _joined(turn: Object) -> Object:
 
 def _parts(content: Json) -> list[Json]:
     """Contents as parts of OpenAI chat."""
-    found: list[Json] = []
+    parts_of: list[Json] = []
     for part in listed(content):
         match part:
             case str():
-                found.append(text(part))
+                parts_of.append(text(part))
             case {"type": "image", "image_urls": list(urls)}:
-                found += [image(url) for url in urls if isinstance(url, str)]
+                parts_of += [image(url) for url in urls if isinstance(url, str)]
             case {"text": str(said)}:
-                found.append(text(said))
+                parts_of.append(text(said))
             case _:
-                found.append(part)
-    return found
+                parts_of.append(part)
+    return parts_of
 
 
 def _message(event: Object, where: str) -> Object:
     """A message of anybody, with what was added to it from the agent's context."""
-    said = event.get("llm_message")
-    if not isinstance(said, dict):
-        raise TurnError(f"{where} has an llm_message that is {kind(said)}, not an object")
+    said = expect_object(event.get("llm_message"), f"{where} has an llm_message that is")
     content = [*_parts(said.get("content")), *_parts(event.get("extended_content"))]
     calls = [_call(call) for call in objects(said.get("tool_calls"))]
     members = {name: said[name] for name in ("name", "tool_call_id") if said.get(name) is not None}
@@ -116,21 +114,19 @@ def _call(call: Object) -> Object:
 
 def _thought(holder: Object) -> Object:
     """The reasoning in a message or an action, with the item of OpenAI Responses among the details."""
-    found = {name: holder[name] for name in MEMBERS if holder.get(name)}
+    thoughts = {name: holder[name] for name in MEMBERS if holder.get(name)}
     item = holder.get("responses_reasoning_item")
     if isinstance(item, dict):
-        told = [each for each in [*listed(item.get("content")), *listed(item.get("summary"))] if isinstance(each, str)]
-        block = {"text": "\n\n".join(told), "data": item.get("encrypted_content"), "id": item.get("id")}
+        texts = [each for each in [*listed(item.get("content")), *listed(item.get("summary"))] if isinstance(each, str)]
+        block = {"text": "\n\n".join(texts), "data": item.get("encrypted_content"), "id": item.get("id")}
         details = {key: value for key, value in block.items() if value}
-        found["reasoning_details"] = [*listed(found.get("reasoning_details")), details]
-    return found
+        thoughts["reasoning_details"] = [*listed(thoughts.get("reasoning_details")), details]
+    return thoughts
 
 
 def _action(event: Object, before: Object, where: str) -> Object:
     """An assistant's message with the call of an action; its thoughts stand in the first action of a response."""
-    call = event.get("tool_call")
-    if not isinstance(call, dict):
-        raise TurnError(f"{where} has a tool_call that is {kind(call)}, not an object")
+    call = expect_object(event.get("tool_call"), f"{where} has a tool_call that is")
     content = [*before.get("content", []), *_parts(event.get("thought"))]
     thoughts = {name: before[name] for name in MEMBERS if name in before} or _thought(event)
     calls = [*before.get("tool_calls", []), _call({"id": event.get("tool_call_id"), **without(call)})]
@@ -139,18 +135,16 @@ def _action(event: Object, before: Object, where: str) -> Object:
 
 def _answer(event: Object) -> Object:
     """The result of a call: an observation, an error, or the user's refusal as the model is told of it."""
-    named = {"name": name} if (name := string(event, "tool_name")) else {}
-    message = {"role": "tool", "tool_call_id": event.get("tool_call_id"), **named}
+    call_id, name = event.get("tool_call_id"), event.get("tool_name")
     if event["kind"] == "AgentErrorEvent":
-        return {**message, "content": string(event, "error"), PRIVATE: Private(outcome="failed")}
+        return tool_message(call_id, string(event, "error"), "failed", name)
     if event["kind"] == "UserRejectObservation":
-        reason = string(event, "rejection_reason")
-        return {**message, "content": f"Action rejected: {reason}", PRIVATE: Private(outcome="denied")}
+        return tool_message(call_id, f"Action rejected: {string(event, 'rejection_reason')}", "denied", name)
     observed = event.get("observation")
     added = _parts(event.get("extended_content"))
     content = _observed(observed)
-    held = {PRIVATE: Private(outcome="failed")} if at(observed, "is_error") is True else {}
-    return {**message, "content": [*_parts(content), *added] if added else content, **held}
+    outcome = "failed" if at(observed, "is_error") is True else ""
+    return tool_message(call_id, [*_parts(content), *added] if added else content, outcome, name)
 
 
 def _observed(observed: Json) -> Json:

@@ -7,10 +7,8 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.formats import formats
-from chatsquash.formats.providers import openai_chat
-from chatsquash.reading import recognise
-from chatsquash.reading.exchange import LineError, split
-from chatsquash.reading.recognise import Shape
+from chatsquash.reading import evidence
+from chatsquash.reading.evidence import Shape
 from tests.reading.exchanges import CHAT, EXCHANGES, http, plain, sse
 
 USER = {"role": "user", "content": "hi"}
@@ -26,7 +24,7 @@ def log(*lines) -> bytes:
 
 
 def looked(*lines, forced=None):
-    return recognise.look(io.BytesIO(log(*lines)), forced)
+    return evidence.look(io.BytesIO(log(*lines)), forced)
 
 
 def converted(*lines, **options):
@@ -60,11 +58,7 @@ PLAIN = [
 
 @pytest.mark.parametrize(("sentence", "line", "expected"), PLAIN, ids=[row[0] for row in PLAIN])
 def test_a_line_decides_at_once_only_where_it_is_plain_chat(sentence, line, expected):
-    try:
-        found = recognise.is_plain(split(log(line), openai_chat))
-    except LineError:
-        found = False
-    assert found is expected
+    assert evidence.is_chat(log(line)) is expected
 
 
 @pytest.mark.parametrize("name", formats())
@@ -72,7 +66,7 @@ def test_a_line_decides_at_once_only_where_it_is_plain_chat(sentence, line, expe
 def test_each_format_is_seen_in_its_first_line(name, wrap):
     line = wrap(EXCHANGES[name].request, EXCHANGES[name].response)
     shape, seen = looked(line)
-    assert (shape.format, seen.format, shape.forced, seen.conflict) == (name, name, False, False)
+    assert (shape.request, seen.format, shape.forced, seen.conflict) == (name, name, False, False)
     assert shape.envelope.NAME == seen.envelope
     assert seen.why.startswith(f"{name} (")
 
@@ -80,26 +74,26 @@ def test_each_format_is_seen_in_its_first_line(name, wrap):
 @pytest.mark.parametrize("name", formats())
 def test_each_format_is_seen_in_what_was_streamed(name):
     shape, _ = looked(plain(EXCHANGES[name].request, sse(EXCHANGES[name].events)))
-    assert shape.format == name
+    assert shape.request == name
 
 
 @pytest.mark.parametrize("name", [name for name in formats() if name != "openai_chat"])
 def test_up_to_fifty_lines_are_looked_at(name):
     marked = MARKED[name]
-    assert looked(*[UNMARKED] * 49, marked)[0].format == name
-    assert looked(*[UNMARKED] * 50, marked)[0].format == "openai_chat"
-    assert looked(*[b""] * 60, *[UNMARKED] * 3, marked)[0].format == name, "blank lines do not count"
+    assert looked(*[UNMARKED] * 49, marked)[0].request == name
+    assert looked(*[UNMARKED] * 50, marked)[0].request == "openai_chat"
+    assert looked(*[b""] * 60, *[UNMARKED] * 3, marked)[0].request == name, "blank lines do not count"
 
 
 def test_a_first_line_of_many_bytes_is_looked_at_whole():
     request = {"contents": [{"role": "user", "parts": [{"text": "x" * (5 << 20)}]}]}
-    assert looked(plain(request, EXCHANGES["gemini"].response))[0].format == "gemini"
+    assert looked(plain(request, EXCHANGES["gemini"].response))[0].request == "gemini"
 
 
 def test_the_file_stands_where_it_stood():
     file = io.BytesIO(log(*MARKED.values()))
     file.seek(7)
-    recognise.look(file)
+    evidence.look(file)
     assert file.tell() == 7
 
 
@@ -107,7 +101,7 @@ def test_the_file_stands_where_it_stood():
 def test_the_user_may_say_what_it_is(name):
     for lines in ([UNMARKED], [MARKED["gemini"], MARKED["anthropic"]], [CLASH], [{"x": 1}], []):
         shape, seen = looked(*lines, forced=name)
-        assert (shape.format, shape.forced, seen.format, seen.conflict) == (name, True, name, False)
+        assert (shape.request, shape.forced, seen.format, seen.conflict) == (name, True, name, False)
         assert "--from" in seen.why
 
 
@@ -137,19 +131,11 @@ INSTEAD = [
     ("embeddings", [{"object": "list", "data": [{"embedding": [0.1]}]}], "a response with embeddings"),
     ("a moderation", [{"results": [{"flagged": False}]}], "a response of a moderation service"),
     ("another object", [{"level": "info", "msg": "up"}], 'a JSON object with the keys "level", "msg"'),
-    (
-        "an exchange of embeddings",
-        [plain({"model": "m", "input": "x"}, {"object": "list", "data": []})],
-        "no known format",
-    ),
+    ("an exchange of embeddings", [plain({"model": "m", "input": "x"}, {"object": "list", "data": []})], "no known format"),
     ("a count of tokens", [plain({"messages": [USER]}, {"input_tokens": 5})], "no known format"),
-    (
-        "turns of a role without parts",
-        [plain({"messages": [USER, {"role": "model", "content": "x"}]}, None)],
-        "no known format",
-    ),
+    ("turns of a role without parts", [plain({"messages": [USER, {"role": "model", "content": "x"}]}, None)], "no known format"),
     ("an empty exchange", [plain({}, {})], "no known format"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sentence", "lines", "text"), INSTEAD, ids=[row[0] for row in INSTEAD])

@@ -1,21 +1,22 @@
-"""Which format and which envelope a log has, by its first lines."""
+"""The format and the envelope of lines: what is found in each of them, and what the first ones of a file agree on."""
 
 from __future__ import annotations
 
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from chatsquash.core import footprint, jsonio
 from chatsquash.core.model import Json, Seen
-from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
+from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, named, recognise, recognise_file
+from chatsquash.formats.providers.openai_chat import TURNS
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
 from chatsquash.reading.envelopes import Envelope
-from chatsquash.reading.exchange import Exchange
-from chatsquash.reading.lines import LONGEST, Line
-from chatsquash.reading.members import REFUSED
+from chatsquash.reading.exchange import LineError, is_claimed, raw_members, split
+from chatsquash.reading.lines import LONGEST
+from chatsquash.reading.members import NOTHING, REFUSED
 from chatsquash.sources.beginnings import read_from_start
 
 _ANSWERED = 4
@@ -30,53 +31,63 @@ _LINES, _NEAR, _BYTES = 50, 1 << 19, 4 << 20
 """How much of a file is looked at where its first line does not tell."""
 
 
-_CHOICES = (b'"choices"', b"\\u00")
-"""The name of the member that responses of chat have, unless it is written with escapes."""
-_OPENING = 64
-"""Bytes of messages, with the name of their member, that are the same in lines of a log that grows."""
-
-
 class Shape(NamedTuple):
-    """How the lines of a log are to be read."""
+    """How the lines of a log are read."""
 
-    format: str = PLAIN
+    request: str = PLAIN
+    """The format of requests."""
+    response: str = PLAIN
+    """That of responses."""
     envelope: Envelope = envelopes.PLAIN
     forced: bool = False
     """Whether the user named the format."""
 
+    @classmethod
+    def of(cls, name: str, envelope: Envelope = envelopes.PLAIN, *, forced: bool = False) -> Shape:
+        """The shape of lines with the same format on both sides."""
+        return cls(name, name, envelope, forced)
 
-class _Choice(Struct, gc=False):
-    message: dict[str, Raw]
 
-
-_others: list[Any] = [(name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object")]
-_answer = msgspec.json.Decoder(
+_READ: list[Any] = [("id", Any, None), ("model", Any, None), ("usage", Any, None)]
+_others: list[Any] = [
+    (name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object", "id", "model", "usage")
+]
+_answer = jsonio.decoder(
     msgspec.defstruct(
         "Answer",
-        [("choices", list[_Choice]), ("object", Literal["chat.completion"], "chat.completion"), *_others],
+        [
+            ("choices", list[replies.Choice]),
+            ("object", Literal["chat.completion"], "chat.completion"),
+            *_READ,
+            *_others,
+        ],
         forbid_unknown_fields=True,
         gc=False,
     )
 )
-"""What splits a response that has no member that chat has not."""
+"""Parses of a response what is read, if it has no member that chat does not have."""
 _line = msgspec.json.Decoder(dict[str, Raw])
 
 
-def is_plain(exchange: Exchange) -> bool:
-    """Whether a line that was read as chat is that and nothing else, told without asking the other formats.
+def is_chat(line: bytes | bytearray) -> bool:
+    """Whether a line is a chat exchange and nothing else, which is decided without considering other formats.
 
-    It has no member that another envelope needs, and its response none that chat has not.
+    It has no member that another envelope needs, and its response none that chat does not have.
     """
     try:
-        answer: Any = _answer.decode(exchange.reply.raw)
+        members = raw_members(line)
+        answer: Any = _answer.decode(members.response)
     except REFUSED:
         return False
-    return bool(answer.choices) and not exchange.is_claimed
-
-
-def may_be_chat(line: Line) -> bool:
-    """Whether a line may be chat with an answer, as far as the name of its response's member tells."""
-    return any(line.buffer.find(name, line.start, line.stop) >= 0 for name in _CHOICES)
+    if is_claimed(members) or not answer.choices or bytes(members.request.get(TURNS, NOTHING))[:1] != b"[":
+        return False
+    if not bytes(members.status) and type(answer.choices[0].message.get("role")) is str:
+        return True
+    try:
+        split(line, named(PLAIN))
+    except (LineError, ValueError):
+        return False
+    return True
 
 
 def shape_of(line: bytes) -> Shape | None:
@@ -85,7 +96,7 @@ def shape_of(line: bytes) -> Shape | None:
     if found is None:
         return None
     envelope, exchange = found
-    return Shape(exchange.name, envelope) if exchange.name and exchange.rank <= _BEYOND_DOUBT else None
+    return Shape.of(exchange.name, envelope) if exchange.name and exchange.rank <= _BEYOND_DOUBT else None
 
 
 def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST) -> tuple[Shape, Seen]:
@@ -98,9 +109,9 @@ def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST
     quick = [_evidence(line) for line in _lines(data, memory)[:AGREEING]]
     envelope, first = quick[0] if quick and quick[0] else (envelopes.PLAIN, None)
     if forced:
-        return Shape(forced, envelope, forced=True), Seen(forced, envelope.NAME, f"{forced}, as --from says")
+        return Shape.of(forced, envelope, forced=True), Seen(forced, envelope.NAME, f"{forced}, as --from says")
     if first and first.name and first.rank <= _ANSWERED and not any(_tells_other(each, first) for each in quick):
-        return Shape(first.name, envelope), Seen(first.name, envelope.NAME, f"{first.name} ({first.why})")
+        return Shape.of(first.name, envelope), Seen(first.name, envelope.NAME, f"{first.name} ({first.why})")
     return _of_most(_first_lines(file, data, memory))
 
 
@@ -111,7 +122,7 @@ def _of_most(lines: list[bytes]) -> tuple[Shape, Seen]:
     whole = recognise_file([exchange for _, exchange in found])
     if whole.name:
         envelope = next(each for each, exchange in found if exchange.name == whole.name)
-        return Shape(whole.name, envelope), Seen(whole.name, envelope.NAME, whole.why)
+        return Shape.of(whole.name, envelope), Seen(whole.name, envelope.NAME, whole.why)
     instead = next((words for line in lines if (words := look_alike(_value(line)))), None)
     why = instead or (whole.why if found else "")
     # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
