@@ -22,11 +22,11 @@ from chatsquash.core.model import Added, Edits, Kept, Message
 from chatsquash.formats import PLAIN
 from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange, LineError, parse, split
-from chatsquash.reading.lines import Line
 from chatsquash.reading.members import elements
 from chatsquash.reading.repeated_members import MARKER, TOOLS, Cut, Known, shortened
 from chatsquash.reading.repeats import Array, Change, Run, behind_gap, find
 from chatsquash.reading.tools import Spelled
+from chatsquash.sources.lines import Line
 
 _FIRST = MARKER + b'0"'
 """What stands in the place of the first run."""

@@ -21,10 +21,10 @@ from chatsquash.reading.bounds import BOUNDS, Bounds
 from chatsquash.reading.deltas import Effort, History
 from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, Exchange, LineError, is_blank
-from chatsquash.reading.lines import Line
 from chatsquash.reading.members import NOTHING, kind
 from chatsquash.reading.repeated_members import TOOLS, Known
 from chatsquash.reading.tools import NO_TOOLS, KnownTools
+from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
     from chatsquash.reading.loading import Answer, Loader

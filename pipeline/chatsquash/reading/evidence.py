@@ -15,9 +15,9 @@ from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
 from chatsquash.reading.envelopes import Envelope
 from chatsquash.reading.exchange import LineError, is_claimed, raw_members, split
-from chatsquash.reading.lines import LONGEST
 from chatsquash.reading.members import NOTHING, REFUSED
 from chatsquash.sources.beginnings import read_from_start
+from chatsquash.sources.lines import LONGEST
 
 _ANSWERED = 4
 """The rank up to which evidence stands in the response."""

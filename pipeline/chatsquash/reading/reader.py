@@ -20,13 +20,13 @@ from chatsquash.reading.documents import LogDocument
 from chatsquash.reading.entries import EntryReader, unreadable
 from chatsquash.reading.evidence import AGREEING, Shape
 from chatsquash.reading.identify import PLAIN_CHAT, Identity, are_chat, document_in, forget, has_units, identify
-from chatsquash.reading.lines import Buffers, Line, at_hand, lines
 from chatsquash.reading.origins import first_line
 from chatsquash.reading.session_log import MIXED, Reading
 from chatsquash.reading.sessions import lines_of
 from chatsquash.reading.tools import KnownTools
 from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
 from chatsquash.sources.compression import Expanded
+from chatsquash.sources.lines import Buffers, Line, at_hand, lines
 
 _PIECE = 1 << 20
 

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange
-from chatsquash.reading.lines import Line
 from chatsquash.reading.members import REFUSED
 from chatsquash.reading.repeats import find
 from chatsquash.reading.tools import KnownTools
+from chatsquash.sources.lines import Line
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
 MARKER = b'"' + os.urandom(16).hex().encode()

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from chatsquash.reading.lines import Line
 from chatsquash.reading.members import elements
+from chatsquash.sources.lines import Line
 
 _VALUE = re.compile(rb"[ \t\r]*:[ \t\r]*")
 _GAP = re.compile(rb"[ \t\r]*,?[ \t\r]*")

@@ -17,10 +17,10 @@ from chatsquash.core.urls import is_remote
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes
 from chatsquash.reading.identify import document_in, identify, units_of
-from chatsquash.reading.lines import CHUNK, Line, lines
 from chatsquash.reading.members import members
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
+from chatsquash.sources.lines import CHUNK, Line, lines
 from chatsquash.sources.members import MARK
 from chatsquash.sources.open import opened, shortage
 from chatsquash.storage.folder import Folder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from chatsquash.core.model import Json, Tokens
@@ -36,18 +36,6 @@ def of_bodies(bodies: Sequence[Json]) -> Tokens:
 def of_usage(usage: Json) -> Tokens:
     """Those that the member ``usage`` of a response counts."""
     return _told(_counts(usage)) if usage else Tokens()
-
-
-def total(counts: Iterable[Tokens]) -> Tokens:
-    """The sum of counts; ``None`` for what none of them names."""
-    prompt: int | None = None
-    completion: int | None = None
-    for asked, said in counts:
-        if asked is not None:
-            prompt = asked + (prompt or 0)
-        if said is not None:
-            completion = said + (completion or 0)
-    return Tokens(prompt, completion)
 
 
 def holders(body: Json) -> list[dict[str, Any]]:

@@ -1,41 +1,16 @@
-"""What an exchange says beside its conversation: which model answered, and how many tokens that took."""
+"""What an exchange says beside its conversation: how many tokens a reply may have, and the id of its response."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Entry, Json, OriginReply, Response
+from chatsquash.core.model import Json, Response
 from chatsquash.formats.values import count
 from chatsquash.reading import replies
-
-
-class LoggedUsage(NamedTuple):
-    """What is known of one exchange."""
-
-    model: str | None = None
-    """As the response names it, else the request."""
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-def of_entry(entry: Entry) -> LoggedUsage:
-    """What is known of an entry; of a document's conversation that of its last reply."""
-    if entry.origin is None:
-        return told(entry.reply)
-    last = entry.origin.replies[-1] if entry.origin.replies else OriginReply(0)
-    return LoggedUsage(last.model, last.prompt_tokens, last.completion_tokens)
-
-
-def told(reply: Response) -> LoggedUsage:
-    """What the response says, and the request where that says nothing of the model; nothing of what is no exchange."""
-    asked = _value(reply.asked)
-    model = reply.model or (asked if isinstance(asked, str) and asked else None)
-    return LoggedUsage(model, *reply.tokens)
-
 
 _LIMITED = ("maxOutputTokens", "max_output_tokens", "num_predict")
 
