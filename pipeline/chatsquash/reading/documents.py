@@ -91,7 +91,7 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
     problem, conversations = None, list[Conversation]()
     name = getattr(file, "name", "")
     sidecar = sidecars.read(content.format, name, options)
-    content = content._replace(meta=sidecar.held) if sidecar else content
+    content = content._replace(meta=sidecar.content) if sidecar else content
     try:
         conversations = [] if content.line else content.conversations()
     except TurnError as raised:

@@ -11,9 +11,9 @@ def first_line(origin: Origin) -> int | None:
     return next((line for line in known if line is not None), None)
 
 
-def line_of(entry: Entry, found: Violation) -> int:
+def line_of(entry: Entry, violation: Violation) -> int:
     """The line of the message that something is found of; in a document its own."""
-    message = found.at if found.logged is None else found.logged
+    message = violation.at if violation.logged is None else violation.logged
     if message is None or entry.origin is None:
         return entry.line
     lines, replies = entry.origin.lines, entry.origin.replies

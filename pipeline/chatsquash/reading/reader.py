@@ -172,29 +172,29 @@ def _nothing() -> Items:
     return None
 
 
-def _whole(held: LogDocument, log: Log) -> Items:
+def _whole(document: LogDocument, log: Log) -> Items:
     """A conversation of a document as the one entry of its session; the document counts as one line.
 
     The bytes of a document with several conversations count with the first.
     """
-    size = 0 if log.part else held.size if log.unit is None else log.size
-    if held.problem:
+    size = 0 if log.part else document.size if log.unit is None else log.size
+    if document.problem:
         yield Skipped(1, size=size)
         return None
     if not log.part:
-        for rejected in held.broken:
-            taken = min(rejected.length + 1, held.size - rejected.offset)
+        for rejected in document.broken:
+            taken = min(rejected.length + 1, document.size - rejected.offset)
             size -= taken
             yield unreadable(rejected, taken)
-        if len(held.conversations) > 1 and log.part is None:
-            yield Skipped(lines=0, findings=(reading.other_conversations(len(held.conversations)),))
-    found = () if log.part else tuple(_aside(held))
-    if not held.conversations:
-        yield Skipped(1, size=size, findings=found)
+        if len(document.conversations) > 1 and log.part is None:
+            yield Skipped(lines=0, findings=(reading.other_conversations(len(document.conversations)),))
+    findings = () if log.part else tuple(_aside(document))
+    if not document.conversations:
+        yield Skipped(1, size=size, findings=findings)
         return None
-    chosen = held.conversations[log.part or 0]
+    chosen = document.conversations[log.part or 0]
     yield from _found_in(chosen.origin)
-    yield _entry(chosen, size, found)
+    yield _entry(chosen, size, findings)
     return None
 
 
@@ -205,21 +205,21 @@ def _found_in(origin: Origin | None) -> Iterator[Skipped]:
         yield from [Skipped(lines=0, findings=(files.not_read(origin.unread),))] if origin.unread else []
 
 
-def _entry(chosen: Conversation, size: int, found: tuple[Repeated, ...]) -> Entry:
+def _entry(chosen: Conversation, size: int, findings: tuple[Repeated, ...]) -> Entry:
     """A conversation as the entry of its last reply, as far as its file tells of that."""
     origin = chosen.origin or Origin()
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
     line, edits = first_line(origin) or 1, (Added(tuple(chosen.messages)),)
     named = origin.started, origin.session_id, chosen.messages, edits, chosen.tools, reply
-    return Entry(line, *named, size=size, findings=found, loaded=True, origin=chosen.origin)
+    return Entry(line, *named, size=size, findings=findings, loaded=True, origin=chosen.origin)
 
 
-def _aside(held: LogDocument) -> Iterator[Repeated]:
+def _aside(document: LogDocument) -> Iterator[Repeated]:
     """What of a document does not reach the record."""
-    if held.aside.hosted:
+    if document.aside.hosted:
         yield Repeated("hosted-tools")
-    if held.aside.elsewhere:
+    if document.aside.elsewhere:
         yield Repeated("missing-history")
 
 

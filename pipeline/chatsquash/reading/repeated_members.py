@@ -57,7 +57,7 @@ Violation = tuple[_Member, list[Cut]]
 """A member, and where a line has it."""
 
 
-class Known(Struct):
+class RepeatedMembers(Struct):
     """What the line before had beside its messages."""
 
     form: Format
@@ -70,14 +70,14 @@ class Known(Struct):
     def find(self, line: Line, behind: int, before: int) -> list[Violation]:
         """The members that a line has, too, behind its messages or before them."""
         ahead, later = (line.start, before), (behind, line.stop)
-        raw, found = self.tools.raw, list[Violation]()
+        raw, repeats = self.tools.raw, list[Violation]()
         if self._tools is None or self._tools.raw is not raw:
             self._tools = _Member(self.form.TOOLS, "tools", raw, TOOLS) if raw and isinstance(raw, bytes) else None
         if self._tools and (cuts := self._tools.cuts(line, later, ahead, is_echoed=self.is_echoed)):
-            found.append((self._tools, cuts))
+            repeats.append((self._tools, cuts))
         if self._system and (cuts := self._system.cuts(line, ahead, later, is_echoed=self.is_echoed)):
-            found.append((self._system, cuts))
-        return found
+            repeats.append((self._system, cuts))
+        return repeats
 
     def learn_system(self, exchange: Exchange) -> None:
         """Take note of the system prompt of a request that is an entry."""
@@ -87,12 +87,12 @@ class Known(Struct):
             name = next((name for name in names if name in exchange.request), "")
             self._system = _Member(names, name, raw, SYSTEM) if len(raw) > _SHORT else None
 
-    def proven(self, exchange: Exchange, found: list[Violation]) -> Exchange | None:
+    def proven(self, exchange: Exchange, repeats: list[Violation]) -> Exchange | None:
         """The exchange in a line without these members; ``None`` where they stood elsewhere."""
-        for member, _ in found:
+        for member, _ in repeats:
             if exchange.first(member.names) != member.marker:
                 return None
-        echoed = [member for member, cuts in found if len(cuts) > 1]
+        echoed = [member for member, cuts in repeats if len(cuts) > 1]
         restored = _restored(exchange, echoed) if echoed else exchange
         self.is_echoed = self.is_echoed and restored is not None
         return restored

@@ -30,12 +30,12 @@ def of_bodies(bodies: Sequence[Json]) -> Tokens:
             for holder in holders(body):
                 for counts in (holder, *(holder.get(name) for name in _USAGE)):
                     usage |= _counts(counts)
-    return _told(usage)
+    return _count_words(usage)
 
 
 def of_usage(usage: Json) -> Tokens:
     """Those that the member ``usage`` of a response counts."""
-    return _told(_counts(usage)) if usage else Tokens()
+    return _count_words(_counts(usage)) if usage else Tokens()
 
 
 def total(counts: Iterable[Tokens]) -> Tokens:
@@ -61,7 +61,7 @@ def _counts(usage: Json) -> dict[str, Any]:
     return {name: value for name, value in usage.items() if count(value) is not None} if isinstance(usage, dict) else {}
 
 
-def _told(usage: dict[str, Any]) -> Tokens:
+def _count_words(usage: dict[str, Any]) -> Tokens:
     return Tokens(_first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, _THOUGHTS))
 
 

@@ -25,22 +25,22 @@ class LoggedUsage(NamedTuple):
 def of_entry(entry: Entry) -> LoggedUsage:
     """What is known of an entry; of a document's conversation that of its last reply."""
     if entry.origin is None:
-        return told(entry.reply)
+        return read_usage(entry.reply)
     last = entry.origin.replies[-1] if entry.origin.replies else OriginReply(0)
     return LoggedUsage(last.model, last.prompt_tokens, last.completion_tokens)
 
 
-def told(reply: Response) -> LoggedUsage:
+def read_usage(reply: Response) -> LoggedUsage:
     """What the response says, and the request where that says nothing of the model; nothing of what is no exchange."""
-    asked = _value(reply.asked)
-    model = reply.model or (asked if isinstance(asked, str) and asked else None)
+    request = _value(reply.asked)
+    model = reply.model or (request if isinstance(request, str) and request else None)
     return LoggedUsage(model, *reply.tokens)
 
 
 _LIMITED = ("maxOutputTokens", "max_output_tokens", "num_predict")
 
 
-class _Named(Struct, gc=False):
+class _NamedModels(Struct, gc=False):
     """The members of a response that may be its id."""
 
     id: Any = None
@@ -48,7 +48,7 @@ class _Named(Struct, gc=False):
     response_id: Any = None
 
 
-_named = jsonio.decoder(_Named)
+_named = jsonio.decoder(_NamedModels)
 
 
 def limit(raw: bytes) -> int | None:

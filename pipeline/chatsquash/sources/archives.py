@@ -58,14 +58,14 @@ def entries(file: io.RawIOBase | Placed) -> list[Entry]:
 
     Raises ``OSError`` for what is no archive.
     """
-    found = list[Entry]()
+    members = list[Entry]()
     try:
-        found.extend(_zipped(file) if read_at(file, 2, 0) == b"PK" else _tarred(file))
+        members.extend(_zipped(file) if read_at(file, 2, 0) == b"PK" else _tarred(file))
     except _BROKEN as problem:
-        if not found:
+        if not members:
             raise OSError(EINVAL, f"it is no archive that can be read: {problem}") from None
-        found.append(Entry("", 0, 0, 0, problem=f"stands behind a place where the archive is damaged ({problem})"))
-    return judged(found)
+        members.append(Entry("", 0, 0, 0, problem=f"stands behind a place where the archive is damaged ({problem})"))
+    return judged(members)
 
 
 def _zipped(file: Any) -> Iterator[Entry]:
@@ -118,12 +118,12 @@ def _kind(info: tarfile.TarInfo) -> str:
 def member(archive: io.FileIO | Placed, name: str) -> Member:
     """A member of an open archive, which is closed with it; raises ``OSError`` where there is none."""
     key = status_of(archive)
-    found = _directory(key, archive).get(name) if key else None
-    if found is None:
+    entry = _directory(key, archive).get(name) if key else None
+    if entry is None:
         raise OSError(ENOENT, os.strerror(ENOENT))
-    if found.problem:
-        raise OSError(EINVAL, f"it {found.problem}")
-    return (Stored if found.method == _STORED else Member)(archive, found)
+    if entry.problem:
+        raise OSError(EINVAL, f"it {entry.problem}")
+    return (Stored if entry.method == _STORED else Member)(archive, entry)
 
 
 class _Known:
@@ -135,11 +135,11 @@ class _Known:
 
     def _read(self, key: tuple[object, ...]) -> dict[str, Entry]:
         del key
-        found = dict[str, Entry]()
+        known = dict[str, Entry]()
         for each in entries(self.archive):
-            if not each.problem or each.name not in found:
-                found.setdefault(each.name, each)
-        return found
+            if not each.problem or each.name not in known:
+                known.setdefault(each.name, each)
+        return known
 
 
 _known = _Known()

@@ -11,5 +11,5 @@ _MEMBER = re.compile(r"(.+?\.(?:zip|tgz|tar(?:\.(?:gz|xz|bz2|zst))?))!/(.+)", re
 
 def container(path: str) -> tuple[str, str] | None:
     """The archive of a member's path, and the member's name; ``None`` for the path of a file."""
-    found = _MEMBER.fullmatch(path) if MARK in path else None
-    return (found[1], found[2]) if found else None
+    match = _MEMBER.fullmatch(path) if MARK in path else None
+    return (match[1], match[2]) if match else None

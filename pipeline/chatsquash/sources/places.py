@@ -22,8 +22,8 @@ def read_at(file: Any, size: int, offset: int) -> bytes:
 
 def status_of(file: Any) -> tuple[object, ...] | None:
     """What tells an open file from any other, and from what it was; ``None`` for what lies nowhere."""
-    if told := getattr(file, "identity", None):
-        return tuple(told)
+    if identity := getattr(file, "identity", None):
+        return tuple(identity)
     try:
         status = os.fstat(file.fileno())
     except (OSError, ValueError):

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from chatsquash.sources.archives import Entry
 
 
-def judged(found: list[Entry]) -> list[Entry]:
+def judged(entries: list[Entry]) -> list[Entry]:
     """Members, of which those have a problem that stand nowhere below, or twice, or in another member's bytes."""
-    met, within = set[str](), _overlapping(found)
+    met, within = set[str](), _overlapping(entries)
     judged_ones: list[Entry] = []
-    for at, each in enumerate(found):
+    for at, each in enumerate(entries):
         name = str(PurePosixPath(each.name))
         problem = each.problem or _of_name(each.name)
         problem = problem or ("has the name of an earlier member" if name in met else "")
@@ -36,13 +36,13 @@ def _of_name(name: str) -> str:
     return ""
 
 
-def _overlapping(found: list[Entry]) -> set[int]:
+def _overlapping(entries: list[Entry]) -> set[int]:
     """The numbers of members that begin before one that stands before them ends: few bytes could be very many so."""
     end, within = 0, set[int]()
-    for at in sorted(range(len(found)), key=lambda at: found[at].offset):
-        if found[at].packed and found[at].offset < end:
+    for at in sorted(range(len(entries)), key=lambda at: entries[at].offset):
+        if entries[at].packed and entries[at].offset < end:
             within.add(at)
-        end = max(end, found[at].offset + found[at].packed)
+        end = max(end, entries[at].offset + entries[at].packed)
     return within
 
 

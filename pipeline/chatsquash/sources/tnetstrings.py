@@ -65,9 +65,9 @@ def _value(data: bytes, kind: int, depth: int) -> Any:  # noqa: PLR0911 - one fo
         case "]":
             return list(_inside(data, depth + 1))
         case "}":
-            held = list(_inside(data, depth + 1))
-            names = (name.decode("utf-8", "replace") if isinstance(name, bytes) else name for name in held[::2])
-            return {name: value for name, value in zip(names, held[1::2], strict=False) if isinstance(name, str)}
+            values = list(_inside(data, depth + 1))
+            names = (name.decode("utf-8", "replace") if isinstance(name, bytes) else name for name in values[::2])
+            return {name: value for name, value in zip(names, values[1::2], strict=False) if isinstance(name, str)}
     raise ValueError("it has a type that is not known")
 
 

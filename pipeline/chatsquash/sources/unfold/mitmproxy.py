@@ -81,8 +81,8 @@ def _body(message: dict[str, Any]) -> Json:
 
 def _headers(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Headers, of which only one is looked at."""
-    held = message.get("headers")
-    for pair in held if isinstance(held, list) else []:
+    headers = message.get("headers")
+    for pair in headers if isinstance(headers, list) else []:
         if isinstance(pair, list) and len(pair) == 2:
             name, value = map(_text, pair)
             if isinstance(name, str) and isinstance(value, str):
