@@ -15,7 +15,7 @@ from chatsquash.core.option_declarations import Declared
 from chatsquash.core.options import declared
 from chatsquash.dataset.replies import Replies
 from chatsquash.dataset.summary import Summary
-from chatsquash.inspect.discovered import known_agents
+from chatsquash.inspect.agents import known_agents
 from chatsquash.sources.no_logs import what_is_read
 from chatsquash.translate import conversations
 from tests.checks.rows import assistant, call, tool

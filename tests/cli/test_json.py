@@ -88,7 +88,7 @@ def test_formats_are_listed(command):
     ("record: 7 bytes", "record: 7 bytes"),
 ])  # fmt: skip
 def test_a_line_of_inspect_in_colours(line, painted):
-    assert inspect.coloured(line) == painted
+    assert inspect.colour_line(line) == painted
 
 
 def test_no_color_means_none(monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash.formats import documents
-from chatsquash.inspect import discovered
+from chatsquash.inspect import agents
 from chatsquash.sources.agent_files import place
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
@@ -58,12 +58,12 @@ def test_the_clean_up_follows_the_settings(home):
     session, now = home / ".claude/projects/w/b.jsonl", time.time()
     (home / ".claude/settings.json").write_text('{"cleanupPeriodDays": 10}')
     os.utime(session, (now, now - 11 * 86_400))
-    assert "10 days" in discovered.as_text()
-    assert "1 file (0.0 MB) when it starts next" in discovered.as_text()
+    assert "10 days" in agents.as_text()
+    assert "1 file (0.0 MB) when it starts next" in agents.as_text()
     os.utime(session, (now, now - 5 * 86_400))
-    assert "1 file (0.0 MB) within 7 days" in discovered.as_text()
+    assert "1 file (0.0 MB) within 7 days" in agents.as_text()
     (home / ".claude/settings.json").write_text("{")
-    assert "30 days" in discovered.as_text()
+    assert "30 days" in agents.as_text()
 
 
 def test_nothing_of_an_agent_is_opened(home, monkeypatch):
@@ -74,7 +74,7 @@ def test_nothing_of_an_agent_is_opened(home, monkeypatch):
         return real(path, *given, **named)
 
     monkeypatch.setattr(Path, "open", refuse)
-    assert "pi" in discovered.as_text()
+    assert "pi" in agents.as_text()
 
 
 def test_an_agent_is_converted_from_where_it_keeps_its_files(command, home):

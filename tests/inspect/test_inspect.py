@@ -324,5 +324,5 @@ def test_paths_that_come_from_each_other_in_a_circle_are_drawn_once():
         trees.add(Entry(len(trees.replies) + 1, None, None, messages, (Added(tuple(messages)),), [], reply), None, "")
     one, two = paths(trees.replies, trees.links)
     one.parent, two.parent = two, one
-    found = list(conversations.drawn([one, two], trees.links, {}, every=True))
+    found = list(conversations.tree_lines([one, two], trees.links, {}, every=True))
     assert [line for line in found if "reply" in line] == ["main: 1 reply, line 2", "└─ main: 1 reply, line 1"]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from chatsquash.pages.report import chart_data as bins
-from chatsquash.pages.report.selection import BY_CHANCE, MOST, _most_of_each, chosen
+from chatsquash.pages.report.selection import BY_CHANCE, MOST, _most_of_each, pick_sessions
 
 
 def table(*rows):
@@ -29,7 +29,7 @@ def reasons(picked, session):
 def test_each_reason_has_its_turn_and_ten_come_by_chance():
     rows = [{"replies_lost": n + 1, "characters": 1000 - n} for n in range(100)]
     rows += [{"findings_error": 3, "characters": 1}, {"characters": 5000}, {}]
-    picked = chosen(table(*rows), Counter({("102.jsonl", "s102"): 2}))
+    picked = pick_sessions(table(*rows), Counter({("102.jsonl", "s102"): 2}))
     assert len(picked) == MOST
     assert sum(each.why[-1] == "by chance" for each in picked) == BY_CHANCE
     assert [each.facts["session"] for each in picked[:4]] == ["s99", "s100", "s102", "s101"]
@@ -41,30 +41,30 @@ def test_each_reason_has_its_turn_and_ten_come_by_chance():
 
 def test_the_same_sessions_are_chosen_each_time_and_chance_does_not_follow_the_order():
     rows = [{} for _ in range(500)]
-    first = [each.facts["session"] for each in chosen(table(*rows), Counter())]
-    assert first == [each.facts["session"] for each in chosen(table(*rows), Counter())]
+    first = [each.facts["session"] for each in pick_sessions(table(*rows), Counter())]
+    assert first == [each.facts["session"] for each in pick_sessions(table(*rows), Counter())]
     assert len(set(first)) == MOST
     assert first[-BY_CHANCE:] != sorted(first[-BY_CHANCE:])
 
 
 def test_a_session_is_chosen_once_however_many_records_it_has():
     rows = [{"log": "a.jsonl", "session": "s"}, {"log": "a.jsonl", "session": "s"}, {"log": "b.jsonl", "session": "s"}]
-    assert len(chosen(table(*rows), Counter())) == 2
+    assert len(pick_sessions(table(*rows), Counter())) == 2
 
 
 def test_of_the_records_of_a_session_the_main_one_is_shown_and_the_others_are_named():
     rows = [{"log": "a", "session": "s", "kind": kind} for kind in ("branch", "main", "side")]
-    (picked,) = chosen(table(*rows), Counter())
+    (picked,) = pick_sessions(table(*rows), Counter())
     assert picked.facts["row"] == 2
     assert [(each["row"], each["kind"]) for each in picked.others] == [(1, "branch"), (3, "side")]
 
 
 def test_a_session_without_a_record_is_one_too():
-    picked = chosen(
+    picked = pick_sessions(
         table({"file": None, "characters": None, "left_out": "empty-session", "findings_error": 1}), Counter()
     )
     assert picked[0].why == ["1 error", "no record"]
-    assert chosen(table(), Counter()) == []
+    assert pick_sessions(table(), Counter()) == []
 
 
 SHARES = [([], 10, 10), ([3, 4], 10, 10), ([1, 100], 10, 9), ([100, 100, 1, 1], 20, 9), ([50, 50, 50], 10, 3)]

@@ -154,7 +154,7 @@ def test_an_error_says_nothing_of_itself_on_the_page(samples, monkeypatch):
     def fail(*_):
         raise RuntimeError("<script>secret")
 
-    monkeypatch.setattr(module, "choose", fail)
+    monkeypatch.setattr(module, "select_sessions", fail)
     reader = Reader(samples)
     client = TestClient(app(reader.viewer, reader.keys), base_url=BASE, raise_server_exceptions=False)
     client.get("/", params={"token": reader.keys.token})

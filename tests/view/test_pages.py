@@ -115,9 +115,9 @@ def test_the_same_message_is_in_one_window_whichever_link_leads_there(sample_rea
         number = 0
         while number is not None:
             window = shown.window(number)
-            seen += window.held.places or []
-            number = shown.number(window.stop) if window.stop < len(shown.held.messages) else None
-        assert seen == [shown.number(each) for each in range(len(shown.held.messages))]
+            seen += window.record.places or []
+            number = shown.number(window.stop) if window.stop < len(shown.record.messages) else None
+        assert seen == [shown.number(each) for each in range(len(shown.record.messages))]
 
 
 def test_findings_stand_at_their_messages_and_lead_to_them(sample_reader):
