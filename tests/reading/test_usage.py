@@ -8,7 +8,7 @@ from chatsquash.core.model import Response
 from chatsquash.formats.providers import openai_chat
 from chatsquash.reading import envelopes
 from chatsquash.reading.exchange import split
-from chatsquash.reading.usage import LoggedUsage, told
+from chatsquash.reading.usage import LoggedUsage, read_usage
 
 CHAT = {"model": "m", "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
 ANTHROPIC = {
@@ -57,8 +57,8 @@ ROWS = [
 def test_an_exchange_tells_its_model_and_its_tokens(sentence, entry, expected):
     line = json.dumps(entry).encode()
     found = split(envelopes.unwrap(line, envelopes.recognise(line)), openai_chat)
-    assert told(found.reply) == expected
+    assert read_usage(found.reply) == expected
 
 
 def test_a_document_tells_nothing():
-    assert told(Response(included=True)) == LoggedUsage()
+    assert read_usage(Response(included=True)) == LoggedUsage()

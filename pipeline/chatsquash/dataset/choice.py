@@ -15,7 +15,7 @@ from chatsquash.core.model import Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.dataset.filters import Filters
-from chatsquash.reading.tokens import total
+from chatsquash.reading.usage import total
 from chatsquash.redact.privacy import Privacy
 from chatsquash.session import private_texts
 from chatsquash.session.session import INVALID, finding

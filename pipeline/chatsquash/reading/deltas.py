@@ -24,9 +24,8 @@ from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange, LineError, parse, split
 from chatsquash.reading.lines import Line
 from chatsquash.reading.members import elements
-from chatsquash.reading.repeated_members import MARKER, TOOLS, Cut, RepeatedMembers, shortened
+from chatsquash.reading.repeated_members import MARKER, TOOLS, Cut, RepeatedMembers, Spelled, shortened
 from chatsquash.reading.repeats import Array, Change, Run, behind_gap, find
-from chatsquash.reading.tools import Spelled
 
 _FIRST = MARKER + b'0"'
 """What stands in the place of the first run."""

@@ -23,8 +23,7 @@ from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, Exchange, LineError, is_blank
 from chatsquash.reading.lines import Line
 from chatsquash.reading.members import NOTHING, kind
-from chatsquash.reading.repeated_members import TOOLS, RepeatedMembers
-from chatsquash.reading.tools import NO_TOOLS, KnownTools
+from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, RepeatedMembers
 
 if TYPE_CHECKING:
     from chatsquash.reading.loading import Answer, Loader

@@ -7,7 +7,7 @@ from typing import Any
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.reading import replies
-from chatsquash.reading.tokens import holders
+from chatsquash.reading.usage import holders
 
 _LISTS = ("content", "refusal", "token_ids")
 

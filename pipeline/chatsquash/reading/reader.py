@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from errno import EIO
 from functools import partial
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from chatsquash.checks import files, reading
 from chatsquash.core.log import Log
@@ -16,15 +16,13 @@ from chatsquash.core.model import Added, Conversation, Entry, Origin, OriginRepl
 from chatsquash.core.options import Options
 from chatsquash.formats.base import TurnError
 from chatsquash.reading.bounds import Bounds
-from chatsquash.reading.documents import LogDocument
+from chatsquash.reading.documents import LogDocument, first_line
 from chatsquash.reading.entries import EntryReader, unreadable
 from chatsquash.reading.evidence import AGREEING, Shape
 from chatsquash.reading.identify import PLAIN_CHAT, Identity, are_chat, document_in, forget, has_units, identify
 from chatsquash.reading.lines import Buffers, Line, at_hand, lines
-from chatsquash.reading.origins import first_line
-from chatsquash.reading.session_log import MIXED, Reading
+from chatsquash.reading.repeated_members import KnownTools
 from chatsquash.reading.sessions import lines_of
-from chatsquash.reading.tools import KnownTools
 from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
 from chatsquash.sources.compression import Expanded
 
@@ -250,3 +248,20 @@ def _noting(stream: Iterator[Line], places: array[int]) -> Iterator[Line]:
     for line in stream:
         places.extend((line.number, line.offset, line.length, line.size - line.length))
         yield line
+
+
+class Reading(NamedTuple):
+    """A session's log while it is read."""
+
+    seen: Seen | None
+    """What it was identified as; ``None`` for an empty log."""
+    items: Iterator[Entry | Skipped]
+    """Its entries and its lines that are none, in file order, read as they are asked for."""
+    document: LogDocument | None = None
+    """The document that it is, or is a conversation of."""
+    is_mixed: bool = False
+    """Whether it has several sessions and has to be split first; it has no items then."""
+
+
+MIXED = Reading(None, iter(()), is_mixed=True)
+"""A file of several sessions."""

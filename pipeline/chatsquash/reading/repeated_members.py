@@ -6,19 +6,20 @@ Markers take their places, so that they are neither split nor parsed again; wher
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
+from chatsquash.core.model import Tool
 from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.lines import Line
-from chatsquash.reading.members import REFUSED
+from chatsquash.reading.members import REFUSED, elements
 from chatsquash.reading.repeats import find
-from chatsquash.reading.tools import KnownTools
 
 # No log can hold these by chance or by intent: they are drawn anew in every process.
 MARKER = b'"' + os.urandom(16).hex().encode()
@@ -129,3 +130,62 @@ def _restored(exchange: Exchange, echoed: list[_Member]) -> Exchange | None:
 @cache
 def _members(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(msgspec.defstruct("Members", [(name, Raw, Raw()) for name in names], gc=False))
+
+
+NO_TOOLS: list[Tool] = []
+"""The tools of a request that has none; always this object."""
+_MOST = 512
+"""Definitions that are remembered, some megabytes at most where they are of the usual size."""
+_LARGE = 1 << 14
+"""Bytes of a definition that is not."""
+
+
+Spelled = bytes | list[bytes]
+"""A raw list, or its raw elements where these were split with the line."""
+
+
+class KnownTools(Struct):
+    """The last tool list that was read, and single definitions, for lists that differ in a few.
+
+    They may outlive a session.
+    """
+
+    hold: Callable[[dict[bytes, Tool]], None] | None = None
+    """Raises for definitions that are not to be learnt; each is held once."""
+    raw: Spelled = b""
+    value: list[Tool] = field(default_factory=list)
+    single: dict[bytes, Tool] = field(default_factory=dict)
+
+    def learn(self, raw: Spelled, load: Callable[[bytes], Any]) -> list[Tool]:
+        """The tools in raw JSON: the same objects as before for the same bytes."""
+        if raw != self.raw:
+            self.raw, self.value = raw, self._load(raw, load)
+        return self.value
+
+    def _load(self, raw: Spelled, load: Callable[[bytes], Any]) -> Any:
+        if isinstance(raw, bytes) and raw[:1] != b"[":
+            return load(raw)
+        spelled = elements(raw) if isinstance(raw, bytes) else raw
+        known = list(map(self.single.get, spelled))
+        if all(known):
+            return known
+        new = _loaded([each for each, tool in zip(spelled, known, strict=True) if not tool], load)
+        if self.hold:
+            self.hold(new)
+        self._remember(new)
+        return [tool or new[each] for each, tool in zip(spelled, known, strict=True)]
+
+    def _remember(self, new: dict[bytes, Tool]) -> None:
+        for raw, tool in new.items():
+            if len(raw) <= _LARGE:
+                if len(self.single) >= _MOST:
+                    self.single.clear()
+                self.single[raw] = tool
+
+
+def _loaded(spelled: list[bytes], load: Callable[[bytes], Any]) -> dict[bytes, Tool]:
+    """What definitions are by their raw JSON, parsed in one go where that can be."""
+    try:
+        return dict(zip(spelled, load(b"[%b]" % b",".join(spelled)), strict=True))
+    except (ValueError, RecursionError):  # which one is bad matters, and where in it
+        return {each: load(each) for each in spelled}

@@ -15,7 +15,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Response, WrongType
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
-from chatsquash.reading import tokens
+from chatsquash.reading import usage
 
 _LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines knows more ends of lines, which may stand in the text
 _GAP = re.compile(r"[\s,]*")
@@ -28,8 +28,6 @@ _RAW, _BODY = "body_raw", "body"
 ASKED = "model"
 """The member of a request that names the model that is asked for."""
 _MODEL = ("model", "modelVersion")
-IDS = ("id", "responseId", "response_id")
-"""Members of a response that may be its id."""
 _STATUS = ("status", "status_code", "statusCode")
 
 
@@ -86,7 +84,7 @@ def _quick(raw: bytes, requested: bytes) -> Response | None:
     model = response.model if type(response.model) is str else None
     message: Any = first.message
     own = response.id if type(response.id) is str else None
-    used = tokens.of_usage(response.usage)
+    used = usage.of_usage(response.usage)
     return Response(
         message, len(choices), first.finish_reason, model=model, id=own, raw=raw, asked=requested, tokens=used
     )
@@ -98,7 +96,7 @@ def _body(name: str) -> msgspec.json.Decoder[Any] | None:
     first, *others = getattr(named(name), "READS", ("",))
     if not first:
         return None
-    members = dict.fromkeys((*others, "error", *IDS, *_MODEL, *tokens.WITHIN, *tokens.MEMBERS))
+    members = dict.fromkeys((*others, "error", *usage.IDS, *_MODEL, *usage.WITHIN, *usage.MEMBERS))
     members.pop(first, None)
     return jsonio.decoder(
         msgspec.defstruct("Body", [(first, Any), *((each, Any, UNSET) for each in members)], gc=False)
@@ -119,8 +117,8 @@ def _lean(raw: bytes, requested: bytes, form: Format) -> Response | None:
     response = _answer(body, form)
     if response.message is None:
         return None
-    own = next((body[name] for name in IDS if type(body.get(name)) is str), "")
-    return replace(response, model=model([body]), id=own, raw=raw, asked=requested, tokens=tokens.of_bodies([body]))
+    own = next((body[name] for name in usage.IDS if type(body.get(name)) is str), "")
+    return replace(response, model=model([body]), id=own, raw=raw, asked=requested, tokens=usage.of_bodies([body]))
 
 
 def _read(response: Json, form: Format, code: str) -> tuple[Response, str]:
@@ -144,7 +142,7 @@ def read(response: Json, form: Format) -> Response:
     body = unwrapped(response)
     stream_events = events(body)
     if stream_events is None:
-        return replace(_answer(body, form), model=model([body]), tokens=tokens.of_bodies([body]))
+        return replace(_answer(body, form), model=model([body]), tokens=usage.of_bodies([body]))
     streamed, whole = stream_events
     if not streamed:
         seen = "an empty list" if isinstance(body, list) else "a string without events"
@@ -162,13 +160,13 @@ def _answer(body: Json, form: Format) -> Response:
 
 def _beside(events: list[Json]) -> dict[str, Any]:
     """What events say beside the turn."""
-    return {"model": model(events), "tokens": tokens.of_bodies(events)}
+    return {"model": model(events), "tokens": usage.of_bodies(events)}
 
 
 def model(bodies: list[Json]) -> str | None:
     """The first model that is named in these: a response's body, or the events of a stream."""
     for body in bodies:
-        for holder in tokens.holders(body):
+        for holder in usage.holders(body):
             for name in _MODEL:
                 if isinstance(named := holder.get(name), str) and named:
                     return named

@@ -21,7 +21,7 @@ from chatsquash.reading.lines import CHUNK, Line, lines
 from chatsquash.reading.members import members
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
-from chatsquash.sources.members import MARK
+from chatsquash.sources.names import MARK
 from chatsquash.sources.open import opened, shortage
 from chatsquash.storage.folder import Folder
 

@@ -22,8 +22,8 @@ from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.sources import arrays, relatives, wal
 from chatsquash.sources.beginnings import read, read_from_start
+from chatsquash.sources.identity import status_of
 from chatsquash.sources.open import raw
-from chatsquash.sources.places import status_of
 
 if TYPE_CHECKING:
     from chatsquash.formats.databases import Database, Held
@@ -73,17 +73,6 @@ def divided(file: BinaryIO, forced: str | None, options: Options, head: bytes | 
     if _OBJECTS.match(head):
         return _of_array(file, forced, options)
     return None
-
-
-def has_several(file: BinaryIO, options: Options) -> bool:
-    """Whether a file has several units, each of which can be read; the file stands at its beginning then."""
-    try:
-        found = divided(file, options.from_format, options)
-        return found is not None and len(found.units()) > 1
-    except (OSError, TurnError):
-        return False
-    finally:
-        file.seek(0)
 
 
 def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:

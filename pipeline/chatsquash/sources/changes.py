@@ -8,9 +8,8 @@ from typing import Any, BinaryIO
 
 from chatsquash.core.log import Log
 from chatsquash.core.urls import is_remote
-from chatsquash.sources.members import container
-from chatsquash.sources.places import is_raw
-from chatsquash.sources.suffixes import may_be_document
+from chatsquash.sources.identity import is_raw
+from chatsquash.sources.names import container, may_be_document
 
 GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written to"
 _STEP = 1 << 16

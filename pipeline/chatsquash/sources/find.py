@@ -22,16 +22,23 @@ from chatsquash.core.model import OURS, STAGED, Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import escaped
 from chatsquash.core.urls import is_remote, refuse_unknown
+from chatsquash.sources.archives import too_large
 from chatsquash.sources.compression import HEAD, KINDS, Expanded, recognise, stem, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
-from chatsquash.sources.days import check_dates, is_between, path_day
 from chatsquash.sources.globs import Root, expand, fits, matches
+from chatsquash.sources.identity import read_at, status_of
 from chatsquash.sources.logs import Logs
-from chatsquash.sources.members import MARK, container
+from chatsquash.sources.names import (
+    LOGS,
+    MARK,
+    check_dates,
+    container,
+    is_archive,
+    is_between,
+    may_be_document,
+    path_day,
+)
 from chatsquash.sources.open import raw
-from chatsquash.sources.places import read_at, status_of
-from chatsquash.sources.skipped_members import too_large
-from chatsquash.sources.suffixes import LOGS, is_archive, may_be_document
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core.text import escaped, listed
 from chatsquash.sources.compression import KINDS
 from chatsquash.sources.find import Discovered
-from chatsquash.sources.suffixes import ARCHIVES, DOCUMENTS, LOGS
+from chatsquash.sources.names import ARCHIVES, DOCUMENTS, LOGS
 
 _NAMED = 5
 """Paths that the error names."""

@@ -16,7 +16,7 @@ from xxhash import xxh3_128
 
 from chatsquash.core.outcome import EACH, Relative
 from chatsquash.core.urls import is_remote
-from chatsquash.sources.members import MARK, container
+from chatsquash.sources.names import MARK, container
 
 if TYPE_CHECKING:
     from chatsquash.sources.archives import Entry

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from chatsquash.core.model import Added, Edits, Entry, Json, Kept, Message, Response, Tokens, Tool
 from chatsquash.reading import usage
-from chatsquash.reading.tokens import total
+from chatsquash.reading.usage import total
 
 if TYPE_CHECKING:
     from chatsquash.trees import replies

@@ -74,7 +74,11 @@ def _tools(line: Members) -> list[Json]:
     for each in listed if isinstance(listed, list) else []:
         definition = jsonio.value(each, each) if isinstance(each, str) else each
         if isinstance(definition, dict) and "of" in definition:
-            inner = jsonio.value(definition["of"], definition["of"]) if isinstance(definition["of"], str) else definition["of"]
+            inner = (
+                jsonio.value(definition["of"], definition["of"])
+                if isinstance(definition["of"], str)
+                else definition["of"]
+            )
             definition = {"name": definition["name"], **inner} if isinstance(inner, dict) else None
         if isinstance(definition, dict):
             tools.append(definition if "function" in definition else {"type": "function", "function": definition})

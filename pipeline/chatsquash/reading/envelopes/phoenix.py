@@ -31,7 +31,12 @@ def fits(line: Members) -> bool:
     """Attributes that OpenInference names."""
     attributes = line.get("attributes", b"")
     flat = any(name.startswith(("attributes.llm.", "attributes.openinference.")) for name in line)
-    return flat or b"openinference" in attributes or b"llm.input_messages" in attributes or b'"input_messages"' in attributes
+    return (
+        flat
+        or b"openinference" in attributes
+        or b"llm.input_messages" in attributes
+        or b'"input_messages"' in attributes
+    )
 
 
 def aside(line: Members) -> str | None:
