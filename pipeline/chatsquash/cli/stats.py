@@ -37,8 +37,8 @@ def stats(
     refuse_alone(template, render)
     tokenizer = tokenizer or (of_template(template) if template else None)
     if template and not tokenizer:
-        told = "its folder has no tokenizer.json, so it needs --tokenizer"
-        raise click.UsageError(f"--template says what tokens are counted of; {told}.")
+        why = "its folder has no tokenizer.json, so it needs --tokenizer"
+        raise click.UsageError(f"--template says what tokens are counted of; {why}.")
     rendered = trying.template(template, **render) if template else None
     tokens = Counter(Tokenizer(packed(tokenizer)), rendered) if tokenizer else None
     counted = counting.stats(datasets, tokens)

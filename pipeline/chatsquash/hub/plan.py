@@ -44,20 +44,20 @@ class Plan(NamedTuple):
         """The plan in words."""
         wide = len(f"{self.size:,}")
         rows = [
-            *(("send", f"{size:>{wide},}", name, how) for name, size, how in self._sent()),
+            *(("send", f"{size:>{wide},}", name, how) for name, size, how in self._rows_to_send()),
             *(("delete", "", name, "of a former push") for name in self.gone),
         ]
-        told = [line.rstrip() for line in aligned(rows)] if rows else []
+        lines = [line.rstrip() for line in aligned(rows)] if rows else []
         same = f"; {counted(self.same, 'file')} there already" if self.same else ""
         total = f"{counted(len(self.send), 'file')}, {counted(self.size, 'byte')} to send{same}"
         return [
             f"{self.at}: {self._where()}",
-            *told,
+            *lines,
             total,
             f"all else stays in {self.out}: reports, run.json, journals",
         ]
 
-    def _sent(self) -> Iterator[tuple[str, int, str]]:
+    def _rows_to_send(self) -> Iterator[tuple[str, int, str]]:
         """Each file by its name and size, images in one row."""
         for file in self.send:
             if not _is_image(file):
@@ -90,7 +90,7 @@ def plan(at: Repository, out: Path, files: list[PublicFile], hub: Hub, *, public
         public,
         send,
         frozenset(file.name for file in send if file.name in remote),
-        hub.pushed(left, there.commit) if left and there else [],
+        hub.last_pushed(left, there.commit) if left and there else [],
         len(files) - len(send),
     )
 
@@ -185,7 +185,7 @@ def _uploaded(folder: Folder, files: list[PublicFile], hub: Hub) -> list[Any]:
 def _addition(file: PublicFile, opened: BinaryIO) -> Any:
     addition = CommitOperationAdd(path_in_repo=file.name, path_or_fileobj=opened)  # which hashes it
     if addition.upload_info.sha256.hex() != file.sha256:
-        raise _changed(file)
+        raise _change_error(file)
     return addition
 
 
@@ -193,9 +193,9 @@ def _bytes(file: PublicFile, opened: BinaryIO) -> bytes:
     opened.seek(0)
     data = opened.read(file.size + 1)
     if hashlib.sha256(data).hexdigest() != file.sha256:
-        raise _changed(file)
+        raise _change_error(file)
     return data
 
 
-def _changed(file: PublicFile) -> ChatsquashError:
+def _change_error(file: PublicFile) -> ChatsquashError:
     return ChatsquashError(f"{file.name}: changed while it was sent, and no commit was made: convert again")

@@ -242,6 +242,12 @@ def _single(value: Json, data: bytes, forced: str | None) -> Content | None:
     return Content(name, f"{name}, as --from says" if forced else f"{name} ({body.why})", [value])
 
 
+def log_in(data: bytes) -> bytes | None:
+    """The lines of a log, of which the first is in a known envelope or which is one exchange; ``None`` for others."""
+    first = next((line for line in data.split(b"\n", 50) if line.strip()), b"")
+    return data if envelopes.recognise(first) is not None else as_line(data)
+
+
 def as_line(data: bytes) -> bytes | None:
     """A file that is one exchange on several lines, as one line of the same length; ``None`` for any other file."""
     line = data.removeprefix(contents.MARK).translate(_ONE_LINE)

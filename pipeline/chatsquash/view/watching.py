@@ -69,7 +69,7 @@ class MessageRow(NamedTuple):
     """Bytes of its JSON."""
 
 
-class Request(NamedTuple):
+class LoggedRequest(NamedTuple):
     """A logged request with its reply, and the request before it in the log."""
 
     line: int
@@ -83,7 +83,7 @@ class Request(NamedTuple):
 
 
 @dataclass(slots=True)
-class Watch:
+class EntryWatch:
     """Notes what is shown of entries while they pass through the stages."""
 
     by_line: dict[int, EntryRow] = field(default_factory=dict)
@@ -170,7 +170,7 @@ def _messages(entry: Entry, origin: Origin) -> Iterator[MessageRow]:
         yield MessageRow(number, line, _cut(message["role"]), len(jsonio.dumps(message)))
 
 
-class FoundError(Exception):
+class RequestReadError(Exception):
     """Ends the reading of a log once what is looked for was read."""
 
 
@@ -179,7 +179,7 @@ class Seeker:
 
     def __init__(self, line: int) -> None:
         self._line = line
-        self.found: Request | None = None
+        self.request: LoggedRequest | None = None
 
     def logged(self, items: EntryStream) -> EntryStream:
         """The entries as they were read."""
@@ -187,8 +187,8 @@ class Seeker:
         for item in items:
             if isinstance(item, Entry):
                 if item.line == self._line:
-                    self.found = _request(item, before)
-                    raise FoundError
+                    self.request = _request(item, before)
+                    raise RequestReadError
                 before = item
             yield item
 
@@ -200,9 +200,9 @@ class Seeker:
         """Nothing more is known."""
 
 
-def _request(entry: Entry, before: Entry | None) -> Request:
+def _request(entry: Entry, before: Entry | None) -> LoggedRequest:
     reply = None if entry.reply.included else entry.reply.message
-    return Request(
+    return LoggedRequest(
         line=entry.line,
         messages=entry.messages,
         tools=entry.tools,
