@@ -12,8 +12,8 @@ from chatsquash.core.options import Options
 from chatsquash.core.urls import refuse_remote
 from chatsquash.sources.compression import KINDS, Expanded, uncompressed
 from chatsquash.sources.lines import lines
+from chatsquash.sources.names import LOGS
 from chatsquash.sources.open import opened
-from chatsquash.sources.suffixes import LOGS
 
 PARQUET = ".parquet"
 COLUMNS = ("messages", "prompt", "completion", "tools", "conversations", "system")

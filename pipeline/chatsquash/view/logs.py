@@ -24,7 +24,7 @@ from chatsquash.results.verify import spelled
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.lines import lines
-from chatsquash.sources.suffixes import LOGS
+from chatsquash.sources.names import LOGS
 from chatsquash.view.result import ViewerResult
 from chatsquash.view.watching import EntryRow, EntryWatch, LoggedRequest, MessageRow, RequestReadError, Seeker
 
