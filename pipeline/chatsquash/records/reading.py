@@ -120,3 +120,22 @@ def call_arguments(call: dict[str, Any]) -> str:
     function = call.get("function")
     given = function.get("arguments") if isinstance(function, dict) else call.get("custom")
     return given if isinstance(given, str) else jsonio.dumps(given).decode()
+
+
+def texts(stored: StoredRecord) -> list[str]:
+    """All texts of a record: what is said, thought and called."""
+    return [text for message in stored.messages for text in said(message)]
+
+
+def said(message: Message) -> list[str]:
+    """The texts of a message."""
+    candidates = [chat.text(message), reasoning.text(message)]
+    for call in chat.calls(message):
+        if name := chat.call_name(call):
+            candidates += name, call_arguments(call)
+    return [text for text in candidates if isinstance(text, str)]
+
+
+def definitions(stored: StoredRecord) -> str:
+    """The definitions of a record as JSON; empty if it has none."""
+    return jsonio.dumps(stored.tools).decode() if stored.tools else ""

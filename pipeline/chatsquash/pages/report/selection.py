@@ -14,11 +14,10 @@ from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.places import rows
-from chatsquash.records.reading import NotARecordError, parse, record
+from chatsquash.records.reading import NotARecordError, parse, record, texts
 from chatsquash.results.frame import frame_of
 from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.results.types import FindingRow, SessionRow
-from chatsquash.templates.counting import texts
 
 if TYPE_CHECKING:
     import polars as pl

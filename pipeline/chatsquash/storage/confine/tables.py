@@ -11,11 +11,13 @@ import json
 import os
 import re
 import sqlite3
-import urllib.parse
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from math import isfinite
-from typing import Any
+
+TYPE_CHECKING = False  # as typing has it, which takes time to import
+if TYPE_CHECKING:
+    from typing import Any
 
 _BATCH = 1 << 18
 """Characters that are sent at a time, and a row more."""
@@ -108,7 +110,7 @@ def _in_memory(data: memoryview) -> sqlite3.Connection:
 
 def _of_file(path: str) -> sqlite3.Connection:
     """A database that stands in a file: as one that nobody changes, so that nothing is written beside it."""
-    place = urllib.parse.quote(path, safe="/")
+    place = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     database = sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True, isolation_level=None)
     return _bounded(database, os.stat(path).st_size)  # noqa: PTH116 - as little as can be is imported
 
