@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from chatsquash.core.model import OriginReply, Repeated
+from chatsquash.core.model import OriginReply, RepeatedViolation
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.trees.documents import paths
@@ -261,7 +261,7 @@ def test_a_line_whose_parent_is_missing(how, numbers):
     assert [said(each) for each in found] == (
         [["hi", "hello", "gone"]] if how == "unreadable" else [["gone"], ["hi", "hello"]]
     )
-    assert found[0].origin.findings == (((numbers or [0, 0, 3])[2], Repeated("missing-parent", (how,))),)
+    assert found[0].origin.findings == (((numbers or [0, 0, 3])[2], RepeatedViolation("missing-parent", (how,))),)
 
 
 def test_a_line_that_cannot_be_read_stands_for_one_parent():
@@ -300,14 +300,14 @@ def test_what_the_client_wrote_is_counted_by_kind_with_its_line():
     (found,) = CLAUDE.conversations(lines)
     kinds = ["echoes of commands", "reminders", "interruptions", "output of local commands"]
     assert found.origin.findings == tuple(
-        (line, Repeated("client-text", (kind,))) for line, kind in enumerate(kinds, 1)
+        (line, RepeatedViolation("client-text", (kind,))) for line, kind in enumerate(kinds, 1)
     )
 
 
 def test_a_time_without_a_zone_is_told_once():
     lines = [{**each, "timestamp": each["timestamp"].rstrip("Z")} for each in TALK]
     (found,) = CLAUDE.conversations(lines)
-    assert found.origin.findings == ((1, Repeated("naive-timestamp")),)
+    assert found.origin.findings == ((1, RepeatedViolation("naive-timestamp")),)
 
 
 def test_every_line_and_member_is_read_or_counted():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, Repeated
+from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, RepeatedViolation
 from chatsquash.core.times import Moment
 from chatsquash.formats import view
 from chatsquash.formats.agents.claude_code.paths import Origins, Path
@@ -99,11 +99,11 @@ def conversation(path: Path, place: Origins, snapshot: Snapshot, known: FileRepl
 
 def _findings(
     messages: list[Message], lines: list[int | None], moments: list[tuple[int, Moment]]
-) -> tuple[tuple[int | None, Repeated], ...]:
+) -> tuple[tuple[int | None, RepeatedViolation], ...]:
     """Texts that the client wrote in the user's name, and the first time that names no zone."""
     both = zip(messages, lines, strict=True)
-    texts = [(line, Repeated("client-text", (kind,))) for message, line in both for kind in kinds(message)]
-    naive = [(line, Repeated("naive-timestamp")) for line, moment in moments if moment.naive]
+    texts = [(line, RepeatedViolation("client-text", (kind,))) for message, line in both for kind in kinds(message)]
+    naive = [(line, RepeatedViolation("naive-timestamp")) for line, moment in moments if moment.naive]
     return (*texts, *naive[:1])
 
 
@@ -139,7 +139,9 @@ class FileReplies:
     def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
         """What the lines of a reply say of it; each repeats the usage, of which the last word is the greatest."""
         bodies = [row.value["message"] for row in turn.rows]
-        usage = max([members(body.get("usage")) for body in bodies], key=_output_tokens)
+        usage = max(
+            [members(body.get("usage")) for body in bodies], key=lambda usage: count(usage.get("output_tokens")) or 0
+        )
         stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
         return OriginReply(
@@ -152,11 +154,6 @@ class FileReplies:
             finish_reason=FINISHED.get(stopped, stopped) if stopped else None,
             response_id=next((ident for body in bodies if (ident := string(body, "id"))), None),
         )
-
-
-def _output_tokens(usage: Object) -> int:
-    """The tokens of a reply that a line counts."""
-    return count(usage.get("output_tokens")) or 0
 
 
 _FEW = 8
