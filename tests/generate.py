@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from chatsquash.cli import click_options
-from chatsquash.cli.formats import exchanges, held
+from chatsquash.cli.formats import document_formats, exchanges
 from chatsquash.cli.main import cli
 from chatsquash.dataset.option_rules import PAIRS
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
@@ -86,7 +86,7 @@ def _formats() -> str:
 def _documents() -> str:
     rows = [
         (_code(each.name), "yes", "yes" if each.writes else "", "yes" if each.tools else "", _ticked(each.what))
-        for each in held()
+        for each in document_formats()
     ]
     return _rows(("document", "reads", "writes", "tool definitions", "what it is"), rows)
 

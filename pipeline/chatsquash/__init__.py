@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from chatsquash.core.version import __version__
 
 __all__ = [
@@ -22,7 +20,10 @@ __all__ = [
     "read",
 ]
 
+TYPE_CHECKING = False  # as typing has it, which takes time to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from chatsquash.conversion.convert import convert
     from chatsquash.conversion.in_memory import convert_session
     from chatsquash.conversion.iteration import read

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from chatsquash.formats import documents
-from chatsquash.inspect import discovered
+from chatsquash.inspect import agents
 from chatsquash.sources.agent_files import place
+from tests.conftest import cases
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 
@@ -58,12 +59,12 @@ def test_the_clean_up_follows_the_settings(home):
     session, now = home / ".claude/projects/w/b.jsonl", time.time()
     (home / ".claude/settings.json").write_text('{"cleanupPeriodDays": 10}')
     os.utime(session, (now, now - 11 * 86_400))
-    assert "10 days" in discovered.as_text()
-    assert "1 file (0.0 MB) when it starts next" in discovered.as_text()
+    assert "10 days" in agents.as_text()
+    assert "1 file (0.0 MB) when it starts next" in agents.as_text()
     os.utime(session, (now, now - 5 * 86_400))
-    assert "1 file (0.0 MB) within 7 days" in discovered.as_text()
+    assert "1 file (0.0 MB) within 7 days" in agents.as_text()
     (home / ".claude/settings.json").write_text("{")
-    assert "30 days" in discovered.as_text()
+    assert "30 days" in agents.as_text()
 
 
 def test_nothing_of_an_agent_is_opened(home, monkeypatch):
@@ -74,7 +75,7 @@ def test_nothing_of_an_agent_is_opened(home, monkeypatch):
         return real(path, *given, **named)
 
     monkeypatch.setattr(Path, "open", refuse)
-    assert "pi" in discovered.as_text()
+    assert "pi" in agents.as_text()
 
 
 def test_an_agent_is_converted_from_where_it_keeps_its_files(command, home):
@@ -118,16 +119,14 @@ def test_an_empty_machine_says_so(command, tmp_path, monkeypatch):
     assert "keeps anything here; name your logs: chatsquash convert LOGS" in command("sources").out
 
 
-PLACES = [
+@cases(
+    "pattern, variables, expected",
     ("${FOO:-~/.foo}/a/*.jsonl", {}, "HOME/.foo/a/*.jsonl"),
     ("${FOO:-~/.foo}/a/*.jsonl", {"FOO": "/x"}, "/x/a/*.jsonl"),
     ("<data>/o.db", {}, "HOME/.local/share/o.db"),
     ("<data>/o.db", {"XDG_DATA_HOME": "/d"}, "/d/o.db"),
     ("${NOTHING:-}", {}, ""),
-]
-
-
-@pytest.mark.parametrize("pattern, variables, expected", PLACES)
+)
 def test_a_place_is_filled_with_what_its_names_stand_for(pattern, variables, expected, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)

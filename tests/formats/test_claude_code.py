@@ -4,10 +4,11 @@ import time
 
 import pytest
 
-from chatsquash.core.model import OriginReply, Repeated
+from chatsquash.core.model import OriginReply, RepeatedViolation
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.trees.documents import paths
+from tests.conftest import cases
 
 CLAUDE = documents.named("claude_code")
 NOON = 1_767_268_800 * 10**9
@@ -72,7 +73,9 @@ COPIES = [user("k1", "u6", "go"), assistant("k2", "k1", "gone", message={"id": "
 SUMMED = ["In short.", "go", "gone", "more", "fine"]
 
 # What is said, and in which order: the texts of each conversation.
-ORDER = [
+
+
+@cases("lines, expected",
     ("a prompt that the next reply follows", [*TALK, queued("q5", "a4"), assistant("a6", "q5", "yes")], [["hi", "hello", "go", "gone", "and?", "yes"]]),
     ("a prompt that nothing follows", [*TALK[:2], queued("q5", "a2"), *TALK[2:]], [["hi", "hello", "and?", "go", "gone"]]),
     ("two of them", [*TALK[:2], queued("q5", "a2"), queued("q6", "q5", "so?"), *TALK[2:]], [["hi", "hello", "and?", "so?", "go", "gone"]]),
@@ -100,12 +103,9 @@ ORDER = [
     ("a file that begins with a summary", [summary(parent="gone"), *AFTER], [["In short.", "more", "fine"]]),
     ("nothing but prompts sent meanwhile", [queued("q1", None)], []),
     ("an agent's name on lines of the session", [user("u1", None), assistant("a2", "u1", agentId="main"), user("u3", "a2", "go"), assistant("a4", "u3")], [["hi", "hello", "go", "hello"]]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, expected", ORDER, ids=[each[0] for each in ORDER])
-def test_what_is_said(sentence, lines, expected):
-    assert [said(each) for each in CLAUDE.conversations(lines)] == expected, sentence
+)  # fmt: skip
+def test_what_is_said(lines, expected):
+    assert [said(each) for each in CLAUDE.conversations(lines)] == expected
 
 
 TASK = [user("u1", None), assistant("a2", "u1", [call(name="Agent", prompt="find it")])]
@@ -115,7 +115,9 @@ FORK = [user("u5", "a2", "no"), assistant("a6", "u5", "well"), user("u7", "a2", 
 AGAIN = [user("u9", "a6", "why"), assistant("a10", "u9", "so")]
 
 # What each conversation is: id, kind, parent, call.
-KINDS = [
+
+
+@cases("lines, expected",
     ("one conversation", TALK, [("", "main", None, None)]),
     ("a compaction", [*TALK, boundary(), summary(), *AFTER], [("a8", "compacted", "a4", None), ("a4", "main", None, None)]),
     ("a compaction of another", [*TALK, boundary(), summary(), *AFTER, {**boundary("c9"), "logicalParentUuid": "a8"}, summary("u10", "c9"), assistant("a11", "u10")], [("a11", "compacted", "a8", None), ("a4", "main", None, None), ("a8", "compacted", "a4", None)]),
@@ -131,11 +133,8 @@ KINDS = [
     ("a sub-agent's own file", AGENT, [("x", "subagent", None, None)]),
     ("a sub-agent's branch", [*AGENT, side(user("u5", "u3", "no")), side(assistant("a6", "u5", "well"))], [("x", "subagent", None, None), ("a4", "branch", "x", None)]),
     ("beginnings without a link", [user("u1", None), assistant("a2", "u1"), user("u3", None), assistant("a4", "u3")], [("a4", "main", None, None), ("a2", "main", None, None)]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, expected", KINDS, ids=[each[0] for each in KINDS])
-def test_what_a_conversation_is(sentence, lines, expected):
+)  # fmt: skip
+def test_what_a_conversation_is(lines, expected):
     found = [each.origin for each in CLAUDE.conversations(lines)]
     assert [(each.id, each.kind, each.parent, each.call) for each in found] == expected
 
@@ -262,7 +261,7 @@ def test_a_line_whose_parent_is_missing(how, numbers):
     assert [said(each) for each in found] == (
         [["hi", "hello", "gone"]] if how == "unreadable" else [["gone"], ["hi", "hello"]]
     )
-    assert found[0].origin.findings == (((numbers or [0, 0, 3])[2], Repeated("missing-parent", (how,))),)
+    assert found[0].origin.findings == (((numbers or [0, 0, 3])[2], RepeatedViolation("missing-parent", (how,))),)
 
 
 def test_a_line_that_cannot_be_read_stands_for_one_parent():
@@ -301,14 +300,14 @@ def test_what_the_client_wrote_is_counted_by_kind_with_its_line():
     (found,) = CLAUDE.conversations(lines)
     kinds = ["echoes of commands", "reminders", "interruptions", "output of local commands"]
     assert found.origin.findings == tuple(
-        (line, Repeated("client-text", (kind,))) for line, kind in enumerate(kinds, 1)
+        (line, RepeatedViolation("client-text", (kind,))) for line, kind in enumerate(kinds, 1)
     )
 
 
 def test_a_time_without_a_zone_is_told_once():
     lines = [{**each, "timestamp": each["timestamp"].rstrip("Z")} for each in TALK]
     (found,) = CLAUDE.conversations(lines)
-    assert found.origin.findings == ((1, Repeated("naive-timestamp")),)
+    assert found.origin.findings == ((1, RepeatedViolation("naive-timestamp")),)
 
 
 def test_every_line_and_member_is_read_or_counted():

@@ -5,15 +5,15 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.formats.evidence import Evidence, Logged
+from chatsquash.formats.evidence import Evidence, LoggedTurn
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Step, conversations
+from chatsquash.formats.threads import ThreadEntry, conversations
 
 
 def step(place, is_summary, kept):
     role = "user" if is_summary or place % 2 == 0 else "assistant"
     turn = {"role": role, "content": str(place)}
-    return Step((Logged(f"step {place}", turn, Evidence(place + 1)),), role == "assistant", is_summary, kept)
+    return ThreadEntry((LoggedTurn(f"step {place}", turn, Evidence(place + 1)),), role == "assistant", is_summary, kept)
 
 
 def plainly(steps):

@@ -10,10 +10,10 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.records import places
-from chatsquash.records.row_groups import FooterError, row_groups
+from chatsquash.records.places import FooterError, row_groups
 from chatsquash.view.conversation import Needle
 from chatsquash.view.pages.search import hits
-from chatsquash.view.result import Result
+from chatsquash.view.result import ViewerResult
 from tests.conftest import log_line, user, write_log
 
 
@@ -67,7 +67,7 @@ def large(here, monkeypatch):
         raise AssertionError("it is expanded")
 
     monkeypatch.setattr(pl, "scan_parquet", expand)
-    return Result(here / "out")
+    return ViewerResult(here / "out")
 
 
 def test_no_record_of_a_row_group_that_is_too_large_is_read(large):
@@ -85,7 +85,7 @@ def test_a_record_that_is_longer_than_one_may_be_is_not_kept(here, monkeypatch):
     """As JSON a text may be six times as long as in the file."""
     write_log(here / "logs/a.jsonl", log_line(user("a"), session_id="a"))
     convert("logs", "out", Options(anonymize=False, format="parquet", preset="hf"))
-    result = Result(here / "out")
+    result = ViewerResult(here / "out")
     name = next(name for name in result.outputs if name.endswith(".parquet"))
     pl.DataFrame({"messages": ["\0" * 300_000]}).write_parquet(here / "out" / name)
     monkeypatch.setattr(places, "LONGEST", 1_000_000)

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from chatsquash.core.errors import UsageError
 from chatsquash.redact.patterns import is_all, pattern, refuse_pattern, spans
+from tests.conftest import cases
 
-SPANS = [
+
+@cases(
+    "regex, text, found",
     ("a group", r"a(b)c", "abc abc", ["abc", "abc"]),
     ("alternatives, of which the first that fits is taken", r"a|ab", "ab", ["a"]),
     ("a flag", r"(?i)abc", "ABC abc", ["ABC", "abc"]),
@@ -24,12 +27,9 @@ SPANS = [
     ("lone surrogates", r"b+", "\ud800bb\udfffb", ["bb", "b"]),
     ("a dollar sign", r"\$\{1\}", "${1}", ["${1}"]),
     ("a NUL", r"a\x00b", "a\0b", ["a\0b"]),
-]
-
-
-@pytest.mark.parametrize("sentence, regex, text, found", SPANS, ids=[row[0] for row in SPANS])
-def test_what_fits_is_found(sentence, regex, text, found):
-    assert [text[start:end] for start, end in spans(regex, text)] == found, sentence
+)
+def test_what_fits_is_found(regex, text, found):
+    assert [text[start:end] for start, end in spans(regex, text)] == found
 
 
 def test_a_pattern_has_the_kind_of_its_name():
@@ -37,7 +37,8 @@ def test_a_pattern_has_the_kind_of_its_name():
     assert [tuple(hit) for hit in hits] == [(4, 9, "ORDER_ID", "order-id", "#1234")]
 
 
-WRONG = [
+@cases(
+    "name, regex, message",
     ("look-ahead", "id", "a(?=b)", "id: the pattern is refused"),
     ("a reference back", "id", r"(a)\1", "id: the pattern is refused"),
     ("a group that does not end", "id", "(a", "id: the pattern is refused"),
@@ -46,26 +47,21 @@ WRONG = [
     ("no name", "", "a", "write NAME=REGEX"),
     ("a name with a space", "a b", "a", "write NAME=REGEX"),
     ("no pattern", "id", "", "write NAME=REGEX"),
-]
-
-
-@pytest.mark.parametrize("sentence, name, regex, message", WRONG, ids=[row[0] for row in WRONG])
-def test_a_wrong_pattern_is_refused(sentence, name, regex, message):
+)
+def test_a_wrong_pattern_is_refused(name, regex, message):
     with pytest.raises(UsageError, match=message):
         pattern(name, regex)
 
 
-WHOLE = [
+@cases(
+    "regex, value, fits",
     ("ab", "ab", True),
     ("a|ab", "ab", True),
     ("a", "ab", False),
     ("^a", "ab", False),
     ("(?i)AB", "ab", True),
     (".", "\n", False),
-]
-
-
-@pytest.mark.parametrize("regex, value, fits", WHOLE)
+)
 def test_a_pattern_fits_all_of_a_value(regex, value, fits):
     assert is_all(regex, value) is fits
 

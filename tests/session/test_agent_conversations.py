@@ -12,7 +12,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.results.verify import verify
 from chatsquash.translate.files import Translation, write_all
-from tests.conftest import write_log
+from tests.conftest import cases, write_log
 from tests.outputs import comparable, findings, manifest, report
 
 
@@ -90,17 +90,17 @@ def shown(message):
 
 
 ENDS = {"compacted": "Done.", "main": "Yes.", "branch": "an answer that was left", "subagent": "Found it."}
-CHOSEN = [
+
+
+@cases(
+    "options, kinds, not_chosen",
     ({}, KINDS, {}),
     ({"conversations": "all"}, KINDS, {}),
     ({"conversations": "all", "subagents": False}, KINDS[:3], {"subagent": 1}),
     ({"conversations": "all", "side": False}, KINDS, {}),
     ({"conversations": "main"}, KINDS[:1], {"branch": 1, "main": 1, "subagent": 1}),
     ({"sessions_by": "file"}, KINDS[:1], {"branch": 1, "main": 1, "subagent": 1}),
-]
-
-
-@pytest.mark.parametrize("options, kinds, not_chosen", CHOSEN)
+)
 def test_which_conversations_become_records(logs, options, kinds, not_chosen):
     summary = run(**options)
     assert last_words() == [ENDS[kind] for kind in kinds]
@@ -112,7 +112,8 @@ def test_which_conversations_become_records(logs, options, kinds, not_chosen):
     assert verify(Path("out"), logs=True).problems == []
 
 
-LOST = [
+@cases(
+    "options, lost",
     ({}, {}),
     ({"conversations": "all"}, {}),
     ({"conversations": "all", "subagents": False}, {"subagent": 1}),
@@ -120,10 +121,7 @@ LOST = [
     ({"sessions_by": "file"}, {"branch": 1, "compacted": 3, "subagent": 1}),
     ({"min_turns": 2}, {"filtered": 2}),
     ({"conversations": "main", "min_turns": 2}, {"branch": 1, "compacted": 3, "filtered": 1, "subagent": 1}),
-]
-
-
-@pytest.mark.parametrize("options, lost", LOST)
+)
 def test_every_reply_is_counted_once(logs, options, lost):
     run(**options)
     counts = manifest()["counts"]
@@ -350,21 +348,18 @@ def test_a_rerun_sees_that_the_session_of_a_sub_agent_goes_on(beside):
     assert callers() == ["compacted"]
 
 
-WITHOUT = [
+@cases("change, expected",
     ("no file beside", lambda at: at.with_name("agent-g1.meta.json").unlink(), ["main"]),
     ("one that is no JSON", lambda at: at.with_name("agent-g1.meta.json").write_text("{"), ["main"]),
     ("one that names no call", lambda at: at.with_name("agent-g1.meta.json").write_text("[3]"), ["main"]),
     ("one that names another", lambda at: at.with_name("agent-g1.meta.json").write_text('{"toolUseId": "t9"}'), ["main"]),
     ("no session", lambda at: (at.parents[2] / "s1.jsonl").unlink(), [None]),
     ("a session that is broken", lambda at: (at.parents[2] / "s1.jsonl").write_text('{"a": 1}\n'), [None]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, change, expected", WITHOUT, ids=[row[0] for row in WITHOUT])
-def test_a_sub_agent_of_which_less_is_told_is_of_the_session_all_the_same(beside, sentence, change, expected):
+)  # fmt: skip
+def test_a_sub_agent_of_which_less_is_told_is_of_the_session_all_the_same(beside, change, expected):
     change(beside / "logs/p/s1/subagents/agent-g1.jsonl")
     run(conversations="all", on_invalid="keep")
-    assert callers() == expected, sentence
+    assert callers() == expected
 
 
 def test_a_compressed_sub_agent_has_its_file_beside(beside):

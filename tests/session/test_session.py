@@ -5,25 +5,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.checks import reading
-from chatsquash.core.model import RejectedLine, Repeated, Skipped, Violation
+from chatsquash.core.model import RejectedLine, RepeatedViolation, SkippedLine, Violation
 from chatsquash.session.cleaning import clean
 from chatsquash.session.select import select
 from tests.checks.rows import assistant, user
+from tests.conftest import cases
 from tests.session.streams import entry, stream, taken
 
 ASIDE = ("blank", "unreadable", "cleaned")
 SIZES = st.integers(0, 99)
 ENTRIES = st.builds(lambda count, size: entry(*[user()] * count, size=size), st.integers(0, 4), SIZES)
-SKIPPED = st.builds(Skipped, line=st.integers(1, 9), why=st.sampled_from(ASIDE), size=SIZES, lines=st.integers(1, 3))
-NOTES = st.just(Skipped(lines=0, findings=(reading.cut_short("it ended"),)))
+SKIPPED = st.builds(
+    SkippedLine, line=st.integers(1, 9), why=st.sampled_from(ASIDE), size=SIZES, lines=st.integers(1, 3)
+)
+NOTES = st.just(SkippedLine(lines=0, findings=(reading.cut_short("it ended"),)))
 
 
 @given(st.lists(st.one_of(ENTRIES, SKIPPED, NOTES), max_size=9), st.booleans())
 def test_every_line_and_every_byte_is_in_one_account(items, written):
     session = select(iter(items), trace_roles=False)
     lines, sizes = session.accounts(written=written)
-    others = [each for each in items if isinstance(each, Skipped)]
-    entries = [each for each in items if not isinstance(each, Skipped)]
+    others = [each for each in items if isinstance(each, SkippedLine)]
+    entries = [each for each in items if not isinstance(each, SkippedLine)]
     assert sum(lines) == session.lines.all == len(entries) + sum(each.lines for each in others)
     assert sum(sizes) == session.sizes.all == sum(each.size for each in items)
     for why in ASIDE:
@@ -40,25 +43,25 @@ def test_every_line_and_every_byte_is_in_one_account(items, written):
 
 
 def test_a_line_without_an_entry_and_without_a_fault_is_left_out():
-    lines, sizes = select(iter([Skipped(1, size=7)])).accounts(written=False)
+    lines, sizes = select(iter([SkippedLine(1, size=7)])).accounts(written=False)
     assert (lines.left_out, sum(lines)) == (1, 1)
     assert (sizes.left_out, sum(sizes)) == (7, 7)
 
 
-NAIVE, LATE = Repeated("naive-timestamp"), reading.timestamp_order(1, keep=False)
-WRONG = Repeated("wrong-type", ("response", "a string"))
-OTHER = Repeated("wrong-type", ("response", "a number"))
-BAD = Skipped(
+NAIVE, LATE = RepeatedViolation("naive-timestamp"), reading.timestamp_order(1, keep=False)
+WRONG = RepeatedViolation("wrong-type", ("response", "a string"))
+OTHER = RepeatedViolation("wrong-type", ("response", "a number"))
+BAD = SkippedLine(
     2, "unreadable", findings=(reading.bad_line("no JSON"),), rejected=RejectedLine(2, 5, 3, "bad-line", "no JSON")
 )
-CUT = Skipped(lines=0, findings=(reading.cut_short("it ended"),))
+CUT = SkippedLine(lines=0, findings=(reading.cut_short("it ended"),))
 
 
 def at(line, *found, **fields):
     return entry(user(), line=line, findings=found, **fields)
 
 
-TOLD = [
+@cases("items, later, expected",
     ("nothing", [at(1), at(2)], [], []),
     ("a fact at its line", [at(1), at(2, LATE)], [], [(2, "timestamp-order")]),
     ("several at one line, in order", [at(1), at(2, LATE, NAIVE)], [], [(2, "timestamp-order"), (2, "naive-timestamp")]),
@@ -67,11 +70,8 @@ TOLD = [
     ("lines without an entry, too", [at(1), BAD, at(3, LATE)], [], [(2, "bad-line"), (3, "timestamp-order")]),
     ("what is about the whole log first", [at(1, LATE), CUT], [], [(None, "cut-short"), (1, "timestamp-order")]),
     ("later findings by their lines", [at(1, NAIVE), at(3, LATE)], [(2, reading.stream_cut()), (None, reading.empty_session(0, 0))], [(None, "empty-session"), (1, "naive-timestamp"), (2, "stream-cut"), (3, "timestamp-order")]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, items, later, expected", TOLD, ids=[row[0] for row in TOLD])
-def test_findings_tell(sentence, items, later, expected):
+)  # fmt: skip
+def test_findings_tell(items, later, expected):
     findings = select(iter(items), trace_roles=False).findings(later, "name", "a.jsonl")
     assert [(each.line, each.code) for each in findings] == expected
     assert {(each.session, each.file) for each in findings} <= {("name", "a.jsonl")}
@@ -105,11 +105,8 @@ def test_what_was_found_at_entries_that_cleaning_drops_is_told_all_the_same():
     assert (session.id, session.dropped) == ("s1", {"title_requests": 2})
 
 
-IDS = [("the first that an entry names", [None, "a", "b"], "a"), ("none", [None, None], None)]
-
-
-@pytest.mark.parametrize("sentence, ids, expected", IDS, ids=[row[0] for row in IDS])
-def test_the_id_of_a_session_is(sentence, ids, expected):
+@cases("ids, expected", ("the first that an entry names", [None, "a", "b"], "a"), ("none", [None, None], None))
+def test_the_id_of_a_session_is(ids, expected):
     assert select(stream(*(entry(user(), session_id=each) for each in ids))).id == expected
 
 
@@ -119,7 +116,9 @@ def test_a_session_is_loaded_where_any_entry_is(loaded):
 
 
 MIXED = reading.session_id_mismatch("a", "b", 1, merge=False)
-INVALID = [
+
+
+@cases("found, why",
     ("nothing", [], None),
     ("a clock that goes back", [LATE], LATE),
     ("two ids", [MIXED], MIXED),
@@ -127,9 +126,6 @@ INVALID = [
     ("no warnings, which the user asked for", [reading.timestamp_order(1, keep=True)], None),
     ("no other errors", [reading.bad_line("no JSON"), Violation("error", "text", code="role-sequence")], None),
     ("one that stands behind others", [reading.bad_line("no JSON"), LATE, reading.cut_short("it ended")], LATE),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, found, why", INVALID, ids=[row[0] for row in INVALID])
-def test_a_session_is_invalid_for(sentence, found, why):
+)  # fmt: skip
+def test_a_session_is_invalid_for(found, why):
     assert select(iter([at(1, *found)])).invalid == why

@@ -9,6 +9,7 @@ from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Branch, Conversation
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import losses
+from tests.conftest import cases
 from tests.formats.kinds import answers, asks, calling, conversation, gives, says, turn
 
 A, B, C, D = asks("a"), says("b"), asks("c"), says("d")
@@ -16,7 +17,9 @@ TALK = [A, says(calling()), answers(), says(Reasoning("hm"), "x"), C, D]
 CACHED = {"anthropic": {"cache_control": {"type": "ephemeral"}}}
 SIGNED = Reasoning("hm", "anthropic", "c2ln")
 PICTURE = Media("image", "image/png", "AA==")
-ROWS = [
+
+
+@cases("before, after, expected",
     ("nothing", TALK, TALK, []),
     ("a changed text", [A, B], [A, says("x")], ["turns[1].blocks[0].text"]),
     ("a turn that is gone marks none behind it", TALK, TALK[:2] + TALK[3:], ["turns[2]"]),
@@ -67,12 +70,9 @@ ROWS = [
     ("two prompts that became one text", [turn("system", "s"), turn("system", "t"), A], [turn("system", "s\nt"), A], ["turns[0].blocks[0].text", "turns[1].blocks[0]"]),
     ("two prompts that changed places", [turn("system", "s"), turn("system", "i", instructions=True), A], [turn("system", "i", instructions=True), turn("system", "s"), A], ["turns[0].place"]),
     ("two that had two roles", [turn("system", "s"), turn("developer", "t"), A], [turn("system", "s", "t"), A], ["turns[1].role"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, before, after, expected", ROWS, ids=[row[0] for row in ROWS])
-def test_differences(sentence, before, after, expected):
-    assert losses.differences(conversation(*before), conversation(*after)) == expected, sentence
+)  # fmt: skip
+def test_differences(before, after, expected):
+    assert losses.differences(conversation(*before), conversation(*after)) == expected
 
 
 def test_a_branch_tools_and_what_a_document_knows_are_compared_too():
@@ -134,14 +134,13 @@ def test_that_parameters_are_an_object_is_nothing_new():
 
 
 PLAIN, GIVEN = turn("system", "s"), turn("system", "i", instructions=True)
-LEADING = [
+
+
+@cases("name, told, lost, kept",
     ("anthropic", [GIVEN, PLAIN, turn("user", Media("image", "image/tiff", "SUkqAAgAAAA=")), turn("system", "t")], ["turns[2]"], ["turns[0].instructions"]),
     ("gemini", [PLAIN, PLAIN, says(Reasoning("", "anthropic", "c2ln")), PLAIN], ["turns[2]"], []),
     ("gemini", [PLAIN, GIVEN, A, PLAIN, D], [], ["turns[1].instructions", "turns[3].role", "turns[3].blocks[0].text"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name, told, lost, kept", LEADING)
+)  # fmt: skip
 def test_prompts_that_lead_are_told_from_those_that_moved_up(name, told, lost, kept):
     found = chatsquash.losses(conversation(*told), name)
     assert (found, found.kept_for_chatsquash) == (lost, kept)

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from chatsquash import frame
-from chatsquash.view.pages.sessions import PAGE, SORTS, Wanted, choose
-from chatsquash.view.result import Result
+from chatsquash.view.pages.sessions import PAGE, SORTS, SessionQuery, select_sessions
+from chatsquash.view.result import ViewerResult
 
 
 @pytest.fixture
 def result(samples):
-    return Result(samples)
+    return ViewerResult(samples)
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def table(samples):
 
 
 def sessions(result, **asked):
-    return [row["session"] for row in choose(result, Wanted(**asked)).rows]
+    return [row["session"] for row in select_sessions(result, SessionQuery(**asked)).rows]
 
 
 def test_the_table_in_small_says_what_the_session_table_says(result, table):
@@ -33,8 +33,8 @@ def test_the_table_in_small_says_what_the_session_table_says(result, table):
 
 
 def test_without_filters_all_stand_in_the_order_of_the_run(result, table):
-    chosen = choose(result, Wanted())
-    assert (chosen.found, chosen.all) == (85, 85)
+    chosen = select_sessions(result, SessionQuery())
+    assert (chosen.row_count, chosen.all) == (85, 85)
     assert chosen.sessions == (85, 85)
     assert chosen.records == (85, 85)
     assert [row["session"] for row in chosen.rows] == table["session"].to_list()[:PAGE]
@@ -65,7 +65,7 @@ def test_a_finding_leaves_the_sessions_that_have_it(result, samples):
     told = [json.loads(line) for line in (samples / "reports/findings.jsonl").read_bytes().splitlines()]
     for code in {each["code"] for each in told}:
         having = {(each["file"], each["session"]) for each in told if each["code"] == code}
-        rows = choose(result, Wanted(finding=code)).rows
+        rows = select_sessions(result, SessionQuery(finding=code)).rows
         assert {(row["log"], row["session"]) for row in rows} == {each for each in having if each[1] is not None}
 
 
@@ -81,7 +81,7 @@ def test_every_column_sorts_both_ways_with_what_is_not_known_last(result, name):
             return row[name]
 
     for sort in (name, f"-{name}"):
-        values = [key(row) for row in choose(result, Wanted(sort=sort)).rows]
+        values = [key(row) for row in select_sessions(result, SessionQuery(sort=sort)).rows]
         known = [value for value in values if value is not None]
         assert values[: len(known)] == known
         assert known == sorted(known, reverse=sort.startswith("-"))

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.view.pages.sessions import Wanted, choose
+from chatsquash.view.pages.sessions import SessionQuery, select_sessions
 from tests.conftest import assistant, log_line, write_log
 from tests.view import markup
 from tests.view.conftest import Reader
@@ -68,4 +68,4 @@ def test_every_finding_that_can_be_chosen_leaves_as_many_sessions_as_it_says(rea
     assert facets
     assert "file-not-read" not in dict(facets)
     for code, count in facets:
-        assert choose(reader.result, Wanted(finding=code)).sessions[0] == count
+        assert select_sessions(reader.result, SessionQuery(finding=code)).sessions[0] == count

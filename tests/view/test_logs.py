@@ -166,14 +166,14 @@ def test_the_tree_says_which_path_is_the_record_and_what_the_other_one_is(branch
 def test_a_conversation_that_names_itself_as_parent_is_drawn_all_the_same():
     from chatsquash.core.logged import ReplyOutcome
     from chatsquash.core.outcome import Outcome, SessionReplies
-    from chatsquash.view.pages.tree import Part, nodes
+    from chatsquash.view.pages.tree import LogPart, nodes
 
     replies = [
         ReplyOutcome(1, "main", "lost", "branch", "a", "b"),
         ReplyOutcome(2, "branch", "lost", "branch", "b", "a"),
     ]
     looked = Looked(None, Outcome("s", replies=SessionReplies(rows=replies)), (), (), "", changed=False)
-    assert [node.id for node in nodes(Part(0, looked, {}))] == ["a", "b"]
+    assert [node.id for node in nodes(LogPart(0, looked, {}))] == ["a", "b"]
 
 
 def test_with_all_conversations_each_path_leads_to_the_record_that_it_is(branched, here):

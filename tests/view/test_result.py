@@ -4,14 +4,14 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.view.result import Result
+from chatsquash.view.result import ViewerResult
 from tests.conftest import log_line, user, write_log
 
 
 def test_a_folder_without_a_result_is_an_error(here):
     (here / "empty").mkdir()
     with pytest.raises(UsageError, match=r"run\.json: cannot be read, No such file"):
-        Result(here / "empty")
+        ViewerResult(here / "empty")
 
 
 @pytest.mark.parametrize("table", ["{", '{"file": 1}\n', "[]\n", '{"findings": 3}\n'])
@@ -19,7 +19,7 @@ def test_a_table_that_is_none_of_ours_is_an_error_and_no_crash(here, table):
     write_log(here / "logs/a.jsonl", log_line(user("hi")))
     convert("logs", "out", Options(anonymize=False))
     (here / "out/reports/sessions.jsonl").write_text(table)
-    result = Result(here / "out")
+    result = ViewerResult(here / "out")
     try:
         height = result.sessions.height
     except UsageError as problem:

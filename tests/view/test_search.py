@@ -11,7 +11,7 @@ from chatsquash import Options, convert
 from chatsquash.view.conversation import COUNTED, Needle
 from chatsquash.view.pages import search as module
 from chatsquash.view.pages.search import Hit, Progress, _candidates, hits
-from chatsquash.view.result import Result
+from chatsquash.view.result import ViewerResult
 from tests.conftest import assistant, log_line, user, write_log
 from tests.view.conftest import Reader
 
@@ -89,7 +89,7 @@ def test_a_text_is_found_wherever_a_message_says_it(here, asked, form):
     for name, messages in places.items():
         write_log(here / f"logs/{name}.jsonl", log_line(*messages, session_id=name))
     convert("logs", "out", Options(anonymize=False, format=form, preset="hf" if form == "parquet" else "chat"))
-    result = Result(here / "out")
+    result = ViewerResult(here / "out")
     matches = [each for each in hits(result, Needle(asked)) if isinstance(each, Hit)]
     reader = Reader(here / "out")
     found = {line["session"] for line in _lines(reader, asked) if "session" in line}
@@ -125,7 +125,7 @@ def test_every_hit_leads_to_a_message_that_says_it(sample_reader):
 
 
 def test_progress_is_told_up_to_all_bytes(samples):
-    result = Result(samples)
+    result = ViewerResult(samples)
     told = [each for each in hits(result, Needle("zzz")) if isinstance(each, Progress)]
     total = sum(size for name, size in result.outputs.items() if name.endswith(".jsonl") and "/" not in name)
     assert told[0] == Progress(0, total)
@@ -143,9 +143,9 @@ def test_no_more_is_read_once_nobody_goes_on_asking(here, monkeypatch):
     convert("logs", "out", Options(anonymize=False, group_by="scenario"))
     opened = []
     monkeypatch.setattr(
-        module, "opened", lambda folder, name, open=module.opened: opened.append(name) or open(folder, name)
+        module, "open_records", lambda folder, name, open=module.open_records: opened.append(name) or open(folder, name)
     )
-    going = hits(Result(here / "out"), Needle("word"))
+    going = hits(ViewerResult(here / "out"), Needle("word"))
     while not isinstance(next(going), Hit):
         pass
     going.close()
@@ -181,9 +181,9 @@ def test_words_that_are_also_names_of_members_are_found_where_they_are_said(tmp_
             line = log_line(user(asked if number == 2 else "-"), *said, session_id=f"{at} {number}")
             write_log(tmp_path / f"logs/{at}-{number}.jsonl", line)
     convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False, preset=preset))
-    result = Result(tmp_path / "out")
+    result = ViewerResult(tmp_path / "out")
     parsed = []
-    monkeypatch.setattr(module, "parsed", lambda line, made=module.parsed: parsed.append(line) or made(line))
+    monkeypatch.setattr(module, "parse", lambda line, made=module.parse: parsed.append(line) or made(line))
     for word in WORDS:
         matches = [each for each in hits(result, Needle(word)) if isinstance(each, Hit)]
         with monkeypatch.context() as patch:
@@ -200,8 +200,8 @@ def test_no_record_is_parsed_where_a_word_is_only_the_name_of_a_member(here, mon
     write_log(here / "logs/b.jsonl", log_line(user(f"a {word}"), session_id="b", reply={"content": "?"}))
     convert("logs", "out", Options(anonymize=False))
     parsed = []
-    monkeypatch.setattr(module, "parsed", lambda line, made=module.parsed: parsed.append(line) or made(line))
-    assert len([each for each in hits(Result(here / "out"), Needle(word)) if isinstance(each, Hit)]) == 1
+    monkeypatch.setattr(module, "parse", lambda line, made=module.parse: parsed.append(line) or made(line))
+    assert len([each for each in hits(ViewerResult(here / "out"), Needle(word)) if isinstance(each, Hit)]) == 1
     assert len(parsed) == 1
 
 

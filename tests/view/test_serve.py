@@ -143,7 +143,7 @@ from chatsquash.cli.main import main
 def slow(*asked):
     print("begun", file=sys.stderr, flush=True)
     time.sleep(300)
-app.choose = slow
+app.select_sessions = slow
 main()
 """
 
@@ -238,7 +238,7 @@ def test_a_port_that_is_taken_is_an_error(here, logs, command):
 
 
 def test_a_port_that_another_viewer_took_is_an_error_before_logs_are_converted(here, logs, command, monkeypatch):
-    monkeypatch.setattr(serve, "_converted", lambda *_: pytest.fail("it converts"))
+    monkeypatch.setattr(serve, "_convert", lambda *_: pytest.fail("it converts"))
     with serve._listening(0) as first:
         port = first.getsockname()[1]
         done = command("view", "logs", "--port", port)
@@ -342,7 +342,7 @@ def test_errors_of_the_server_control_no_terminal():
     import logging
 
     record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "a \x1b[2J\nb", None, None)
-    assert serve._Escaped("%(message)s").format(record) == "a \\x1b[2J\nb"
+    assert serve._EscapingFormatter("%(message)s").format(record) == "a \\x1b[2J\nb"
 
 
 def test_a_template_that_is_none_is_an_error(here, logs, command):

@@ -99,10 +99,10 @@ class _Size(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The bytes; fails for what is no such number."""
-        found = re.fullmatch(r"([0-9]{1,15})\s*((?:[kmg]i?)?)b?", str(value), re.IGNORECASE)
-        if not found:
+        match = re.fullmatch(r"([0-9]{1,15})\s*((?:[kmg]i?)?)b?", str(value), re.IGNORECASE)
+        if not match:
             self.fail(f"{value!r} is no size; write one as 256MB, 64kB or 1000000.", param, ctx)
-        number, unit = found.groups()
+        number, unit = match.groups()
         return int(number) * {each.lower(): many for each, many in _UNITS.items()}[unit.lower()]
 
 
@@ -160,7 +160,7 @@ def _type_of_name(option: Declared) -> click.ParamType:  # type: ignore[type-arg
 
     if option.metavar == "CODE":
         return Codes(ERRORS)
-    return Name(lambda: option.choices) if option.metavar else click.Choice(option.choices)
+    return KnownName(lambda: option.choices) if option.metavar else click.Choice(option.choices)
 
 
 def _as_size(size: int) -> str:
@@ -168,7 +168,7 @@ def _as_size(size: int) -> str:
     return min((f"{size // many}{unit}B" for unit, many in _UNITS.items() if size % many == 0), key=len)
 
 
-class Name(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it takes none
+class KnownName(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it takes none
     """A known name, in which hyphens and underscores are the same; whoever takes it refuses one that is not known."""
 
     name = "text"
@@ -269,8 +269,10 @@ def help_all() -> click.Option:
             click.echo(context.get_help())
             context.exit()
 
-    told = "Show all options and exit."
-    return click.Option(["--help-all"], is_flag=True, expose_value=False, is_eager=True, callback=show, help=told)
+    description = "Show all options and exit."
+    return click.Option(
+        ["--help-all"], is_flag=True, expose_value=False, is_eager=True, callback=show, help=description
+    )
 
 
 def chapter_of(group: str) -> str:
@@ -284,9 +286,9 @@ def write_chapters(context: click.Context, options: Iterable[click.Parameter], f
     shows_all = context.meta.get(SHOWS_ALL)
     for each in options:
         name = str(each.name)
-        told = each.get_help_record(context) if shows_all else _USED.get(name)
-        if told:
-            rows[getattr(each, "chapter", None) or _BY_NAME.get(name, "Run")].append(told)
+        description = each.get_help_record(context) if shows_all else _USED.get(name)
+        if description:
+            rows[getattr(each, "chapter", None) or _BY_NAME.get(name, "Run")].append(description)
     for name, shown in rows.items():
         if shown:
             with formatter.section(name):

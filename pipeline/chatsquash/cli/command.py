@@ -29,8 +29,8 @@ class Command(click.Command):
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is set as an attribute is
         """Arguments and options, in the order of ``--help``."""
-        found = [*(each for make in getattr(self.callback, PARAMETERS) for each in make()), *settings_options()]
-        return [*found, help_all()] if len(found) > MANY_OPTIONS else found
+        params = [*(each for make in getattr(self.callback, PARAMETERS) for each in make()), *settings_options()]
+        return [*params, help_all()] if len(params) > MANY_OPTIONS else params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options as ``--help`` shows them: of many those that are used most, in chapters."""
@@ -75,10 +75,10 @@ def _without_settings(context: click.Context) -> click.Context:
 
 def settings_options() -> list[click.Option]:
     """The options on settings."""
-    told = "Prefer the settings of this profile in chatsquash.toml."
+    profile = "Prefer the settings of this profile in chatsquash.toml."
     shows = "Show the value of every option and where it comes from, and do nothing else."
     return [
-        Option(["--profile", _PROFILE], metavar="NAME", help=told),
+        Option(["--profile", _PROFILE], metavar="NAME", help=profile),
         Option(["--show-config", _SHOW], is_flag=True, help=shows),
     ]
 
@@ -96,14 +96,14 @@ def _defaults(command: click.Command, name: str, settings: Settings, glance: cli
     assert glance.parent
     group = glance.parent.command
     commands = group.list_commands(glance.parent) if isinstance(group, click.Group) else [name]
-    given = settings.of(name, commands, glance.params.get(_PROFILE))
+    table = settings.of(name, commands, glance.params.get(_PROFILE))
     options = [each for each in command.params if isinstance(each, click.Option) and each.name not in (_PROFILE, _SHOW)]
     known = {option_name(each): str(each.name) for each in options}
-    found = settings.values(given, known, _paths(options))
+    defaults = settings.values(table, known, _paths(options))
     for each in options:
-        if each.name in found and (why := _misfit(each, found[each.name], glance)):
+        if each.name in defaults and (why := _misfit(each, defaults[each.name], glance)):
             raise click.UsageError(f"{settings.path}: {option_name(each)}: {why}")
-    return found
+    return defaults
 
 
 def _misfit(option: click.Option, value: Any, context: click.Context) -> str | None:
@@ -141,7 +141,7 @@ def _values_and_sources(context: click.Context, settings: Settings | None) -> It
         if not isinstance(each, Option) or each.name in (_PROFILE, _SHOW):
             continue
         value, source = context.params.get(str(each.name)), context.get_parameter_source(str(each.name))
-        told = {
+        origin = {
             ParameterSource.COMMANDLINE: "command line",
             ParameterSource.ENVIRONMENT: str(each.envvar),
             ParameterSource.DEFAULT_MAP: file,
@@ -150,7 +150,7 @@ def _values_and_sources(context: click.Context, settings: Settings | None) -> It
         if value is None or value == ():
             yield f"# {name} is not set"
         else:
-            yield f"{name} = {jsonio.dumps(value).decode()}  # {told}"
+            yield f"{name} = {jsonio.dumps(value).decode()}  # {origin}"
 
 
 OWN, SHARED = "chatsquash.toml", "pyproject.toml"
@@ -171,14 +171,14 @@ class Settings(NamedTuple):
         known = [*commands]
         profiles = self._table(self.tables, _PROFILES, "profile")
         self._refuse_unknown("command", self.tables, [*known, _PROFILES])
-        found = dict(self._table(self.tables, command, command))
+        options = dict(self._table(self.tables, command, command))
         for name in profiles:
             self._refuse_unknown("command", self._table(profiles, name, f"profile.{name}"), known)
         if profile is None:
-            return found
+            return options
         if profile not in profiles:
             raise UsageError(f"--profile {profile}: {self.path} has none of this name{_near(profile, profiles)}")
-        return found | self._table(profiles[profile], command, f"profile.{profile}.{command}")
+        return options | self._table(profiles[profile], command, f"profile.{profile}.{command}")
 
     def _table(self, tables: dict[str, Any], name: str, shown: str) -> dict[str, Any]:
         table = tables.get(name, {})
@@ -191,13 +191,13 @@ class Settings(NamedTuple):
             if name not in known:
                 raise UsageError(f"{self.path}: {name}: there is no {what} of this name{_near(name, known)}")
 
-    def values(self, given: dict[str, Any], known: dict[str, str], paths: set[str]) -> dict[str, Any]:
+    def values(self, options: dict[str, Any], known: dict[str, str], paths: set[str]) -> dict[str, Any]:
         """Options by their parameters, given the parameters by the names of options; ``paths`` are names of files.
 
         A path counts from the folder of the file that names it.
         """
-        found: dict[str, Any] = {}
-        for spelled, value in given.items():
+        values: dict[str, Any] = {}
+        for spelled, value in options.items():
             name = spelled.replace("_", "-")
             self._refuse_unknown("option", [name], [*known])
             if isinstance(value, dict):
@@ -205,10 +205,10 @@ class Settings(NamedTuple):
                     f"{self.path}: {spelled}: is a table; an option is a text, a number, true or false, or a list"
                 )
             parameter = known[name]
-            found[parameter] = self._placed(value) if parameter in paths and isinstance(value, str) else value
-        return found
+            values[parameter] = self._resolve(value) if parameter in paths and isinstance(value, str) else value
+        return values
 
-    def _placed(self, path: str) -> str:
+    def _resolve(self, path: str) -> str:
         if not path or "://" in path:
             return path
         return str(self.path.parent / Path(path).expanduser())
@@ -255,7 +255,7 @@ def _read(path: Path) -> dict[str, Any] | None:
             data = file.read(_LARGEST + 1)
         if len(data) > _LARGEST:
             raise UsageError(f"{path}: is larger than {_LARGEST:,} bytes")
-        held = tomllib.loads(data.decode("utf-8"))
+        document = tomllib.loads(data.decode("utf-8"))
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -263,10 +263,10 @@ def _read(path: Path) -> dict[str, Any] | None:
             return None  # it is for others to say what is wrong with it
         raise UsageError(f"{path}: is no TOML ({problem})") from None
     if path.name == OWN:
-        return held
-    tool = held.get("tool")
-    found = tool.get("chatsquash") if isinstance(tool, dict) else None
-    return found if isinstance(found, dict) else None
+        return document
+    tool = document.get("tool")
+    own = tool.get("chatsquash") if isinstance(tool, dict) else None
+    return own if isinstance(own, dict) else None
 
 
 def _near(name: str, known: Iterable[str]) -> str:

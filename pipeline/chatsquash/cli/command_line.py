@@ -62,18 +62,18 @@ def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> N
             raise click.UsageError(f"{typed_text(name)} has no effect with {flag}, since {why}.")
 
 
-def without_idle(given: Options) -> Options:
+def without_idle(options: Options) -> Options:
     """The options, where a variable's that has no effect is passed over, and one that is typed is an error."""
     from dataclasses import replace
 
     from chatsquash.core.options import Options
     from chatsquash.dataset.option_rules import met
 
-    usual, left = Options(), given
-    for pair in met(given):
+    usual, left = Options(), options
+    for pair in met(options):
         if is_typed(pair.idle):
             raise click.UsageError(f"{_idle_error(pair)}.")
-        rest: Any = pair.rest(given) if pair.rest else getattr(usual, pair.idle)
+        rest: Any = pair.rest(options) if pair.rest else getattr(usual, pair.idle)
         left = replace(left, **{pair.idle: rest})
     return left
 

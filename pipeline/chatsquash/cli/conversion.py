@@ -62,24 +62,24 @@ def run_output(run: Any) -> Any:
     return as_json(quiet(verbose(progress(codes(run)))))
 
 
-def watch_of(given: dict[str, Any]) -> Watch:
+def watch_of(values: dict[str, Any]) -> Watch:
     """How a run shows its progress."""
     from chatsquash.conversion.progress import Watch
 
-    return Watch(quiet=given["quiet"], verbose=given["verbose"], as_json=given["progress"] == "json")
+    return Watch(quiet=values["quiet"], verbose=values["verbose"], as_json=values["progress"] == "json")
 
 
-def print_summary(done: Any, given: dict[str, Any], complete: bool | None = None) -> int:
+def print_summary(done: Any, values: dict[str, Any], complete: bool | None = None) -> int:
     """Say what a run did; its exit code."""
     from chatsquash.core.text import shown
 
     with tolerate_closed_pipe():
-        if given["as_json"]:
+        if values["as_json"]:
             click.echo(shown(done.as_json(), indent=True))
-        elif not given["quiet"]:
+        elif not values["quiet"]:
             click.echo(done.as_text(), err=True)
     is_complete = done.complete if complete is None else complete
-    return exits.code(done, given["fail_on"], is_complete=is_complete, is_shard=complete is not None)
+    return exits.code(done, values["fail_on"], is_complete=is_complete, is_shard=complete is not None)
 
 
 def write_report(output: str, *, quiet: bool = False) -> None:
@@ -110,12 +110,12 @@ SHARD_OPTIONS = (
 """What may stand beside ``--shard``: the listing has the rest."""
 
 
-def where_of(given: dict[str, Any]) -> Where:
+def where_of(values: dict[str, Any]) -> Where:
     """Where a conversion runs; what is typed beside that and has no effect there is refused."""
     from chatsquash.conversion.engines import Where
     from chatsquash.core.options import declared
 
-    where = Where(**{each.name: given[each.name] for each in declared(Where)})
+    where = Where(**{each.name: values[each.name] for each in declared(Where)})
     engine = f"--engine {where.engine}"
     if where.engine == "local":
         idle = {"address": engine, "merge": engine}
@@ -128,13 +128,14 @@ def where_of(given: dict[str, Any]) -> Where:
     return where
 
 
-def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
+def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     """The options of ``convert``; the key, and what files hold, are their names until it is known what is needed.
 
     Without ``makes_key`` there is no key where none is named.
     """
     from dataclasses import replace
 
+    from chatsquash.conversion.complete_options import file_contents
     from chatsquash.core.options import Options, declared
     from chatsquash.core.platform import cores
     from chatsquash.dataset.option_rules import refuse_typed
@@ -142,71 +143,47 @@ def options_of(given: dict[str, Any], *, makes_key: bool = True) -> Options:
 
     for each in declared():
         if each.secret or each.content:
-            given[each.name] = given[each.name] or None  # no name is none
-    _pass_over_alias(given)
-    asked = without_idle(Options(**{each.name: given[each.name] for each in declared() if each.name in given}))
-    group_by = _group_by(asked.group_by) if given["single_file"] else asked.group_by
-    asked = _with_kinds(asked)
-    needs_key = asked.has_key and (makes_key or given["anonymize_key"])
-    key = load_key(given["anonymize_key"]) if needs_key else None
-    made = replace(asked, group_by=group_by, anonymize_key=key, workers=asked.workers or cores(), **_contents(asked))
-    refuse_typed(made)
-    return made
+            values[each.name] = values[each.name] or None  # no name is none
+    _pass_over_alias(values)
+    options = without_idle(Options(**{each.name: values[each.name] for each in declared() if each.name in values}))
+    group_by = _group_by(options.group_by) if values["single_file"] else options.group_by
+    options = _with_kinds(options)
+    needs_key = options.has_key and (makes_key or values["anonymize_key"])
+    key = load_key(values["anonymize_key"]) if needs_key else None
+    complete = replace(
+        options, group_by=group_by, anonymize_key=key, workers=options.workers or cores(), **file_contents(options)
+    )
+    refuse_typed(complete)
+    return complete
 
 
-def _with_kinds(asked: Options) -> Options:
+def _with_kinds(options: Options) -> Options:
     """The options with what the kinds of ``--redact`` say of others."""
     from chatsquash.redact.requests import parts, with_kinds
 
-    kinds, _ = parts(asked.redact)
-    if kinds == "none" and is_typed("anonymize") and asked.anonymize:
+    kinds, _ = parts(options.redact)
+    if kinds == "none" and is_typed("anonymize") and options.anonymize:
         raise click.UsageError("--redact none has no effect with --anonymize: leave one of them out.")
-    if kinds and "emails" in kinds.split(",") and not asked.anonymize:
+    if kinds and "emails" in kinds.split(",") and not options.anonymize:
         raise click.UsageError("--redact emails has no effect with --no-anonymize: leave one of them out.")
-    return with_kinds(asked)
+    return with_kinds(options)
 
 
-def _pass_over_alias(given: dict[str, Any]) -> None:
+def _pass_over_alias(values: dict[str, Any]) -> None:
     """Of two options on duplicates, one that is typed wins over the other's variable."""
     both = "duplicates", "drop_duplicates"
     if any(map(is_typed, both)):
-        given.update({name: None for name in both if not is_typed(name)})
+        values.update({name: None for name in both if not is_typed(name)})
 
 
-def shard_options(given: dict[str, Any]) -> Options:
+def shard_options(values: dict[str, Any]) -> Options:
     """The options of a shard that no listing has."""
     from chatsquash.core.options import Options
     from chatsquash.core.platform import cores
     from chatsquash.redact.pseudonyms import load_key
 
-    key = load_key(given["anonymize_key"]) if given["anonymize_key"] else None
-    return Options(anonymize_key=key, full=given["full"], workers=given["workers"] or cores())
-
-
-def _contents(asked: Options) -> dict[str, Any]:
-    """What the files hold that options name."""
-    found: dict[str, Any] = {}
-    if asked.tools_file or asked.system_file:
-        from chatsquash.session.stages import supplied_definitions
-
-        readers = {"tools_file": supplied_definitions.tools, "system_file": supplied_definitions.system}
-        named = {name: getattr(asked, name) for name in readers if getattr(asked, name)}
-        found = {name: supplied_definitions.read(path, readers[name]) for name, path in named.items()}
-    for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
-        if isinstance(path := getattr(asked, name), str):
-            from chatsquash.redact.requests import content
-
-            found[name] = content(path)
-    if asked.template:
-        from chatsquash.templates.source import packed
-
-        found["template"] = packed(str(asked.template))
-    if asked.tokenizer or (asked.template and asked.max_tokens is not None):
-        from chatsquash.templates import counting
-
-        if model := str(asked.tokenizer or "") or counting.of_template(str(asked.template)):
-            found["tokenizer"] = counting.packed(model)
-    return found
+    key = load_key(values["anonymize_key"]) if values["anonymize_key"] else None
+    return Options(anonymize_key=key, full=values["full"], workers=values["workers"] or cores())
 
 
 def _group_by(group_by: GroupBy) -> GroupBy:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chatsquash.cli import exits
-from chatsquash.cli.click_options import Name, argument, engine_options, option, options
+from chatsquash.cli.click_options import KnownName, argument, engine_options, option, options
 from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import refuse_beside
 from chatsquash.cli.conversion import (
@@ -27,9 +27,9 @@ from chatsquash.cli.conversion import (
 
 
 def _agents() -> tuple[str, ...]:
-    from chatsquash.inspect import discovered  # which few runs need
+    from chatsquash.inspect.agents import known_agents  # which few runs need
 
-    return discovered.known_agents()
+    return known_agents()
 
 
 @click.command(
@@ -42,7 +42,7 @@ def _agents() -> tuple[str, ...]:
     "--agent",
     "agents",
     multiple=True,
-    type=Name(_agents),
+    type=KnownName(_agents),
     metavar="NAME",
     help="Convert what this agent keeps on this machine.",
 )
@@ -67,7 +67,7 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     if shard is not None:
         return _convert_shard(shard, logs, given)
     if agents:
-        logs = (*logs, *_kept(agents))
+        logs = (*logs, *_agent_paths(agents))
     if not logs:
         raise click.UsageError("Missing argument 'LOGS...'.")
     where = where_of(given)
@@ -78,19 +78,19 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
         from chatsquash.pages.report.report import refuse
 
         refuse(given["output"])
-    asked = options_of(given, makes_key=runs.MAKES_KEY)
+    converting = options_of(given, makes_key=runs.MAKES_KEY)
     with watch_of(given) as watch:
-        done = runs.convert(logs, given["output"], asked, where, watch)
+        done = runs.convert(logs, given["output"], converting, where, watch)
     code = print_summary(done, given)
     if report:
         write_report(given["output"], quiet=given["quiet"])
     return code
 
 
-def _kept(agents: tuple[str, ...]) -> list[str]:
-    from chatsquash.inspect import discovered  # which few runs need
+def _agent_paths(agents: tuple[str, ...]) -> list[str]:
+    from chatsquash.inspect.agents import paths  # which few runs need
 
-    return discovered.paths(agents)
+    return paths(agents)
 
 
 def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:

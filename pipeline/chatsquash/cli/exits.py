@@ -27,7 +27,7 @@ _NEEDED = {
 """The options that have a check look for findings."""
 
 
-class Done(Protocol):
+class RunResult(Protocol):
     """What a run did."""
 
     def as_json(self) -> dict[str, Any]:
@@ -44,15 +44,15 @@ def refuse_unknown(codes: Sequence[str]) -> None:
         checks.refuse_unknown(code, option="--fail-on", any_error=_ERROR)
 
 
-def refuse_unasked(codes: Sequence[str], asked: Collection[str]) -> None:
+def refuse_unasked(codes: Sequence[str], flags: Collection[str]) -> None:
     """Raise ``UsageError`` for a code that a check finds only with an option, where that is not ``asked`` for."""
     for code in _each(codes):
         flag = "--template" if code.startswith("template-") else _NEEDED.get(code)
-        if flag and flag not in asked:
+        if flag and flag not in flags:
             raise UsageError(f"--fail-on {code}: nothing finds it without {flag}; add that")
 
 
-def code(done: Done, codes: Sequence[str], *, is_complete: bool, is_shard: bool) -> int:
+def code(done: RunResult, codes: Sequence[str], *, is_complete: bool, is_shard: bool) -> int:
     """0, or 3 where a session or a line was left out, or there is no record; ``codes`` decide where there are any.
 
     A shard may be without records.
@@ -62,32 +62,32 @@ def code(done: Done, codes: Sequence[str], *, is_complete: bool, is_shard: bool)
     counts = done.as_json()
     if not is_shard and counts.get("conversations", {"written": 1})["written"] == 0:
         return LEFT_OUT
-    told = counts.get("findings", {})
-    found = [(severity, code) for severity, counted in told.items() for code in counted]
-    return LEFT_OUT if _names_any(codes, found) else 0
+    severities = counts.get("findings", {})
+    findings = [(severity, code) for severity, counted in severities.items() for code in counted]
+    return LEFT_OUT if _names_any(codes, findings) else 0
 
 
-def code_of_check(found: Iterable[tuple[str, str]], codes: Sequence[str], gates: Iterable[str]) -> int:
+def code_of_check(findings: Iterable[tuple[str, str]], codes: Sequence[str], gates: Iterable[str]) -> int:
     """0, or 3 where a finding is an error or of ``gates``; ``codes`` decide where there are any.
 
     Findings are given as severity and code.
     """
-    return LEFT_OUT if _names_any(codes or (_ERROR, *gates), found) else 0
+    return LEFT_OUT if _names_any(codes or (_ERROR, *gates), findings) else 0
 
 
-def _names_any(codes: Sequence[str], found: Iterable[tuple[str, str]]) -> bool:
+def _names_any(codes: Sequence[str], findings: Iterable[tuple[str, str]]) -> bool:
     named = {*_each(codes)}
-    return any((severity == _ERROR and _ERROR in named) or code in named for severity, code in found)
+    return any((severity == _ERROR and _ERROR in named) or code in named for severity, code in findings)
 
 
 def _each(codes: Sequence[str]) -> Iterator[str]:
-    return (code for given in codes for each in given.split(",") if (code := each.strip()))
+    return (code for value in codes for each in value.split(",") if (code := each.strip()))
 
 
 def fail_on(otherwise: str) -> Callable[[_Run], _Run]:
     """What findings a command ends with 3 for, and what it does not count then."""
-    told = f"Exit with 3 if one of these findings is made (error: any error), {otherwise}."
-    return option("--fail-on", multiple=True, type=Codes("error", ","), metavar="CODE,...", help=told)
+    description = f"Exit with 3 if one of these findings is made (error: any error), {otherwise}."
+    return option("--fail-on", multiple=True, type=Codes("error", ","), metavar="CODE,...", help=description)
 
 
 @contextmanager

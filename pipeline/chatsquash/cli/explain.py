@@ -21,7 +21,7 @@ def explain(codes: tuple[str, ...]) -> None:
     """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all."""
     pages = list(map(page, codes))
     with tolerate_closed_pipe():
-        click.echo("\n".join(pages).rstrip("\n") if pages else listed())
+        click.echo("\n".join(pages).rstrip("\n") if pages else list_findings())
 
 
 def page(code: str) -> str:
@@ -30,7 +30,7 @@ def page(code: str) -> str:
     return (files("chatsquash.checks") / "pages" / f"{code}.md").read_text(encoding="utf-8")
 
 
-def listed() -> str:
+def list_findings() -> str:
     """The codes of all findings, each with its severity and a sentence."""
     width = max(map(len, rules()))
     said = {code: page(code).split("\n\n")[1].replace("\n", " ") for code in rules()}

@@ -31,15 +31,15 @@ class KnownFormat(NamedTuple):
 
 def exchanges() -> Iterator[KnownFormat]:
     """The formats of requests and responses."""
-    return map(_known, exchange_formats.names())
+    return map(_describe, exchange_formats.names())
 
 
-def held() -> Iterator[KnownFormat]:
+def document_formats() -> Iterator[KnownFormat]:
     """The formats of documents, which hold whole conversations."""
-    return map(_known, documents.names())
+    return map(_describe, documents.names())
 
 
-def _known(name: str) -> KnownFormat:
+def _describe(name: str) -> KnownFormat:
     form = conversations.module(name)
     streams = hasattr(form, "assemble")
     what = " ".join((form.__doc__ or "").strip().partition("\n\n")[0].split()).removesuffix(".")
@@ -57,7 +57,7 @@ def tables_text() -> str:
     columns = ("reads", "writes", "streams", "tool definitions", "what it is")
     parts = (
         [("exchange", *columns), *map(_cells, exchanges())],
-        [("document", *columns), *map(_cells, held())],
+        [("document", *columns), *map(_cells, document_formats())],
         [("envelope", "a line", "a session is"), *envelope_rows()],
     )
     return "\n\n".join("\n".join(line.rstrip() for line in aligned(rows)) for rows in parts)
@@ -68,7 +68,7 @@ def tables_json() -> dict[str, list[dict[str, object]]]:
     envelopes_told = [{"name": name, "line": what, "session": session} for name, what, session in envelope_rows()]
     return {
         "exchanges": [_plain(known)._asdict() for known in exchanges()],
-        "documents": [_plain(known)._asdict() for known in held()],
+        "documents": [_plain(known)._asdict() for known in document_formats()],
         "envelopes": envelopes_told,
     }
 

@@ -35,8 +35,8 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     from chatsquash.dataset.option_rules import refuse_typed
     from chatsquash.inspect import inspect as run
 
-    asked = Options(anonymize=False, **given)
-    refuse_typed(asked)
+    reading = Options(anonymize=False, **given)
+    refuse_typed(reading)
     flags = {"--definitions": definitions, "--json": as_json, "--verbose": verbose}
     first, *others = [flag for flag, is_set in flags.items() if is_set] or [""]
     if others:
@@ -44,14 +44,14 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     if definitions:
         from chatsquash.inspect.inspect import definitions as printed
 
-        for text in printed(logs, asked):
+        for text in printed(logs, reading):
             click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
     elif as_json:
-        for told in run.inspect_as_json(logs, asked):
-            click.echo(shown(told))
+        for session in run.inspect_as_json(logs, reading):
+            click.echo(shown(session))
     else:
-        for line in run.inspect(logs, asked, verbose=verbose):
-            click.echo(coloured(line), color=uses_colour())
+        for line in run.inspect(logs, reading, verbose=verbose):
+            click.echo(colour_line(line), color=uses_colour())
 
 
 def uses_colour() -> bool | None:
@@ -59,12 +59,12 @@ def uses_colour() -> bool | None:
     return False if os.environ.get("NO_COLOR") else None
 
 
-def coloured(line: str) -> str:
+def colour_line(line: str) -> str:
     """A line of ``inspect`` with its colours."""
-    if found := _FINDING.fullmatch(line):
-        return click.style(found[1], fg=_SEVERITIES[found[1]]) + found[2]
+    if match := _FINDING.fullmatch(line):
+        return click.style(match[1], fg=_SEVERITIES[match[1]]) + match[2]
     if _SESSION in line:
         return click.style(line, bold=True)
-    if found := _ENTRY.match(line):
-        return found[1] + click.style(found[2], fg=_OUTCOMES.get(found[2], "red")) + line[found.end() :]
+    if match := _ENTRY.match(line):
+        return match[1] + click.style(match[2], fg=_OUTCOMES.get(match[2], "red")) + line[match.end() :]
     return line

@@ -163,7 +163,7 @@ def cli(context: click.Context) -> None:
         with tolerate_closed_pipe():
             click.echo(context.get_help(), err=True)
         context.exit(click.UsageError.exit_code)
-    from chatsquash.inspect import discovered
+    from chatsquash.inspect import agents
 
     with tolerate_closed_pipe():
-        click.echo(f"{context.get_help()}\n\nWhat agents keep on this machine:\n\n{discovered.as_text()}")
+        click.echo(f"{context.get_help()}\n\nWhat agents keep on this machine:\n\n{agents.as_text()}")

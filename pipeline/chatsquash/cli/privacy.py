@@ -38,15 +38,15 @@ def replacing(run: _Run) -> _Run:
     return kinds(options(*_FINDING)(key(run)))
 
 
-def gates(given: dict[str, Any]) -> frozenset[str]:
+def gates(values: dict[str, Any]) -> frozenset[str]:
     """The codes of findings that ``--redact`` asks for, so that each of them is an error there."""
     from chatsquash.redact.requests import parts
 
-    kinds, _ = parts(given["redact"] or None)
+    kinds, _ = parts(values["redact"] or None)
     return _FOUND | ({"address-left"} if "emails" in (kinds or "").split(",") else set())
 
 
-def private_of(given: dict[str, Any], *, needs_key: bool = True) -> Options:
+def private_of(values: dict[str, Any], *, needs_key: bool = True) -> Options:
     """What is to be found or replaced; its options are taken out of those that are given.
 
     ``anonymize`` among these means e-mail addresses, as the kind ``emails`` does.  A key is loaded where one is needed.
@@ -57,21 +57,21 @@ def private_of(given: dict[str, Any], *, needs_key: bool = True) -> Options:
     from chatsquash.redact.pseudonyms import load_key
     from chatsquash.redact.requests import content, parts, with_kinds
 
-    asked: dict[str, Any] = {name: given.pop(name) or None for name in ("redact", *_FINDING)}
-    key_file = given.pop("anonymize_key_file", None) or None
-    kinds, _ = parts(asked["redact"])
-    anonymizes = _anonymizes((kinds or "").split(","), is_asked=given.pop("anonymize", False))
+    settings: dict[str, Any] = {name: values.pop(name) or None for name in ("redact", *_FINDING)}
+    key_file = values.pop("anonymize_key_file", None) or None
+    kinds, _ = parts(settings["redact"])
+    anonymizes = _anonymizes((kinds or "").split(","), is_asked=values.pop("anonymize", False))
     if anonymizes and kinds == "none":
-        asked["redact"] = None  # of a variable, which an option that is typed wins over
-    asked |= {name: content(asked[name]) for name in _FILES if asked[name]}
-    asked["redact_pattern"] = asked["redact_pattern"] or ()
-    found = with_kinds(Options(**asked, anonymize=anonymizes, write_known=given.pop("write_known", None) or None))
-    found = _without_idle(found)
-    if needs_key and found.has_key:
-        return replace(found, anonymize_key=load_key(key_file))
+        settings["redact"] = None  # of a variable, which an option that is typed wins over
+    settings |= {name: content(settings[name]) for name in _FILES if settings[name]}
+    settings["redact_pattern"] = settings["redact_pattern"] or ()
+    options = with_kinds(Options(**settings, anonymize=anonymizes, write_known=values.pop("write_known", None) or None))
+    options = _without_idle(options)
+    if needs_key and options.has_key:
+        return replace(options, anonymize_key=load_key(key_file))
     if is_typed("anonymize_key_file"):
         raise click.UsageError("--anonymize-key-file has no effect, since nothing is replaced: add --redact.")
-    return found
+    return options
 
 
 def _anonymizes(kinds: list[str], *, is_asked: bool) -> bool:
@@ -87,18 +87,20 @@ def _anonymizes(kinds: list[str], *, is_asked: bool) -> bool:
     return is_asked or is_named
 
 
-def _without_idle(found: Options) -> Options:
+def _without_idle(options: Options) -> Options:
     """Options without those that a variable sets and that have no effect; raises for one that is typed."""
     from dataclasses import replace
 
     idle = {
-        name: kind for name, kind in _NEEDS.items() if getattr(found, name) is not None and kind not in found.redacts
+        name: kind
+        for name, kind in _NEEDS.items()
+        if getattr(options, name) is not None and kind not in options.redacts
     }
-    if found.allow is not None and not found.replaces:
+    if options.allow is not None and not options.replaces:
         idle["allow"] = "KINDS"
     for name, kind in idle.items():
         if is_typed(name):
             flag = f"--{name.replace('_', '-')}"
             raise click.UsageError(f"{flag} has no effect without --redact {kind}: add that, or leave it out.")
     without: dict[str, Any] = dict.fromkeys(idle)
-    return replace(found, **without)
+    return replace(options, **without)

@@ -28,7 +28,7 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
     """
     from chatsquash.conversion.progress import Bar
     from chatsquash.core.text import escaped
-    from chatsquash.hub.push import Asked
+    from chatsquash.hub.push import PushRequest
     from chatsquash.hub.push import push as run
 
     if dry_run and yes:
@@ -43,7 +43,7 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
         return yes or click.confirm("Send this?", err=True)
 
     with Bar(quiet=False) as bar:
-        done = run(output, dataset, Asked(public, dry_run, say, agree, bar.observe))
+        done = run(output, dataset, PushRequest(public, dry_run, say, agree, bar.observe))
     with tolerate_closed_pipe():
-        click.echo(done.told, err=True)
+        click.echo(done.message, err=True)
     return 0 if done.agreed else 1

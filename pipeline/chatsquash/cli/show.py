@@ -24,12 +24,12 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
     from chatsquash.results import conversation_text
     from chatsquash.results.show import show as run
 
-    found = run(dataset, which)
+    match = run(dataset, which)
     if as_json:
-        click.echo(shown(found.as_json(), indent=True))
+        click.echo(shown(match.as_json(), indent=True))
         return
-    click.echo(found.title())
-    lines = conversation_text.lines(found.held, unfold=unfold)
+    click.echo(match.title())
+    lines = conversation_text.lines(match.held, unfold=unfold)
     if not (sys.stdout and sys.stdout.isatty() and conversation_text.has_colours()):
         click.echo(conversation_text.as_text(lines))
     else:

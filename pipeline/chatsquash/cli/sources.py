@@ -15,7 +15,7 @@ def sources(*, as_json: bool) -> None:
     Looks only at names, sizes and times. The one file that it opens is the settings of Claude Code, which say when
     Claude Code deletes sessions.
     """
-    from chatsquash.inspect import discovered
+    from chatsquash.inspect import agents
 
     with tolerate_closed_pipe():
-        click.echo(discovered.as_json() if as_json else discovered.as_text())
+        click.echo(agents.as_json() if as_json else agents.as_text())

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from chatsquash.cli import exits, privacy
-from chatsquash.cli.click_options import Name, argument, option
+from chatsquash.cli.click_options import KnownName, argument, option
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
 
@@ -30,11 +30,11 @@ def _written_formats() -> tuple[str, ...]:
     epilog="Example: chatsquash translate chat.json --to anthropic --output chats",
 )
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
-@option("--to", required=True, type=Name(_formats, _written_formats), metavar="FORMAT", help="Write this format.")
+@option("--to", required=True, type=KnownName(_formats, _written_formats), metavar="FORMAT", help="Write this format.")
 @option(
     "--from",
     "from_format",
-    type=Name(_formats),
+    type=KnownName(_formats),
     metavar="FORMAT",
     help="Read all inputs as this format.  [default: told by each]",
 )

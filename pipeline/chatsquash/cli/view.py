@@ -15,12 +15,12 @@ from chatsquash.cli.command_line import refuse_idle
     cls=Command,
     epilog="Example: chatsquash view out --open",
 )
-@argument("given", nargs=-1, required=True, metavar="OUT|LOGS...")
+@argument("arguments", nargs=-1, required=True, metavar="OUT|LOGS...")
 @options("cleaning", "reading", "bounds")
 @option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port.  [default: a free one]")
 @option("--open", "opens", is_flag=True, help="Open it in the browser.")
 @option("--template", metavar="MODEL", help="Also show records as this chat template renders them.")
-def view(given: tuple[str, ...], *, port: int, opens: bool, template: str | None, **reading: Any) -> None:
+def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | None, **reading: Any) -> None:
     """Show a result, or session logs, in the browser: sessions, conversations, their logs, and a search.
 
     Serves pages on loopback to whoever has the token in the URL that it prints, until Ctrl-C. It converts LOGS to a
@@ -31,9 +31,9 @@ def view(given: tuple[str, ...], *, port: int, opens: bool, template: str | None
     from chatsquash.dataset.option_rules import refuse_typed
     from chatsquash.view import serve
 
-    asked = Options(anonymize=False, trace_replies=True, **reading)
-    refuse_typed(asked)
-    if serve.result_of(given):
+    converting = Options(anonymize=False, trace_replies=True, **reading)
+    refuse_typed(converting)
+    if serve.result_of(arguments):
         refuse_idle(reading, "on a result, whose logs were read before")
     watch = Watch(quiet=False, verbose=False)
-    serve.view(given, asked, port=port, template=template, opens=opens, say=click.echo, watch=watch)
+    serve.view(arguments, converting, port=port, template=template, opens=opens, say=click.echo, watch=watch)

@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 
 from chatsquash.core import times
 from chatsquash.core.blocks import Native, Turn
-from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, Repeated, Tool
+from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, RepeatedViolation, Tool
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import TurnError
@@ -52,7 +52,7 @@ class Evidence(NamedTuple):
         )
 
 
-class Logged(NamedTuple):
+class LoggedTurn(NamedTuple):
     """A turn of an agent's file."""
 
     place: str
@@ -70,7 +70,7 @@ class History(NamedTuple):
     """The value that it is, or is a member of."""
 
 
-class Told(NamedTuple):
+class LoggedMessages(NamedTuple):
     """Messages with what their file says of each."""
 
     messages: list[Message]
@@ -79,37 +79,37 @@ class Told(NamedTuple):
 
 def moment(value: Json) -> Moment | None:
     """The time in a JSON value, if it is one; a zero is none."""
-    found = times.read(value)
-    return None if found is None or found.at in _NO_TIMES else found
+    time = times.read(value)
+    return None if time is None or time.at in _NO_TIMES else time
 
 
-def told(form: Any, turns: Sequence[Logged]) -> Told:
+def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
     """The messages of turns of a format; raises ``TurnError`` that names the place."""
     plain = getattr(form, "plain", None)
     if plain and (known := _plainly(plain, turns)):
         return known
     placed = bodies.placed(form, [(each.place, each.turn) for each in turns])
     evidence = [together(turns[places.start : places.stop]) for _, places in placed]
-    return Told([message for message, _ in placed], evidence)
+    return LoggedMessages([message for message, _ in placed], evidence)
 
 
-def _plainly(plain: Callable[[Json], list[Message] | None], turns: Sequence[Logged]) -> Told | None:
+def _plainly(plain: Callable[[Json], list[Message] | None], turns: Sequence[LoggedTurn]) -> LoggedMessages | None:
     """The same where no turn matters to the messages of another one, as nearly always."""
-    found = Told([], [])
+    loaded = LoggedMessages([], [])
     for each in turns:
         messages = plain(each.turn)
         if messages is None:
             return None
-        found.messages.extend(messages)
-        found.evidence.extend([each.evidence] * len(messages))
-    return found
+        loaded.messages.extend(messages)
+        loaded.evidence.extend([each.evidence] * len(messages))
+    return loaded
 
 
 def load_conversation(
-    form: Any, turns: Sequence[Logged], tools: list[Tool] | None = None, /, **members: Any
+    form: Any, turns: Sequence[LoggedTurn], tools: list[Tool] | None = None, /, **members: Any
 ) -> Conversation:
     """Load the turns of a format as a conversation; ``members`` are those of its origin."""
-    loaded = told(form, turns)
+    loaded = load_turns(form, turns)
     return Conversation(loaded.messages, tools or [], origin=origin(loaded, **members))
 
 
@@ -117,43 +117,54 @@ def conversation(
     said: Iterable[tuple[Turn, Evidence]], native: Native, branch: Branch | None = None, **members: Any
 ) -> Conversation:
     """Turns, each with what is known of it, as a conversation of whose origin ``members`` are known."""
-    found, turns = Told([], []), list[Turn]()
+    loaded, turns = LoggedMessages([], []), list[Turn]()
     for turn, evidence in said:
         messages = view.messages([turn])
         turns.append(turn)
-        found.messages.extend(messages)
-        found.evidence.extend([evidence] * len(messages))
-    return Conversation(found.messages, [], branch, origin=origin(found, **members), turns=merged(turns), native=native)
+        loaded.messages.extend(messages)
+        loaded.evidence.extend([evidence] * len(messages))
+    return Conversation(
+        loaded.messages, [], branch, origin=origin(loaded, **members), turns=merged(turns), native=native
+    )
 
 
-def together(turns: Sequence[Logged]) -> Evidence:
+def together(turns: Sequence[LoggedTurn]) -> Evidence:
     """What is known of a message that is made of these turns."""
-    found = turns[0].evidence
+    evidence = turns[0].evidence
     for turn in turns[1:]:
-        found = found.and_then(turn.evidence)
-    return found
+        evidence = evidence.and_then(turn.evidence)
+    return evidence
 
 
-def origin(found: Told, /, **members: Any) -> Origin:
-    """The origin of a conversation: what is known of each of its messages, and ``members`` of the whole."""
-    times_of = [each.time.at for each in found.evidence if each.time]
-    naive = next((each.line for each in found.evidence if each.time and each.time.naive), 0)
-    both = zip(found.messages, found.evidence, strict=True)
+def origin(loaded: LoggedMessages, /, session_times: Any = None, **members: Any) -> Origin:
+    """The origin of a conversation: what is known of each of its messages, and ``members`` of the whole.
+
+    ``session_times`` (of ``span`` or ``bounds``) count only if no message has a time.
+    """
+    times_of = [each.time.at for each in loaded.evidence if each.time]
+    naive = next((each.line for each in loaded.evidence if each.time and each.time.naive), 0)
+    both = zip(loaded.messages, loaded.evidence, strict=True)
     replies = [
         OriginReply(place, each.line, each.time.at if each.time else None, *each[3:])
         for place, (message, each) in enumerate(both)
         if each.is_sampled and message["role"] == "assistant"
     ]
     if naive != 0:
-        members["findings"] = (*members.get("findings", ()), (naive, Repeated("naive-timestamp")))
-    bounds = {"started": min(times_of), "ended": max(times_of)} if times_of else {}
-    return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in found.evidence))
+        members["findings"] = (*members.get("findings", ()), (naive, RepeatedViolation("naive-timestamp")))
+    bounds = {"started": min(times_of), "ended": max(times_of)} if times_of else session_times or {}
+    return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in loaded.evidence))
+
+
+def span(began: Json, ended: Json) -> Object:
+    """When a session began and ended, as members of an origin; none where it does not say when it began."""
+    first, last = moment(began), moment(ended)
+    return {"started": first.at, "ended": (last or first).at} if first else {}
 
 
 def bounds(began: Json, ended: Json) -> Object:
-    """When a session began and ended, as members of an origin; none where it does not say when it began."""
-    first, last = moment(began), moment(ended)
-    return {"started": first.at, "ended": max(first.at, (last or first).at)} if first else {}
+    """The same as ``span``, but a session never ends before it began."""
+    times_of = span(began, ended)
+    return {**times_of, "ended": max(times_of.values())} if times_of else {}
 
 
 def session_folder(path: str, inner: str = "") -> str | None:
@@ -164,9 +175,9 @@ def session_folder(path: str, inner: str = "") -> str | None:
     return (folders or [""])[-1] or None
 
 
-def entries(found: list[Json], lines: list[int] | None) -> Iterator[tuple[int, int, Object]]:
+def entries(values: list[Json], lines: list[int] | None) -> Iterator[tuple[int, int, Object]]:
     """Each object of a file with its place, from 1 on, and its line; raises ``TurnError`` for what is none."""
-    for place, (line, value) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
+    for place, (line, value) in enumerate(zip(numbers(values, lines), values, strict=True), 1):
         if not isinstance(value, dict):
             raise TurnError(f"entry {place} is no object")
         yield place, line, value
@@ -181,12 +192,12 @@ def histories(values: list[Json], lines: Sequence[int], mark: str, *members: str
     """The lists of messages in a file, which are members of its values; where one has a ``mark``, all are one list."""
     if any(isinstance(value, dict) and mark in value for value in values):
         return [History(values, lines)]
-    found: list[History] = []
+    lists_of_messages: list[History] = []
     for value, line in zip(values, lines, strict=True):
         lists = (value, *(at(value, member) for member in members))
         turns = next((each for each in lists if isinstance(each, list)), None)
-        found += [History(turns, [line] * len(turns), value)] if turns is not None else []
-    return found
+        lists_of_messages += [History(turns, [line] * len(turns), value)] if turns is not None else []
+    return lists_of_messages
 
 
 def at_line(conversation: Conversation, line: int) -> Conversation:

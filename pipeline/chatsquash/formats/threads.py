@@ -8,7 +8,7 @@ from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
-from chatsquash.formats.evidence import Logged, Unread, load_conversation, of, origin, told, with_origin
+from chatsquash.formats.evidence import LoggedTurn, Unread, load_conversation, load_turns, of, origin, with_origin
 from chatsquash.formats.values import Object
 
 _ROOT = -1
@@ -26,25 +26,25 @@ def first_places(names: Sequence[str | None]) -> dict[str, int]:
     return known
 
 
-def linked(names: Sequence[str | None], parents: Sequence[str | None]) -> list[int]:
+def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> list[int]:
     """Of each entry the one before it, -1 where there is none; an entry that would close a loop begins anew.
 
     Of several entries with a name the first counts.
     """
     known = first_places(names)
-    found = [known.get(parent, _ROOT) if parent is not None else _ROOT for parent in parents]
-    state = bytearray(len(found))  # 1: on the way, 2: known to end
-    for start in range(len(found)):
+    before = [known.get(parent, _ROOT) if parent is not None else _ROOT for parent in parents]
+    state = bytearray(len(before))  # 1: on the way, 2: known to end
+    for start in range(len(before)):
         way, place = list[int](), start
         while place != _ROOT and not state[place]:
             state[place] = 1
             way.append(place)
-            place = found[place]
+            place = before[place]
         if place != _ROOT and state[place] == 1:
-            found[way[-1]] = _ROOT
+            before[way[-1]] = _ROOT
         for each in way:
             state[each] = 2
-    return found
+    return before
 
 
 def paths(before: Sequence[int], leaf: int, sampled: Sequence[bool], unread: Unread) -> list[list[int]]:
@@ -54,19 +54,19 @@ def paths(before: Sequence[int], leaf: int, sampled: Sequence[bool], unread: Unr
     """
     inner = {place for place in before if place != _ROOT}
     leaves = [leaf, *(place for place in range(len(before)) if place not in inner and place != leaf)]
-    found, met, room = list[list[int]](), set[int](), Room(len(before))
+    taken, met, room = list[list[int]](), set[int](), EntryBudget(len(before))
     for each in leaves:
         fresh = list(_up(each, before, met))
-        if found and not any(sampled[place] for place in fresh):
+        if taken and not any(sampled[place] for place in fresh):
             unread.one("branch without a reply")
             continue
         way = list(_up(each, before, set()))[::-1]
-        if not room.take(len(way)) and found:
+        if not room.take(len(way)) and taken:
             unread.one("branch beyond those that are read")
             continue
         met.update(fresh)
-        found.append(way)
-    return found
+        taken.append(way)
+    return taken
 
 
 def _up(leaf: int, before: Sequence[int], met: set[int]) -> Iterator[int]:
@@ -77,10 +77,10 @@ def _up(leaf: int, before: Sequence[int], met: set[int]) -> Iterator[int]:
         place = before[place]
 
 
-class Step(NamedTuple):
+class ThreadEntry(NamedTuple):
     """An entry of a history, as turns."""
 
-    turns: tuple[Logged, ...] = ()
+    turns: tuple[LoggedTurn, ...] = ()
     is_sampled: bool = False
     """Whether a model gave it."""
     is_summary: bool = False
@@ -89,7 +89,7 @@ class Step(NamedTuple):
     """Of a summary the first entry that stays, which stands before it."""
 
 
-class Room:
+class EntryBudget:
     """How many of a file's entries may still be told once more."""
 
     def __init__(self, entries: int) -> None:
@@ -103,7 +103,7 @@ class Room:
 
 def conversations(
     form: Any,
-    steps: Sequence[Step],
+    steps: Sequence[ThreadEntry],
     ways: Sequence[Sequence[int]],
     session: Object,
     tools: Sequence[Tool] = (),
@@ -112,38 +112,38 @@ def conversations(
 
     ``session`` are members of the origins of all.  What very many summaries replaced is told of the last ones.
     """
-    found = list[Conversation]()
-    room, unread = Room(len(steps)), Unread()
+    converted = list[Conversation]()
+    room, unread = EntryBudget(len(steps)), Unread()
     for number, way in enumerate(ways):
         lengths = [len(era) for era in _eras(steps, way)]
         names = [f"{number + 1}.{era + 1}" if len(lengths) > 1 else f"{number + 1}" for era in range(len(lengths))]
-        told_of = _with_room(lengths, room) if number == 0 else {len(lengths) - 1}
-        for _ in range(len(lengths) - len(told_of) if number == 0 else 0):
+        places_told = _with_room(lengths, room) if number == 0 else {len(lengths) - 1}
+        for _ in range(len(lengths) - len(places_told) if number == 0 else 0):
             unread.one("history before a summary, beyond those that are read")
         made = [
             _conversation(form, steps, era.places(), {**session, **_place(names, at, number)}, tools)
             for at, era in enumerate(_eras(steps, way))
-            if at in told_of
+            if at in places_told
         ]
-        found += [each for each in reversed(made) if each.messages]
-    if len(found) == 1:
-        found = [with_origin(found[0], id="", parent=None)]
-    return counted(found, unread)
+        converted += [each for each in reversed(made) if each.messages]
+    if len(converted) == 1:
+        converted = [with_origin(converted[0], id="", parent=None)]
+    return with_unread(converted, unread)
 
 
 def load_eras(
-    form: Any, eras: Sequence[Sequence[Logged]], tools: list[Tool] | None = None, /, **session: Any
+    form: Any, eras: Sequence[Sequence[LoggedTurn]], tools: list[Tool] | None = None, /, **session: Any
 ) -> list[Conversation]:
     """What the model saw at the end, then what it saw before each summary, the last one first."""
-    found = list[Conversation]()
+    converted = list[Conversation]()
     for number, turns in enumerate(eras):
         kind: ConversationKind = "compacted" if number else "main"
         place: Object = {"id": str(number + 1), "parent": str(number) if number else None} if len(eras) > 1 else {}
-        found.append(load_conversation(form, turns, tools, kind=kind, **session, **place))
-    return [each for each in reversed(found) if each.messages]
+        converted.append(load_conversation(form, turns, tools, kind=kind, **session, **place))
+    return [each for each in reversed(converted) if each.messages]
 
 
-def _with_room(lengths: list[int], room: Room) -> set[int]:
+def _with_room(lengths: list[int], room: EntryBudget) -> set[int]:
     """The last one, and those before it for which there is room."""
     last = len(lengths) - 1
     return {last, *(at for at in range(last - 1, -1, -1) if room.take(lengths[at]))}
@@ -159,7 +159,7 @@ def _place(names: list[str], at: int, number: int) -> Object:
 class _Era:
     """What the model sees: summaries, and a stretch of a path without any."""
 
-    def __init__(self, steps: Sequence[Step], way: Sequence[int]) -> None:
+    def __init__(self, steps: Sequence[ThreadEntry], way: Sequence[int]) -> None:
         self._said = [place for place in way if not steps[place].is_summary]
         self._at = {place: at for at, place in enumerate(self._said)}
         self._sampled = [0, *accumulate(int(steps[place].is_sampled) for place in self._said)]
@@ -197,7 +197,7 @@ class _Era:
         self._summaries.appendleft(summary)
 
 
-def _eras(steps: Sequence[Step], way: Sequence[int]) -> Iterator[_Era]:
+def _eras(steps: Sequence[ThreadEntry], way: Sequence[int]) -> Iterator[_Era]:
     """What the model saw of a path before each summary on it, and at its end; one object, as it is each time."""
     seen = _Era(steps, way)
     for place in way:
@@ -211,12 +211,12 @@ def _eras(steps: Sequence[Step], way: Sequence[int]) -> Iterator[_Era]:
 
 
 def _conversation(
-    form: Any, steps: Sequence[Step], places: list[int], known: Object, tools: Sequence[Tool]
+    form: Any, steps: Sequence[ThreadEntry], places: list[int], known: Object, tools: Sequence[Tool]
 ) -> Conversation:
-    held = told(form, list(chain.from_iterable(steps[place].turns for place in places)))
-    if any(each.time for each in held.evidence):
+    loaded = load_turns(form, list(chain.from_iterable(steps[place].turns for place in places)))
+    if any(each.time for each in loaded.evidence):
         known = {name: value for name, value in known.items() if name not in ("started", "ended")}
-    return Conversation(held.messages, list(tools), origin=origin(held, **known))
+    return Conversation(loaded.messages, list(tools), origin=origin(loaded, **known))
 
 
 def of_each(
@@ -230,9 +230,9 @@ def of_each(
     ]
 
 
-def counted(found: list[Conversation], unread: Unread) -> list[Conversation]:
+def with_unread(converted: list[Conversation], unread: Unread) -> list[Conversation]:
     """Conversations of which the first one has what was not read, beside what it had."""
-    return [with_origin(each, unread={**of(each).unread, **unread.of(place)}) for place, each in enumerate(found)]
+    return [with_origin(each, unread={**of(each).unread, **unread.of(place)}) for place, each in enumerate(converted)]
 
 
 def text(value: Json) -> str | None:

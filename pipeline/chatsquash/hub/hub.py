@@ -1,7 +1,7 @@
 """What is asked of the Hub, in words of ours: of its answers none is repeated but a code.
 
 Files are handed to the library open, not by their names, so that it sends the very bytes that were compared.  It then
-sends them by plain HTTP requests (LFS), all of which ``held`` sees.
+sends them by plain HTTP requests (LFS), all of which ``guarded_connection`` sees.
 """
 
 from __future__ import annotations
@@ -84,53 +84,53 @@ class Hub:
 
     def connected(self) -> AbstractContextManager[None]:
         """For as long as this lasts, the Hub may be asked."""
-        return held(self.endpoint)
+        return guarded_connection(self.endpoint)
 
     def there(self) -> There | None:
         """What the Hub has; ``None`` where it has no such dataset."""
         with self._words():
             try:
-                told = self._api.repo_info(**self._dataset)
+                info = self._api.repo_info(**self._dataset)
             except errors.RepositoryNotFoundError as problem:
                 if _status(problem) != 404:  # a token that is not known is told so, too
                     raise
                 return None
-            if told.id.casefold() != self._at.id.casefold():
+            if info.id.casefold() != self._at.id.casefold():
                 raise UsageError(f"{self._at}: was moved: name the dataset as its page does now")
-            return self._branch_of(told)
+            return self._branch_of(info)
 
-    def _branch_of(self, told: Any) -> There:
-        is_private = told.private is True
+    def _branch_of(self, info: Any) -> There:
+        is_private = info.private is True
         if self._at.revision is None:
-            return There(is_private, told.sha)
+            return There(is_private, info.sha)
         try:
             return There(is_private, self._api.repo_info(**self._dataset, revision=self._at.revision).sha)
         except errors.RevisionNotFoundError:
             if self._at.revision.startswith("refs/"):
                 raise UsageError(f"{self._at}: there is no such reference: open the pull request first") from None
-            return There(is_private, told.sha, has_branch=False)
+            return There(is_private, info.sha, has_branch=False)
 
     def files(self, commit: str | None) -> list[Remote]:
         """The files of a commit that have names as those meant for upload."""
         if commit is None:
             return []
         with self._words():
-            found = self._api.list_repo_tree(**self._dataset, revision=commit, recursive=True)
+            entries = self._api.list_repo_tree(**self._dataset, revision=commit, recursive=True)
             return [
                 Remote(each.path, each.size, each.lfs.sha256 if each.lfs else None, each.blob_id)
-                for each in found
+                for each in entries
                 if isinstance(each, RepoFile) and is_public(each.path)
             ]
 
-    def pushed(self, names: list[str], commit: str | None) -> list[str]:
+    def last_pushed(self, names: list[str], commit: str | None) -> list[str]:
         """Those of these files that a push of ours wrote last."""
         with self._words():
-            found = [
+            infos = [
                 each
                 for paths in (names[at : at + _PATHS] for at in range(0, len(names), _PATHS))
                 for each in self._api.get_paths_info(**self._dataset, paths=paths, revision=commit, expand=True)
             ]
-        return [each.path for each in found if each.last_commit and each.last_commit.title == TITLE]
+        return [each.path for each in infos if each.last_commit and each.last_commit.title == TITLE]
 
     def create(self, *, public: bool) -> None:
         """Make the dataset, empty."""
@@ -203,7 +203,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @contextmanager
-def held(endpoint: str) -> Iterator[None]:
+def guarded_connection(endpoint: str) -> Iterator[None]:
     """For as long as this lasts, the library sends only what it is asked to, nothing in clear text, and is silent."""
     with ExitStack() as stack:
         _guard(endpoint, stack)

@@ -38,13 +38,13 @@ def public_files(out: Path) -> list[PublicFile]:
     place = open_output(out)
     with closing(place.folder):
         try:
-            named = list(_named(place))
-            changed = [problem for told in named for problem in differences(place, told)]
+            named = list(_public_entries(place))
+            changed = [problem for entry in named for problem in differences(place, entry)]
         except (KeyError, TypeError, AttributeError, ValueError) as problem:
             raise UsageError(f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {problem})") from None
     if changed:
         raise UsageError(f"{changed[0]}: see what changed by chatsquash verify {out}, and convert again")
-    files = {told["path"]: PublicFile(told["path"], told["size"], told["sha256"]) for told in named}
+    files = {entry["path"]: PublicFile(entry["path"], entry["size"], entry["sha256"]) for entry in named}
     if CARD not in files:
         raise UsageError(f"{out}: has no dataset card, so it is no dataset folder: convert with --format")
     if not any(name.startswith(f"{FOLDER}/") for name in files):
@@ -52,14 +52,14 @@ def public_files(out: Path) -> list[PublicFile]:
     return [files[name] for name in sorted(files)]
 
 
-def _named(place: Output) -> Iterator[dict[str, Json]]:
+def _public_entries(place: Output) -> Iterator[dict[str, Json]]:
     """What ``run.json`` says of files that are meant for upload; raises ``ValueError`` for a name that is not ours."""
-    for told in manifest(place)["outputs"]:
-        name = inside(told["path"])
+    for entry in manifest(place)["outputs"]:
+        name = inside(entry["path"])
         if is_public(name):
             if not all(map(_OURS.fullmatch, name.split("/"))):
                 raise ValueError(name)
-            yield told
+            yield entry
 
 
 _KINDS = "datasets|models|spaces|buckets|kernels"
@@ -90,9 +90,9 @@ class Repository(NamedTuple):
 
 def repository(url: str) -> Repository:
     """The dataset of a URL; raises ``UsageError`` for another, whose text it does not repeat: it may hold a token."""
-    found = _URL.fullmatch(url)
-    if not found:
+    match = _URL.fullmatch(url)
+    if not match:
         raise UsageError("push writes to a dataset of the Hub: write hf://datasets/OWNER/NAME, or .../NAME@BRANCH")
-    if found["revision"] and _COMMIT.fullmatch(found["revision"]):
+    if match["revision"] and _COMMIT.fullmatch(match["revision"]):
         raise UsageError("what stands behind the @ is a commit, which nothing can be added to: name a branch")
-    return Repository(f"{found['owner']}/{found['name']}", found["revision"])
+    return Repository(f"{match['owner']}/{match['name']}", match["revision"])

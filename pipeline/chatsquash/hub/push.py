@@ -1,4 +1,4 @@
-"""The command: what may leave is told, whoever runs it is asked, and only then anything is sent."""
+"""The command: the user sees what would be sent and agrees before anything is sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatsquash.core.urls import refuse_remote
 from chatsquash.hub.public import public_files, repository
 
 
-class Asked(NamedTuple):
+class PushRequest(NamedTuple):
     """How to push."""
 
     public: bool
@@ -25,14 +25,14 @@ class Asked(NamedTuple):
     """Told the bytes that are done, and of how many."""
 
 
-class Pushed(NamedTuple):
+class PushOutcome(NamedTuple):
     """How it ended."""
 
-    told: str
+    message: str
     agreed: bool = True
 
 
-def push(out: str, url: str, asked: Asked) -> Pushed:
+def push(out: str, url: str, request: PushRequest) -> PushOutcome:
     """Send a dataset folder to the Hub.
 
     Raises ``UsageError`` for a folder or a dataset that cannot be used, and ``ChatsquashError`` where the Hub refuses.
@@ -48,14 +48,14 @@ def push(out: str, url: str, asked: Asked) -> Pushed:
     hub = Hub(at)
     files = public_files(Path(out))
     with hub.connected():
-        planned = plan(at, Path(out), files, hub, public=asked.public)
-        asked.say(planned.lines())
+        planned = plan(at, Path(out), files, hub, public=request.public)
+        request.say(planned.lines())
         if not planned.send and not planned.gone:
-            return Pushed("nothing to send")
-        if asked.dry_run:
-            return Pushed("nothing was sent (--dry-run)")
-        if not asked.agree():
-            return Pushed("nothing was sent", agreed=False)
-        send(planned, hub, asked.observe)
+            return PushOutcome("nothing to send")
+        if request.dry_run:
+            return PushOutcome("nothing was sent (--dry-run)")
+        if not request.agree():
+            return PushOutcome("nothing was sent", agreed=False)
+        send(planned, hub, request.observe)
     done = f"sent {counted(len(planned.send), 'file')}, {counted(planned.size, 'byte')}, in one commit"
-    return Pushed(f"{done}: {hub.page}")
+    return PushOutcome(f"{done}: {hub.page}")

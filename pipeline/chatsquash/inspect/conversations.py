@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import groupby
 
 from msgspec import Struct
 
 from chatsquash.core import chat
 from chatsquash.core.model import Origin
-from chatsquash.core.text import counted, escaped, quoted
+from chatsquash.core.text import counted, escaped, in_lines, quoted
 from chatsquash.core.times import stamp
 from chatsquash.trees.canonical import without_reminders
 from chatsquash.trees.links import Link
@@ -22,14 +21,14 @@ _BELOW = 10
 """Those of them that come from one."""
 _DEEPEST = 24
 """Columns by which a conversation is indented at most."""
-_RUNS, _MODELS = 4, 3
+_MODELS = 3
 _TEXT = 34
 """Characters of a text that are shown."""
 _LOOKED_AT = 1000
 """Those of which they are taken."""
 
 
-class _Row(Struct, frozen=True):
+class _TreeRow(Struct, frozen=True):
     """A conversation, or how many are not drawn, with what stands before it and before the lines below it."""
 
     shown: LogPath | Counter[str]
@@ -37,13 +36,13 @@ class _Row(Struct, frozen=True):
     below: str = ""
 
 
-def drawn(found: list[LogPath], links: list[Link], models: Mapping[int, str], *, every: bool) -> Iterator[str]:
+def tree_lines(paths: list[LogPath], links: list[Link], models: Mapping[int, str], *, every: bool) -> Iterator[str]:
     """Conversations as lines of text, two for each; ``models`` are those of lines, ``every`` draws any number of them.
 
     Without it, as many are drawn as people read, and the last line says how many are not.
     """
-    following = _following(found)
-    waiting = [_Row(path) for path in reversed(_few(following.get(0, []), every=every))]
+    following = _following(paths)
+    waiting = [_TreeRow(path) for path in reversed(_few(following.get(0, []), every=every))]
     count = 0
     while waiting and (every or count < _DRAWN):
         row = waiting.pop()
@@ -58,8 +57,8 @@ def drawn(found: list[LogPath], links: list[Link], models: Mapping[int, str], *,
         yield f"{row.before}{row.shown.kind}{comes}: {_of_replies(row.shown.own, models)}"
         yield f"{row.below}{'│' if rows else ' '}  {_said(row.shown)}"
         waiting += reversed(rows)
-    if count < len(found):
-        yield f"{len(found) - count:,} of {len(found):,} conversations are not drawn here (--verbose draws them)"
+    if count < len(paths):
+        yield f"{len(paths) - count:,} of {len(paths):,} conversations are not drawn here (--verbose draws them)"
 
 
 def of_file(origin: Origin) -> str:
@@ -71,31 +70,22 @@ def of_file(origin: Origin) -> str:
     return f"{origin.kind}{comes}: {_facts(len(replies), lines, times, [each.model for each in replies if each.model])}"
 
 
-def in_lines(lines: list[int]) -> str:
-    """Numbers of lines in order, as in ``lines 1, 3-5``; the last one behind ``…`` where there are many runs."""
-    runs = [[line for _, line in run] for _, run in groupby(enumerate(lines), key=lambda each: each[1] - each[0])]
-    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-    if len(shown) > _RUNS:
-        shown = [*shown[: _RUNS - 1], f"… {lines[-1]}"]
-    return f"{'line' if len(lines) == 1 else 'lines'} {', '.join(shown)}" if shown else ""
-
-
-def _following(found: list[LogPath]) -> dict[int, list[LogPath]]:
+def _following(paths: list[LogPath]) -> dict[int, list[LogPath]]:
     """What comes from each conversation by its ``id()``, in the order in which it begins; under 0 what comes from none.
 
     Of those that come from each other in a circle, one comes from none.
     """
     following: dict[int, list[LogPath]] = {}
     met: dict[int, int] = {}
-    for number, path in enumerate(found):
+    for number, path in enumerate(paths):
         each: LogPath | None = path
         while each and id(each) not in met:
             met[id(each)] = number
             before = each.parent if each.parent and met.get(id(each.parent)) != number else None
             following.setdefault(id(before) if before else 0, []).append(each)
             each = each.parent
-    for paths in following.values():
-        paths.sort(key=lambda path: path.own[0].number)
+    for siblings in following.values():
+        siblings.sort(key=lambda path: path.own[0].number)
     return following
 
 
@@ -106,11 +96,11 @@ def _few(paths: list[LogPath], *, every: bool) -> list[LogPath | Counter[str]]:
     return [*paths[:_BELOW], Counter(path.kind for path in paths[_BELOW:])]
 
 
-def _rows(shown: list[LogPath | Counter[str]], indent: str) -> list[_Row]:
+def _rows(shown: list[LogPath | Counter[str]], indent: str) -> list[_TreeRow]:
     """What comes from one conversation."""
     indent = indent[:_DEEPEST]
-    rows = [_Row(each, f"{indent}├─ ", f"{indent}│  ") for each in shown[:-1]]
-    return [*rows, *(_Row(each, f"{indent}└─ ", f"{indent}   ") for each in shown[-1:])]
+    rows = [_TreeRow(each, f"{indent}├─ ", f"{indent}│  ") for each in shown[:-1]]
+    return [*rows, *(_TreeRow(each, f"{indent}└─ ", f"{indent}   ") for each in shown[-1:])]
 
 
 def _before(path: LogPath, link: Link) -> Reply | None:
@@ -150,10 +140,10 @@ def _period(times: list[int]) -> str:
 
 def _said(path: LogPath) -> str:
     """How a conversation begins behind what it leaves, and how it ends."""
-    asked = next((text for _, message in path.own[0].users() if (text := chat.text(message))), "")
+    prompt = next((text for _, message in path.own[0].users() if (text := chat.text(message))), "")
     reply = path.last.message
     answered = chat.text(reply) or " ".join(f"{chat.call_name(call)}()" for call in chat.calls(reply))
-    texts = (without_reminders(asked), answered)
+    texts = (without_reminders(prompt), answered)
     return " … ".join(_cut(escaped(" ".join(text[:_LOOKED_AT].split()))) for text in texts)
 
 

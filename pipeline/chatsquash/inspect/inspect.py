@@ -14,16 +14,16 @@ from typing import Any, TypeVar
 from chatsquash.core import chat, jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import Added, Entry, Message, Seen
+from chatsquash.core.logged import of_entry
+from chatsquash.core.model import AddedRun, Entry, Message, Seen
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import aligned, counted, escaped, printable
+from chatsquash.core.text import aligned, counted, escaped, in_lines, printable
 from chatsquash.dataset.findings_text import as_json, as_text
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.formats import documents
-from chatsquash.inspect.conversations import drawn, in_lines, of_file
+from chatsquash.inspect.conversations import of_file, tree_lines
 from chatsquash.reading.envelopes import PLAIN
-from chatsquash.reading.usage import of_entry
 from chatsquash.session.chains import each_session
 from chatsquash.session.converter import Converter, EntryStream
 from chatsquash.session.session import Session
@@ -65,8 +65,8 @@ class _EntryRow:
     def as_json(self) -> dict[str, Any]:
         """As ``--json`` has it."""
         kept, added, tools = self.counts or (None, None, None)
-        told = {"line": self.line, "time": self.time, "kept": kept, "added": added, "tools": tools}
-        return {**told, "reply": self.reply, "bytes": self.size, "outcome": self.outcome, "roles": self.roles.split()}
+        values = {"line": self.line, "time": self.time, "kept": kept, "added": added, "tools": tools}
+        return {**values, "reply": self.reply, "bytes": self.size, "outcome": self.outcome, "roles": self.roles.split()}
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class _Inspection:
                 row.outcome = "selected" if line == snapshot.entry.line else "cut"
 
     def _row(self, entry: Entry) -> _EntryRow:
-        added = [message for run in entry.edits if isinstance(run, Added) for message in run.messages]
+        added = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
         texts = [_text(message) for message in added] if self.verbose else []
         reply = entry.reply.message
         return _EntryRow(
@@ -141,7 +141,7 @@ def inspect_as_json(logs: Iterable[str], options: Options) -> Iterator[dict[str,
 
 def _session(converter: Converter, verbose: bool, log: Log) -> list[str] | None:
     inspection, outcome = _inspected(converter, log, verbose=verbose)
-    return list(_shown(log, inspection, outcome)) if outcome else None
+    return list(_session_lines(log, inspection, outcome)) if outcome else None
 
 
 def _session_as_json(converter: Converter, log: Log) -> dict[str, Any] | None:
@@ -159,7 +159,7 @@ def _session_as_json(converter: Converter, log: Log) -> dict[str, Any] | None:
         "conversations": outcome.replies.coverage.conversations,
         "record": len(outcome.record) if outcome.record else None,
         "left_out": outcome.left_out,
-        "findings": [jsonio.loads(as_json(found)) for found in outcome.findings],
+        "findings": [jsonio.loads(as_json(finding)) for finding in outcome.findings],
     }
 
 
@@ -172,12 +172,12 @@ def _inspected(converter: Converter, log: Log, *, verbose: bool) -> tuple[_Inspe
     return inspection, outcome
 
 
-def _shown(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]:
+def _session_lines(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]:
     yield f"{escaped(log.shown)}: session {escaped(outcome.session)}"
     for piece in log.pieces:  # whose lines are counted one behind the other
         yield f"from line {piece.line + 1:,} on: {escaped(piece.shown)}"
     if (seen := inspection.seen) and seen.format:
-        yield from _wrapped(f"format: {escaped(seen.why)}", break_on_hyphens=True)
+        yield from _wrap(f"format: {escaped(seen.why)}", break_on_hyphens=True)
         yield from [f"envelope: {seen.envelope}"] if seen.envelope != PLAIN.NAME else []
     yield from _table([row for _, row in sorted(inspection.by_line.items())])
     if inspection.session:
@@ -188,9 +188,9 @@ def _shown(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]
 
 def _table(rows: list[_EntryRow]) -> Iterator[str]:
     lines = aligned([_COLUMNS[:-1], *(row.cells() for row in rows)])
-    yield from _wrapped(f"{lines[0]}  {_COLUMNS[-1]}")
+    yield from _wrap(f"{lines[0]}  {_COLUMNS[-1]}")
     for line, row in zip(lines[1:], rows, strict=True):
-        yield from _wrapped(f"{line}  {row.roles}")
+        yield from _wrap(f"{line}  {row.roles}")
         yield from (f"    {text}" for text in row.texts)
 
 
@@ -201,18 +201,18 @@ def _conversations(session: Session, inspection: _Inspection) -> Iterator[str]:
         yield of_file(origin)
         return
     trees = session.followed.branch()
-    found = conversations(trees)
+    paths = conversations(trees)
     retried = sorted([*(each.line for each in trees.again), *(each.line for each in trees.replies if each.is_retried)])
-    if len(found) < 2 and not retried:
+    if len(paths) < 2 and not retried:
         return
     replies = counted(len(trees.replies) + len(trees.again), "reply", "replies")
-    yield f"{counted(len(found), 'conversation')}, {replies}:"
-    yield from drawn(found, trees.links, inspection.models, every=inspection.verbose)
+    yield f"{counted(len(paths), 'conversation')}, {replies}:"
+    yield from tree_lines(paths, trees.links, inspection.models, every=inspection.verbose)
     for what, lines in (("retried", retried), ("dropped by cleaning", session.asides)):
         yield from [f"{what}: {in_lines(lines)}"] if lines else []
 
 
-def _wrapped(line: str, *, break_on_hyphens: bool = False) -> list[str]:
+def _wrap(line: str, *, break_on_hyphens: bool = False) -> list[str]:
     """A line on as many as it needs; most need one, and wrapping them would take time."""
     if len(line) <= _WIDTH:
         return [line.rstrip()]
@@ -245,13 +245,13 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
     converter = Converter(replace(options, integrity_analysis=False))
     printed: set[str] = set()
 
-    def converted(log: Log) -> tuple[Log, Outcome, Seen | None] | None:
+    def convert_log(log: Log) -> tuple[Log, Outcome, Seen | None] | None:
         seeing = _Seeing()
         outcome = converter.convert(log, seeing)
         return (log, outcome, seeing.seen) if outcome else None
 
     refuse_wrong(options)
-    for log, outcome, seen in each_session(logs, options, converted):
+    for log, outcome, seen in each_session(logs, options, convert_log):
         table = _toml_table(log, outcome, seen)
         place = f"# {escaped(log.shown)}: session {escaped(outcome.session)}"
         if not table:

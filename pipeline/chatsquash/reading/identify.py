@@ -21,13 +21,13 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import contents, envelopes, evidence, split_files
 from chatsquash.reading.documents import Content, LogDocument, load
 from chatsquash.reading.evidence import Shape
-from chatsquash.reading.lines import Line
 from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import uncompressed
+from chatsquash.sources.identity import status_of
+from chatsquash.sources.lines import Line
+from chatsquash.sources.names import LOGS
 from chatsquash.sources.open import opened
-from chatsquash.sources.places import status_of
-from chatsquash.sources.suffixes import LOGS
 
 _GLANCE = 1 << 16
 _DEFAULTS = Options()
@@ -240,6 +240,12 @@ def _single(value: Json, data: bytes, forced: str | None) -> Content | None:
     if name is None or not bodies.has_turns(formats.named(name), value):
         return None
     return Content(name, f"{name}, as --from says" if forced else f"{name} ({body.why})", [value])
+
+
+def log_in(data: bytes) -> bytes | None:
+    """The lines of a log, of which the first is in a known envelope or which is one exchange; ``None`` for others."""
+    first = next((line for line in data.split(b"\n", 50) if line.strip()), b"")
+    return data if envelopes.recognise(first) is not None else as_line(data)
 
 
 def as_line(data: bytes) -> bytes | None:

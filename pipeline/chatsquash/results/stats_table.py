@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -102,9 +102,15 @@ def as_json(stats: Stats) -> dict[str, Any]:
         "roles": {printable(role): count for role, count in stats.roles.most_common()},
         "spreads": {name.replace(" ", "_"): spread._asdict() for name, spread in stats.spreads.items()},
         "tools": {printable(name): asdict(count) for name, count in _ranked(stats)},
-        "table": asdict(stats.table) if stats.table else None,
+        "table": _members(stats.table) if stats.table else None,
         "longest": [{**each._asdict(), "file": printable(each.file)} for each in stats.longest],
     }
+
+
+def _members(table: SessionStats) -> dict[str, Any]:
+    """The members of a session table, since ``asdict`` makes counts of items of a counter."""
+    members = {each.name: getattr(table, each.name) for each in fields(table)}
+    return {name: dict(value) if isinstance(value, Counter) else value for name, value in members.items()}
 
 
 def as_text(stats: Stats) -> str:

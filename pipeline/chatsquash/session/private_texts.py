@@ -12,7 +12,7 @@ from msgspec import structs
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Chosen, Ending, Facts, LogNames, Outcome, Record, Relative, ToolUse
+from chatsquash.core.outcome import Ending, Facts, LogNames, Outcome, Record, Relative, SelectedEntry, ToolUse
 from chatsquash.core.text import printable
 from chatsquash.redact.hits import Finder
 from chatsquash.redact.privacy import Privacy
@@ -104,7 +104,7 @@ def _facts(facts: Facts, hide: Hide) -> Facts:
     return hidden._replace(model=hide(facts.model)) if facts.model else hidden
 
 
-def _hide_selection(chosen: Chosen, hide: Hide) -> Chosen:
+def _hide_selection(chosen: SelectedEntry, hide: Hide) -> SelectedEntry:
     return chosen._replace(model=hide(chosen.model)) if chosen.model else chosen
 
 

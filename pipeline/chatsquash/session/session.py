@@ -12,9 +12,9 @@ from xxhash import xxh3_64_intdigest, xxh3_128
 from chatsquash.checks import files, reading
 from chatsquash.core import chat, jsonio
 from chatsquash.core.log import Log
-from chatsquash.core.model import Entry, Finding, Message, RejectedLine, Repeated, Skipped, Tool, Violation
+from chatsquash.core.model import Entry, Finding, Message, RejectedLine, RepeatedViolation, SkippedLine, Tool, Violation
 from chatsquash.core.outcome import Account, Meeting, Record, Relative
-from chatsquash.reading.session_log import Reading
+from chatsquash.reading.reader import Reading
 from chatsquash.reading.sessions import SPAN
 from chatsquash.session.stages.tools import Redefined
 from chatsquash.sources.identity import Hashed
@@ -98,14 +98,14 @@ class _Sums(Struct):
     """How many entries each cleaning rule dropped whole."""
     rejected: list[RejectedLine] = field(default_factory=list)
     notes: list[Noted] = field(default_factory=list)
-    repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
+    repeated: dict[RepeatedViolation, tuple[int, int]] = field(default_factory=dict)
     """What is reported once: its first line, and how often it was found."""
     asides: list[int] = field(default_factory=list)
     """The lines of replies to requests that cleaning dropped."""
     followed: GrowthTracker = field(default_factory=GrowthTracker)
     """What each reply continues."""
 
-    def note(self, line: int | None, findings: Iterable[Violation | Repeated]) -> None:
+    def note(self, line: int | None, findings: Iterable[Violation | RepeatedViolation]) -> None:
         """Take note of what is found at a line."""
         for each in findings:
             if isinstance(each, Violation):
@@ -199,7 +199,7 @@ class Tally(_Sums):
         if not entry.reply.included:
             self.followed.add(entry)
 
-    def skip(self, line: Skipped) -> None:
+    def skip(self, line: SkippedLine) -> None:
         """Count a line without an entry, or note what is found of the whole log."""
         for counts, more in ((self.lines, line.lines), (self.sizes, line.size)):
             counts.all += more

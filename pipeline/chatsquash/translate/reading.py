@@ -16,8 +16,8 @@ from chatsquash.core.options import Options
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.reading import contents, envelopes, sidecars, split_files
-from chatsquash.reading.identify import as_line
+from chatsquash.reading import contents, sidecars, split_files
+from chatsquash.reading.identify import log_in
 from chatsquash.reading.sessions import by_ids
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
@@ -148,7 +148,7 @@ class Reader:
     # Whole files
 
     def _in_whole(self, piece: Piece, data: bytes) -> Iterator[Source]:
-        log = None if self._from_format in documents.names() else _log(data)
+        log = None if self._from_format in documents.names() else log_in(data)
         if log is not None:
             yield from self._sessions(Log("", piece.shown, piece.name, len(log)), log)
             return
@@ -188,12 +188,6 @@ class Reader:
 def _value(line: Line) -> Json:
     raw = line.raw.removeprefix(contents.MARK) if line.number == 1 else line.raw
     return jsonio.loads(raw)
-
-
-def _log(data: bytes) -> bytes | None:
-    """A session log: one whose first line is an exchange, or one exchange on several lines; ``None`` for others."""
-    first = next((line for line in data.split(b"\n", 50) if line.strip()), b"")
-    return data if envelopes.recognise(first) is not None else as_line(data)
 
 
 def _with_bad_lines(source: Source, broken: list[RejectedLine], shown: str) -> Source:
@@ -238,4 +232,4 @@ def _lying_beside(form: str, path: str) -> Json:
         sidecar = sidecars.read(form, path, Options())
     except OSError as problem:
         raise UsageError(f"what lies beside cannot be read ({problem.strerror})") from None
-    return sidecar.held if sidecar else None
+    return sidecar.content if sidecar else None

@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Edits, Entry, Kept, Message
+from chatsquash.core.model import Edits, Entry, KeptRun, Message
 from chatsquash.trees.canonical import NOTHING, is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
 from chatsquash.trees.replies import Again, How, LogPath, Reply, Requests, answered_place, follow_links, system_prompt
@@ -152,7 +152,7 @@ class Trees(Struct):
         requests = self.requests
         before = len(requests.messages)
         edits = entry.edits if edits is None else edits
-        kept = edits[0].stop if edits and isinstance(edits[0], Kept) and edits[0].start == 0 else 0
+        kept = edits[0].stop if edits and isinstance(edits[0], KeptRun) and edits[0].start == 0 else 0
         while self.met and self.met[-1].place >= kept:
             self.met.pop()
         self._left = _COMPARED * len(entry.messages) + _COMPARED_LEAST

@@ -21,10 +21,10 @@ from starlette.routing import Route
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.text import escaped, shown
 from chatsquash.pages.html.markup import Html, tag
-from chatsquash.records.reading import parsed
+from chatsquash.records.reading import parse
 from chatsquash.view.conversation import Conversation, Needle
 from chatsquash.view.guard import Guard, Keys
-from chatsquash.view.logs import Logs, Looked, NoLogError
+from chatsquash.view.logs import Looked, NoLogError, SessionLogs
 from chatsquash.view.pages import conversation as conversations
 from chatsquash.view.pages import logs as log_pages
 from chatsquash.view.pages import pairs as pair_pages
@@ -34,9 +34,9 @@ from chatsquash.view.pages import template as templates
 from chatsquash.view.pages.code import markdown
 from chatsquash.view.pages.layout import page
 from chatsquash.view.pages.pairs import read_pair
-from chatsquash.view.pages.sessions import choose, wanted
+from chatsquash.view.pages.sessions import parse_query, select_sessions
 from chatsquash.view.pages.template import Model, trained_on
-from chatsquash.view.result import ReplacedError, Result
+from chatsquash.view.result import ReplacedError, ViewerResult
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -71,8 +71,8 @@ class Viewer:
         self.searching = CapacityLimiter(_SEARCHES)
         """Lets searches go on, so many at once."""
         self._lock = Lock()
-        self._result = Result(path, self.title)
-        self._logs = Logs(self._result)
+        self._result = ViewerResult(path, self.title)
+        self._logs = SessionLogs(self._result)
 
     def prepare(self) -> None:
         """Read what the list needs, so that it is there when somebody asks; what is wrong is told then."""
@@ -80,7 +80,7 @@ class Viewer:
             _ = self._result.facets
 
     @property
-    def result(self) -> Result:
+    def result(self) -> ViewerResult:
         """The result as it was opened; raises ``ReplacedError`` where another run wrote to the folder since."""
         if self._result.is_replaced():
             raise ReplacedError(f"{self.title} was replaced since it was opened")
@@ -96,16 +96,16 @@ class Viewer:
         """That of the result which is shown."""
         return self._result.tag
 
-    def newest(self) -> tuple[Result, bool]:
+    def newest(self) -> tuple[ViewerResult, bool]:
         """The result as it is now, and whether it is another one than before."""
         with self._lock:
             is_new = self._result.is_replaced()
             if is_new:
-                result = Result(self.path, self.title)
-                self._result, self._logs = result, Logs(result)
+                result = ViewerResult(self.path, self.title)
+                self._result, self._logs = result, SessionLogs(result)
             return self._result, is_new
 
-    def named(self, request: Request) -> Result:
+    def result_of(self, request: Request) -> ViewerResult:
         """The result that a URL is about; raises as ``result``, also for one that is shown no longer."""
         result = self.result
         if request.path_params["tag"] != result.tag:
@@ -114,14 +114,14 @@ class Viewer:
 
     def conversation(self, request: Request) -> Conversation:
         """The session that a URL is about."""
-        result = self.named(request)
+        result = self.result_of(request)
         at = _number(request.path_params["at"])
         if at is None or at >= result.sessions.height:
             raise HTTPException(404)
         return Conversation(result, at)
 
     @property
-    def logs(self) -> Logs:
+    def logs(self) -> SessionLogs:
         """The logs of the result."""
         return self._logs
 
@@ -148,34 +148,34 @@ def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
         f"{session}/log/{{line}}": partial(_of_line, page=log_pages.request),
         f"{session}/log/{{line}}/difference": partial(_of_line, page=log_pages.difference),
         f"{session}/log/{{line}}/raw": _raw,
-        f"{session}/log/{{line}}/shown": _shown,
+        f"{session}/log/{{line}}/shown": _readable_line,
     }
-    routes = [Route(path, _answered(viewer, page), methods=["GET"]) for path, page in pages.items()]
+    routes = [Route(path, _endpoint(viewer, page), methods=["GET"]) for path, page in pages.items()]
 
     @asynccontextmanager
-    async def started(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         current_default_thread_limiter().total_tokens = threads
         yield
 
-    made = Starlette(routes=routes, exception_handlers={404: _nowhere, 500: _failed}, lifespan=started)
-    made.router.redirect_slashes = False
-    return Guard(made, keys)
+    server = Starlette(routes=routes, exception_handlers={404: _nowhere, 500: _server_error}, lifespan=lifespan)
+    server.router.redirect_slashes = False
+    return Guard(server, keys)
 
 
-def _answered(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
+def _endpoint(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
     """A page, or what is wrong with what it was asked for; runs in a thread, since reading takes time."""
 
     @wraps(page)
     def answer(request: Request) -> Response:
         try:
-            made = page(viewer, request)
+            server = page(viewer, request)
         except Exception as problem:
             if isinstance(problem, ReplacedError) or _is_late(viewer, request):
-                return _replaced(viewer)
+                return _replacement_page(viewer)
             if isinstance(problem, ChatsquashError):
                 return _problem(404, "This cannot be shown", str(problem))
             raise
-        return _replaced(viewer) if _is_late(viewer, request) else made
+        return _replacement_page(viewer) if _is_late(viewer, request) else server
 
     return answer
 
@@ -185,7 +185,7 @@ def _is_late(viewer: Viewer, request: Request) -> bool:
     return "tag" in request.path_params and viewer.is_replaced
 
 
-def _replaced(viewer: Viewer) -> Response:
+def _replacement_page(viewer: Viewer) -> Response:
     why = f"{viewer.title} was replaced since this page was made: the list shows what is there now."
     return _problem(409, "The result was replaced", why)
 
@@ -199,7 +199,7 @@ def _nowhere(_: Request, __: Exception) -> Response:
     return _problem(404, "There is no such page", "Nothing is at this URL.")
 
 
-def _failed(_: Request, __: Exception) -> Response:
+def _server_error(_: Request, __: Exception) -> Response:
     return _problem(500, "This went wrong", "The terminal that chatsquash view runs in says more.")
 
 
@@ -207,7 +207,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
 
 
-def _asked(request: Request, name: str) -> int:
+def _parameter(request: Request, name: str) -> int:
     return _number(request.query_params.get(name)) or 0
 
 
@@ -216,8 +216,8 @@ def _asked(request: Request, name: str) -> int:
 
 def _sessions(viewer: Viewer, request: Request) -> Response:
     result, is_new = viewer.newest()
-    asked = wanted(request.query_params)
-    return HTMLResponse(sessions.sessions(result, asked, choose(result, asked), is_new=is_new))
+    query = parse_query(request.query_params)
+    return HTMLResponse(sessions.sessions(result, query, select_sessions(result, query), is_new=is_new))
 
 
 def _state(viewer: Viewer, _: Request) -> Response:
@@ -233,11 +233,11 @@ def _static(_: Viewer, request: Request) -> Response:
 
 
 def _search(viewer: Viewer, request: Request) -> Response:
-    return HTMLResponse(searches.search(viewer.named(request), request.query_params.get("q", "")[:200]))
+    return HTMLResponse(searches.search(viewer.result_of(request), request.query_params.get("q", "")[:200]))
 
 
 def _stream(viewer: Viewer, request: Request) -> Response:
-    lines = searches.lines(viewer.named(request), request.query_params.get("q", ""))
+    lines = searches.lines(viewer.result_of(request), request.query_params.get("q", ""))
     return StreamingResponse(_in_turn(lines, viewer.searching), media_type="application/x-ndjson")
 
 
@@ -252,17 +252,17 @@ async def _in_turn(lines: Generator[bytes], searching: CapacityLimiter) -> Async
 
 
 def _pair(viewer: Viewer, request: Request) -> Response:
-    result = viewer.named(request)
-    found = read_pair(result, _number(request.path_params["number"]) or 0)
-    return HTMLResponse(pair_pages.pair(result, found) if found else pair_pages.nothing(result))
+    result = viewer.result_of(request)
+    pair = read_pair(result, _number(request.path_params["number"]) or 0)
+    return HTMLResponse(pair_pages.pair(result, pair) if pair else pair_pages.nothing(result))
 
 
 # A session
 
 
 def _conversation(viewer: Viewer, request: Request) -> Response:
-    found = viewer.conversation(request)
-    page = conversations.conversation(found, _asked(request, "m"), has_template=viewer.model is not None)
+    conversation = viewer.conversation(request)
+    page = conversations.conversation(conversation, _parameter(request, "m"), has_template=viewer.model is not None)
     return HTMLResponse(page)
 
 
@@ -285,63 +285,69 @@ def _image(viewer: Viewer, request: Request) -> Response:
 
 
 def _markdown(viewer: Viewer, request: Request) -> Response:
-    found = viewer.conversation(request)
-    text = markdown(found.held.messages, str(found.row["session"] or "conversation"))
+    conversation = viewer.conversation(request)
+    text = markdown(conversation.record.messages, str(conversation.row["session"] or "conversation"))
     return Response(text.encode("utf-8", "backslashreplace"), media_type=_PLAIN)
 
 
 def _json(viewer: Viewer, request: Request) -> Response:
-    found = viewer.conversation(request)
-    return Response(shown(parsed(found.data), indent=True) if found.data else b"null", media_type="application/json")
+    conversation = viewer.conversation(request)
+    return Response(
+        shown(parse(conversation.data), indent=True) if conversation.data else b"null", media_type="application/json"
+    )
 
 
 def _template(viewer: Viewer, request: Request) -> Response:
-    found = viewer.conversation(request)
-    if viewer.model is None or found.place is None:
+    conversation = viewer.conversation(request)
+    if viewer.model is None or conversation.place is None:
         raise HTTPException(404)
-    trained = trained_on(parsed(found.data), found.held.messages)
-    return HTMLResponse(templates.template(found, viewer.model.render(found.held, trained), viewer.model.path))
+    trained = trained_on(parse(conversation.data), conversation.record.messages)
+    return HTMLResponse(
+        templates.template(conversation, viewer.model.render(conversation.record, trained), viewer.model.path)
+    )
 
 
 # Its log
 
 
 def _tree(viewer: Viewer, request: Request) -> Response:
-    found = viewer.conversation(request)
-    return HTMLResponse(tree.tree(found, viewer.logs, _looked(viewer, found), has_template=viewer.model is not None))
-
-
-def _log(viewer: Viewer, request: Request) -> Response:
-    found = viewer.conversation(request)
-    message, entry = _asked(request, "m"), _asked(request, "entry")
-    looked = _looked(viewer, found)
+    conversation = viewer.conversation(request)
     return HTMLResponse(
-        log_pages.beside(found, message, viewer.logs, looked, entry, has_template=viewer.model is not None)
+        tree.tree(conversation, viewer.logs, _looked(viewer, conversation), has_template=viewer.model is not None)
     )
 
 
-def _looked(viewer: Viewer, found: Conversation) -> Looked | NoLogError:
+def _log(viewer: Viewer, request: Request) -> Response:
+    conversation = viewer.conversation(request)
+    message, entry = _parameter(request, "m"), _parameter(request, "entry")
+    looked = _looked(viewer, conversation)
+    return HTMLResponse(
+        log_pages.beside(conversation, message, viewer.logs, looked, entry, has_template=viewer.model is not None)
+    )
+
+
+def _looked(viewer: Viewer, conversation: Conversation) -> Looked | NoLogError:
     try:
-        return viewer.logs.look(found.at)
+        return viewer.logs.look(conversation.at)
     except NoLogError as problem:
         return problem
 
 
 def _of_line(viewer: Viewer, request: Request, page: Callable[..., Html]) -> Response:
-    found = viewer.conversation(request)
-    looked = viewer.logs.look(found.at)
-    asked = viewer.logs.request(looked, _number(request.path_params["line"]) or 0)
-    return HTMLResponse(page(found, looked, asked, has_template=viewer.model is not None))
+    conversation = viewer.conversation(request)
+    looked = viewer.logs.look(conversation.at)
+    request_on_line = viewer.logs.request(looked, _number(request.path_params["line"]) or 0)
+    return HTMLResponse(page(conversation, looked, request_on_line, has_template=viewer.model is not None))
 
 
 def _raw(viewer: Viewer, request: Request) -> Response:
     return PlainTextResponse(_line(viewer, request).decode("utf-8", "backslashreplace"))
 
 
-def _shown(viewer: Viewer, request: Request) -> Response:
+def _readable_line(viewer: Viewer, request: Request) -> Response:
     return PlainTextResponse(log_pages.line(_line(viewer, request)))
 
 
 def _line(viewer: Viewer, request: Request) -> bytes:
-    found = viewer.conversation(request)
-    return viewer.logs.raw(viewer.logs.look(found.at), _number(request.path_params["line"]) or 0)
+    conversation = viewer.conversation(request)
+    return viewer.logs.raw(viewer.logs.look(conversation.at), _number(request.path_params["line"]) or 0)

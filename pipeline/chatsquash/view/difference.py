@@ -19,7 +19,7 @@ _WORK = 4_000_000
 """Pairs of equal messages that are looked at; where there are more, all are removed and added."""
 
 
-class Step(NamedTuple):
+class DiffStep(NamedTuple):
     """Messages that follow each other and of which the same is true."""
 
     kind: Literal["kept", "added", "removed", "changed"]
@@ -29,16 +29,16 @@ class Step(NamedTuple):
     now: list[Message]
 
 
-def steps(before: list[Message], now: list[Message]) -> list[Step]:
+def steps(before: list[Message], now: list[Message]) -> list[DiffStep]:
     """The steps that lead from one request to the other; a message is changed where one of its role takes its place."""
     keys = [[xxh3_64_intdigest(jsonio.dumps(message)) for message in messages] for messages in (before, now)]
     head = _common(keys[0], keys[1])
     tail = _common(keys[0][head:][::-1], keys[1][head:][::-1])
     stops = len(before) - tail, len(now) - tail
-    found = [Step("kept", 0, before[:head], now[:head])] if head else []
-    found += _between(keys, before, now, head, stops)
-    found += [Step("kept", stops[1], before[stops[0] :], now[stops[1] :])] if tail else []
-    return found
+    changes = [DiffStep("kept", 0, before[:head], now[:head])] if head else []
+    changes += _between(keys, before, now, head, stops)
+    changes += [DiffStep("kept", stops[1], before[stops[0] :], now[stops[1] :])] if tail else []
+    return changes
 
 
 def _common(first: list[int], other: list[int]) -> int:
@@ -50,22 +50,22 @@ def _common(first: list[int], other: list[int]) -> int:
 
 def _between(
     keys: list[list[int]], before: list[Message], now: list[Message], head: int, stops: tuple[int, int]
-) -> list[Step]:
+) -> list[DiffStep]:
     first, other = keys[0][head : stops[0]], keys[1][head : stops[1]]
     if max(len(first), len(other)) > _COMPARED:
-        return _replaced(before[head : stops[0]], now[head : stops[1]], head, head)
+        return _replacement(before[head : stops[0]], now[head : stops[1]], head, head)
     try:
-        told = _Bounded(first, other).get_opcodes()
+        opcodes = _Bounded(first, other).get_opcodes()
     except _TooLongError:
-        return _replaced(before[head : stops[0]], now[head : stops[1]], head, head)
-    found: list[Step] = []
-    for kind, i, j, k, m in told:
+        return _replacement(before[head : stops[0]], now[head : stops[1]], head, head)
+    changes: list[DiffStep] = []
+    for kind, i, j, k, m in opcodes:
         was, is_now = before[head + i : head + j], now[head + k : head + m]
         if kind == "equal":
-            found.append(Step("kept", head + k, was, is_now))
+            changes.append(DiffStep("kept", head + k, was, is_now))
         else:
-            found += _replaced(was, is_now, head + i, head + k)
-    return found
+            changes += _replacement(was, is_now, head + i, head + k)
+    return changes
 
 
 class _TooLongError(Exception):
@@ -89,14 +89,14 @@ class _Bounded(SequenceMatcher[int]):
         return super().find_longest_match(alo, ahi, blo, bhi)
 
 
-def _replaced(was: list[Message], now: list[Message], begin: int, place: int) -> list[Step]:
+def _replacement(was: list[Message], now: list[Message], begin: int, place: int) -> list[DiffStep]:
     if len(was) == len(now) and all(old["role"] == new["role"] for old, new in zip(was, now, strict=True)):
         return [_in_place(*both, place + at) for at, both in enumerate(zip(was, now, strict=True))]
-    removed = [Step("removed", begin, was, [])] if was else []
-    added = [Step("added", place, [], now)] if now else []
+    removed = [DiffStep("removed", begin, was, [])] if was else []
+    added = [DiffStep("added", place, [], now)] if now else []
     return [*removed, *added]
 
 
-def _in_place(old: Message, new: Message, place: int) -> Step:
+def _in_place(old: Message, new: Message, place: int) -> DiffStep:
     is_same = jsonio.dumps(old) == jsonio.dumps(new)  # which may be where not all were compared
-    return Step("kept" if is_same else "changed", place, [old], [new])
+    return DiffStep("kept" if is_same else "changed", place, [old], [new])

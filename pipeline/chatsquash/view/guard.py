@@ -83,7 +83,7 @@ class Guard:
         if scope["type"] != "http":  # no page opens a web socket
             await send({"type": "websocket.close", "code": 1008})
             return
-        refused = self._refused(scope)
+        refused = self._refusal(scope)
         if refused:
             await _answer(send, *refused)
         elif token := _token(scope):
@@ -91,7 +91,7 @@ class Guard:
         else:
             await self._app(scope, receive, _with_headers(send))
 
-    def _refused(self, scope: Scope) -> tuple[int, Html] | None:
+    def _refusal(self, scope: Scope) -> tuple[int, Html] | None:
         headers = _headers(scope)
         if not _is_loopback(headers.get("host", "")):
             return 403, tag("p", "403: this server answers to the names of this machine's loopback alone.")
@@ -120,12 +120,14 @@ class Guard:
 
 def _headers(scope: Scope) -> dict[str, str]:
     """The headers of a request; of several with a name all, so that none hides behind another."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for key, value in scope["headers"]:
         name = key.decode("latin-1").lower()
         joint = "; " if name == "cookie" else ", "
-        found[name] = f"{found[name]}{joint}{value.decode('latin-1')}" if name in found else value.decode("latin-1")
-    return found
+        headers[name] = (
+            f"{headers[name]}{joint}{value.decode('latin-1')}" if name in headers else value.decode("latin-1")
+        )
+    return headers
 
 
 def _is_loopback(host: str) -> bool:

@@ -19,14 +19,14 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import printable
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.options_json import as_described
-from chatsquash.reading.lines import lines
 from chatsquash.results.types import Input
 from chatsquash.results.verify import spelled
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined_files import opened_log
-from chatsquash.sources.suffixes import LOGS
-from chatsquash.view.result import Result
-from chatsquash.view.watching import EntryRow, FoundError, MessageRow, Request, Seeker, Watch
+from chatsquash.sources.lines import lines
+from chatsquash.sources.names import LOGS
+from chatsquash.view.result import ViewerResult
+from chatsquash.view.watching import EntryRow, EntryWatch, LoggedRequest, MessageRow, RequestReadError, Seeker
 
 if TYPE_CHECKING:
     from chatsquash.session.converter import Converter
@@ -81,10 +81,10 @@ class NoLogError(ChatsquashError):
     """Why a log cannot be read, in words."""
 
 
-class Logs:
+class SessionLogs:
     """Reads the logs of a result; what was read last stays in memory."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: ViewerResult) -> None:
         self._result = result
         self._lock = Lock()
         self._last: OrderedDict[int, Looked] = OrderedDict()
@@ -92,8 +92,8 @@ class Logs:
     @cached_property
     def _options(self) -> Options:
         """Those of the run that say what its logs hold; raises ``UsageError`` where ``run.json`` has others."""
-        told = {**as_described(self._result.options, _GROUPS), "join": False}  # the log alone is read
-        return Options(**told, anonymize=False, integrity_analysis=False, trace_replies=True)
+        options = {**as_described(self._result.options, _GROUPS), "join": False}  # the log alone is read
+        return Options(**options, anonymize=False, integrity_analysis=False, trace_replies=True)
 
     def look(self, at: int) -> Looked:
         """The session of a row of the session table; raises ``NoLogError``."""
@@ -121,20 +121,20 @@ class Logs:
         rows = frame.filter(same)["at"].head(_NAMESAKES).to_list()
         return [each for each in rows if self._begins(each)][:_RELATED]
 
-    def request(self, looked: Looked, line: int) -> Request:
+    def request(self, looked: Looked, line: int) -> LoggedRequest:
         """A request and the one before it; raises ``NoLogError``."""
         from chatsquash.session.converter import Converter
 
         seeker = Seeker(line)
         try:
             Converter(self._options).convert(looked.log, seeker)
-        except FoundError:
+        except RequestReadError:
             pass
         except OSError as problem:
             raise NoLogError(f"the log cannot be read ({problem.strerror})") from None
-        if seeker.found is None:
+        if seeker.request is None:
             raise NoLogError(f"the log has no entry on line {line:,}")
-        return seeker.found
+        return seeker.request
 
     def raw(self, looked: Looked, line: int) -> bytes:
         """A line of the log as it stands there; raises ``NoLogError``."""
@@ -156,10 +156,10 @@ class Logs:
 
         row = self._result.sessions.row(at, named=True)
         known = self._result.inputs([row["log"]])[row["log"]]
-        found = _named(row["log"], known)
+        path = _log_path(row["log"], known)
         work = partial(_looked, Converter(self._options), {each.xxh3_128 for each in known})
         refuse_wrong(self._options)
-        looked_at = each_session([found], self._options, work)
+        looked_at = each_session([path], self._options, work)
         same = (looked for looked in looked_at if printable(looked.outcome.session) == row["session"])
         try:
             looked = next(islice(same, self._before(at), None), None)
@@ -177,20 +177,20 @@ class Logs:
         """The rows of each session of a log that is called as a row's."""
         frame = self._result.sessions
         same = frame.filter(frame["key"] == frame["key"][at])["at"].head(_NAMESAKES).to_list()
-        found: list[list[int]] = []
+        sessions: list[list[int]] = []
         for each in [*same, *([] if at in same else [at])]:
-            if not found or self._begins(each):
-                found.append([])
-            found[-1].append(each)
-        return found
+            if not sessions or self._begins(each):
+                sessions.append([])
+            sessions[-1].append(each)
+        return sessions
 
     def _begins(self, at: int) -> bool:
         """Whether a row is the first one of a session."""
-        told = self._result.session_lines[at]
-        return told.get("record") in (None, 1) and told.get("sample") in (None, 1)
+        line = self._result.session_lines[at]
+        return line.get("record") in (None, 1) and line.get("sample") in (None, 1)
 
 
-def _named(log: str | None, known: list[Input]) -> str:
+def _log_path(log: str | None, known: list[Input]) -> str:
     """The path of a log, as the system has it; raises ``NoLogError`` for one that cannot be read here."""
     if not log:
         raise NoLogError("the session table names no log")
@@ -206,8 +206,8 @@ def _named(log: str | None, known: list[Input]) -> str:
     return path
 
 
-def _looked(converter: Converter, told: set[str], log: Log) -> Looked | None:
-    watch = Watch()
+def _looked(converter: Converter, digests: set[str], log: Log) -> Looked | None:
+    watch = EntryWatch()
     outcome = converter.convert(log, watch)
     if outcome is None:
         return None
@@ -217,5 +217,5 @@ def _looked(converter: Converter, told: set[str], log: Log) -> Looked | None:
     ]
     rows = sorted([*watch.settled(), *rejected])
     why = watch.seen.why if watch.seen else ""
-    is_changed = bool(told) and outcome.account.digest not in told
+    is_changed = bool(digests) and outcome.account.digest not in digests
     return Looked(log, outcome, tuple(rows), tuple(watch.messages), why, is_changed)

@@ -86,14 +86,14 @@ class _Typed(Lines):
 
     def __getitem__(self, at: int) -> dict[str, Any]:
         try:
-            told = super().__getitem__(at)
-            msgspec.convert(told, self._kind)
+            line = super().__getitem__(at)
+            msgspec.convert(line, self._kind)
         except (IndexError, msgspec.ValidationError):
             raise damaged(self._folder, self._name) from None
-        return told
+        return line
 
 
-class Result(ResultFolder):
+class ViewerResult(ResultFolder):
     """A result: its sessions and findings in small, its records where they stand."""
 
     def __init__(self, path: Path, title: str = "") -> None:

@@ -55,8 +55,8 @@ def refuse_without_packages() -> None:
 
 
 def view(  # noqa: PLR0913 - each is one of the command
-    given: tuple[str, ...],
-    asked: Options,
+    arguments: tuple[str, ...],
+    options: Options,
     *,
     port: int,
     template: str | None,
@@ -72,22 +72,22 @@ def view(  # noqa: PLR0913 - each is one of the command
     """
     refuse_without_packages()
     os.environ.setdefault("_RJEM_MALLOC_CONF", _MEMORY)
-    for each in given:
+    for each in arguments:
         refuse_remote(each)
     clear()
-    with _leaving(), _HangUp() as hang_up, _listening(port) as bound, _result(given, asked, say, watch) as path:
+    with _leaving(), _HangUp() as hang_up, _listening(port) as bound, _result(arguments, options, say, watch) as path:
         from chatsquash.view.app import Viewer
         from chatsquash.view.pages.template import Model
 
         model = Model(template) if template else None
         try:
-            _serve(Viewer(path, model, _title(given, path)), bound, hang_up, opens=opens, say=say)
+            _serve(Viewer(path, model, _title(arguments, path)), bound, hang_up, opens=opens, say=say)
         finally:
             if model:
                 model.close()
 
 
-def result_of(given: tuple[str, ...]) -> Path | None:
+def result_of(arguments: tuple[str, ...]) -> Path | None:
     """The output folder that is given; ``None`` where that is logs.
 
     Raises ``UsageError`` for one whose session table is missing, and for one that is given beside something else.
@@ -96,11 +96,11 @@ def result_of(given: tuple[str, ...]) -> Path | None:
     from chatsquash.results.output import Lines, is_output, is_result
     from chatsquash.storage.folder import Folder
 
-    if len(given) > 1:
-        if found := next((each for each in given if is_output(Path(each))), None):
-            raise UsageError(f"{found}: is an output folder: view shows one, and nothing beside it")
+    if len(arguments) > 1:
+        if folder := next((each for each in arguments if is_output(Path(each))), None):
+            raise UsageError(f"{folder}: is an output folder: view shows one, and nothing beside it")
         return None
-    path = Path(given[0]).absolute()
+    path = Path(arguments[0]).absolute()
     if not is_output(path):
         return None
     if not is_result(path):
@@ -108,16 +108,16 @@ def result_of(given: tuple[str, ...]) -> Path | None:
     return path
 
 
-def _title(given: tuple[str, ...], path: Path) -> str:
+def _title(arguments: tuple[str, ...], path: Path) -> str:
     """What is shown, as people know it: the folder, or the logs that it was made of."""
-    is_given = len(given) == 1 and Path(given[0]).absolute() == path
-    return escaped(str(path) if is_given else ", ".join(given))
+    is_given = len(arguments) == 1 and Path(arguments[0]).absolute() == path
+    return escaped(str(path) if is_given else ", ".join(arguments))
 
 
 @contextmanager
-def _result(given: tuple[str, ...], asked: Options, say: Say, watch: Watch | None) -> Iterator[Path]:
+def _result(arguments: tuple[str, ...], options: Options, say: Say, watch: Watch | None) -> Iterator[Path]:
     """The folder to show: the one that is given, or a private one with what logs come to, which goes at the end."""
-    if path := result_of(given):
+    if path := result_of(arguments):
         yield path
         return
     from chatsquash.dataset.omissions import last_line
@@ -125,18 +125,18 @@ def _result(given: tuple[str, ...], asked: Options, say: Say, watch: Watch | Non
     from chatsquash.storage.folder import Folder
 
     with scratch() as folder:
-        out = _converted(given, folder / "out", asked, watch)
+        out = _convert(arguments, folder / "out", options, watch)
         if missing := last_line(ResultFolder(Folder(out)).counts):
             say(missing)
         yield out
 
 
-def _converted(logs: tuple[str, ...], out: Path, asked: Options, watch: Watch | None) -> Path:
+def _convert(logs: tuple[str, ...], out: Path, options: Options, watch: Watch | None) -> Path:
     from chatsquash.conversion.convert import convert
 
     absolute = [str(Path(each).absolute()) for each in logs]
     with watch or nullcontext():
-        convert(absolute, out, asked, watch.observer if watch else None)
+        convert(absolute, out, options, watch.observer if watch else None)
     return out
 
 
@@ -226,7 +226,7 @@ def _serve(viewer: Viewer, bound: socket.socket, hang_up: _HangUp, *, opens: boo
         timeout_graceful_shutdown=_GRACE,
         ws="none",
     )
-    for line in _told(viewer, port, keys.token):
+    for line in _greeting(viewer, port, keys.token):
         say(line)
     Thread(target=viewer.prepare, daemon=True).start()
     if opens:
@@ -237,7 +237,7 @@ def _serve(viewer: Viewer, bound: socket.socket, hang_up: _HangUp, *, opens: boo
         say("stopped")
 
 
-def _told(viewer: Viewer, port: int, token: str) -> Iterator[str]:
+def _greeting(viewer: Viewer, port: int, token: str) -> Iterator[str]:
     yield f"Showing {viewer.title} at"
     yield f"  {_url(port, token)}"
     if connection := os.environ.get("SSH_CONNECTION"):
@@ -263,14 +263,14 @@ def _open(url: str, say: Say) -> None:
         say("No browser was found: open the URL above.")
 
 
-class _Escaped(logging.Formatter):
+class _EscapingFormatter(logging.Formatter):
     """Errors of the server, in which text of a log may stand."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(map(escaped, super().format(record).split("\n")))
 
 
-def _is_told(record: logging.LogRecord) -> bool:
+def _is_error(record: logging.LogRecord) -> bool:
     """Whether an error is one; that a page was not made in time when the server ended is none."""
     problem = record.exc_info[1] if record.exc_info else None
     return not isinstance(problem, asyncio.CancelledError) and "timeout graceful shutdown" not in str(record.msg)
@@ -278,8 +278,8 @@ def _is_told(record: logging.LogRecord) -> bool:
 
 def _log_escaped() -> None:
     handler = logging.StreamHandler()
-    handler.addFilter(_is_told)
-    handler.setFormatter(_Escaped("%(message)s"))
+    handler.addFilter(_is_error)
+    handler.setFormatter(_EscapingFormatter("%(message)s"))
     logger = logging.getLogger("uvicorn.error")
     logger.handlers = [handler]
     logger.propagate = False
@@ -297,12 +297,12 @@ def scratch() -> Iterator[Path]:
     """A folder among the system's temporary ones that its owner alone can read; it goes at the end."""
     path = Path(tempfile.mkdtemp(prefix=_PREFIX))
     folder = Folder(path)
-    held = lock(folder, _LOCK)
+    descriptor = lock(folder, _LOCK)
     try:
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
-        unlock(held)
+        unlock(descriptor)
         folder.close()
 
 
@@ -316,9 +316,9 @@ def clear() -> None:
             folder = Folder(path)
             try:
                 if folder.status(_LOCK):
-                    held = lock(folder, _LOCK)
+                    descriptor = lock(folder, _LOCK)
                     shutil.rmtree(path, ignore_errors=True)
-                    unlock(held)
+                    unlock(descriptor)
                 elif time() - status.st_mtime > _OLD:  # else it begins, or ends
                     shutil.rmtree(path, ignore_errors=True)
             finally:

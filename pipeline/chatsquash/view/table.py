@@ -86,7 +86,7 @@ def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Ex
     try:
         with folder.reading(name) as file:
             empty = pl.DataFrame(schema=schema).select(columns)
-            frames = [_parsed(piece, schema).select(columns) for piece in _pieces(file)]
+            frames = [_parse(piece, schema).select(columns) for piece in _pieces(file)]
         return pl.concat([empty, *frames]).with_row_index("at")
     except FileNotFoundError:
         raise UsageError(f"{folder.path / name}: is not there: name a folder that chatsquash convert wrote") from None
@@ -97,7 +97,7 @@ def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Ex
         raise UsageError(f"{folder.path / name}: is none of this version of chatsquash: {why}") from None
 
 
-def _parsed(piece: bytes, schema: dict[str, Any]) -> pl.DataFrame:
+def _parse(piece: bytes, schema: dict[str, Any]) -> pl.DataFrame:
     """The lines of a piece, each of them a row: else rows and lines would not belong together."""
     frame = pl.read_ndjson(piece, schema=schema)
     count = piece.count(b"\n") + (not piece.endswith(b"\n"))

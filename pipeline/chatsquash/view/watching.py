@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import Added, Entry, Message, Origin, Seen, Tool
+from chatsquash.core.logged import of_entry
+from chatsquash.core.model import AddedRun, Entry, Message, Origin, Seen, Tool
 from chatsquash.core.text import counted
 from chatsquash.pages.html.record import size
-from chatsquash.reading.usage import of_entry
 
 if TYPE_CHECKING:
     from chatsquash.session.converter import EntryStream
@@ -69,7 +69,7 @@ class MessageRow(NamedTuple):
     """Bytes of its JSON."""
 
 
-class Request(NamedTuple):
+class LoggedRequest(NamedTuple):
     """A logged request with its reply, and the request before it in the log."""
 
     line: int
@@ -83,7 +83,7 @@ class Request(NamedTuple):
 
 
 @dataclass(slots=True)
-class Watch:
+class EntryWatch:
     """Notes what is shown of entries while they pass through the stages."""
 
     by_line: dict[int, EntryRow] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Watch:
 
 
 def _row(entry: Entry) -> EntryRow:
-    added = [message for run in entry.edits if isinstance(run, Added) for message in run.messages]
+    added = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
     reply = entry.reply.message
     return EntryRow(
         line=entry.line,
@@ -170,7 +170,7 @@ def _messages(entry: Entry, origin: Origin) -> Iterator[MessageRow]:
         yield MessageRow(number, line, _cut(message["role"]), len(jsonio.dumps(message)))
 
 
-class FoundError(Exception):
+class RequestReadError(Exception):
     """Ends the reading of a log once what is looked for was read."""
 
 
@@ -179,7 +179,7 @@ class Seeker:
 
     def __init__(self, line: int) -> None:
         self._line = line
-        self.found: Request | None = None
+        self.request: LoggedRequest | None = None
 
     def watch_logged(self, items: EntryStream) -> EntryStream:
         """The entries as they were read."""
@@ -187,8 +187,8 @@ class Seeker:
         for item in items:
             if isinstance(item, Entry):
                 if item.line == self._line:
-                    self.found = _request(item, before)
-                    raise FoundError
+                    self.request = _request(item, before)
+                    raise RequestReadError
                 before = item
             yield item
 
@@ -200,9 +200,9 @@ class Seeker:
         """Nothing more is known."""
 
 
-def _request(entry: Entry, before: Entry | None) -> Request:
+def _request(entry: Entry, before: Entry | None) -> LoggedRequest:
     reply = None if entry.reply.included else entry.reply.message
-    return Request(
+    return LoggedRequest(
         line=entry.line,
         messages=entry.messages,
         tools=entry.tools,

@@ -8,9 +8,9 @@ from typing import BinaryIO
 
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import counted
+from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, count
 
 NAME = "aider"
@@ -20,20 +20,20 @@ KEPT = ()
 SUFFIXES = (".md",)
 IN_PROJECTS = (".aider.chat.history.md",)
 
-_STARTED = "# aider chat started at "
+_START = "# aider chat started at "
 _BEGINS = re.compile(rb"\s*+(?:# aider chat started at|TO LLM) \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _LONGEST = 256 << 20
 _MODEL = re.compile(r"> (?:Main )?[Mm]odel: (\S+)")
-_USER, _TOLD = "#### ", "> "
-_ASKED, _ANSWERED, _RULE = "TO LLM ", "LLM RESPONSE ", "-------"
+_USER, _PRINTED = "#### ", "> "
+_PROMPT, _REPLY, _RULE = "TO LLM ", "LLM RESPONSE ", "-------"
 _BREAK = "  "
 """What aider writes behind each line of a prompt, and a heading in an answer has not."""
 _ROLE = re.compile(r"(SYSTEM|USER|ASSISTANT)(?: (.*))?", re.DOTALL)
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """What ``objects`` makes of a history."""
-    made = found and all(isinstance(each, dict) and isinstance(each.get("aider"), str) for each in found)
+    made = values and all(isinstance(each, dict) and isinstance(each.get("aider"), str) for each in values)
     return "runs of aider" if made else None
 
 
@@ -58,22 +58,22 @@ def objects(file: BinaryIO, unit: bytes) -> list[Json]:
         left -= len(piece)
     if left <= 0:
         raise TurnError(f"is larger than {_LONGEST:,} bytes")
-    return list(_divided(b"".join(pieces).decode("utf-8", "replace")))
+    return list(_blocks(b"".join(pieces).decode("utf-8", "replace")))
 
 
-def _divided(data: str) -> Iterator[Object]:
-    of, begins = ("run", _STARTED) if data.lstrip().startswith(_STARTED) else ("exchange", _ASKED)
-    held, first = list[str](), 1
+def _blocks(data: str) -> Iterator[Object]:
+    of, begins = ("run", _START) if data.lstrip().startswith(_START) else ("exchange", _PROMPT)
+    block, first = list[str](), 1
     for number, written in enumerate(data.split("\n"), 1):
         line = written.removesuffix("\r")
         if line.startswith(begins):
-            if held:
-                yield {"aider": of, "line": first, "lines": held}
-            held, first = [line], number
-        elif held:
-            held.append(line)
-    if held:
-        yield {"aider": of, "line": first, "lines": held}
+            if block:
+                yield {"aider": of, "line": first, "lines": block}
+            block, first = [line], number
+        elif block:
+            block.append(line)
+    if block:
+        yield {"aider": of, "line": first, "lines": block}
 
 
 def session(path: str, origin: Origin) -> str | None:
@@ -82,16 +82,15 @@ def session(path: str, origin: Origin) -> str | None:
     return f"{folder}/{origin.id or 1}" if name in IN_PROJECTS and folder else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json]) -> list[Conversation]:
     """A conversation for each run, or for each exchange that no later one goes on from.
 
     Edits are texts, so there are no calls; what aider itself printed is left out of runs, which have no system prompt.
     """
-    del lines
     unread, whole = Unread(), list[Conversation]()
-    several = len(found) > 1
-    exchanges = list[tuple[str, list[Logged]]]()
-    for place, _, value in entries(found, None):
+    several = len(values) > 1
+    exchanges = list[tuple[str, list[LoggedTurn]]]()
+    for place, _, value in entries(values, None):
         written = value.get("lines")
         if not isinstance(written, list) or not written or not all(isinstance(line, str) for line in written):
             raise TurnError(f"entry {place} has no lines")
@@ -100,15 +99,15 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
             exchanges.append((str(place), _exchange(written, line, unread)))
         else:
             whole += _run(written, line, str(place) if several else "", unread)
-    whole += _grown(exchanges)
-    return counted(whole, unread)
+    whole += _unrepeated_exchanges(exchanges)
+    return with_unread(whole, unread)
 
 
-class _Speaking:
+class _Speech:
     """Gathers the lines of whoever speaks into turns."""
 
     def __init__(self, line: int) -> None:
-        self.turns = list[Logged]()
+        self.turns = list[LoggedTurn]()
         self.role = ""
         self.known = Evidence()
         """What is known of the assistant's turns that follow."""
@@ -130,14 +129,14 @@ class _Speaking:
         if self.role and said.strip():
             known = self.known if self.role == "assistant" else Evidence(time=self.known.time)
             turn = {"role": self.role, "content": said}
-            self.turns.append(Logged(f"line {self._began}", turn, known._replace(line=self._began)))
+            self.turns.append(LoggedTurn(f"line {self._began}", turn, known._replace(line=self._began)))
         self.role = ""
         self._said.clear()
 
 
 def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Conversation]:
-    time = moment(lines[0].removeprefix(_STARTED).strip())
-    speaking = _Speaking(line)
+    time = moment(lines[0].removeprefix(_START).strip())
+    speaking = _Speech(line)
     speaking.known = Evidence(time=time, is_sampled=True)
     has_breaks = any(each.startswith(_USER) and each.endswith(_BREAK) for each in lines)
     for number, each in enumerate(lines[1:], line + 1):
@@ -145,9 +144,9 @@ def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Convers
         if is_asked and (each.endswith(_BREAK) or not has_breaks):
             speaking.to("user", number)
             speaking.add(each[len(_USER) :].rstrip())
-        elif each.startswith(_TOLD) or each == _TOLD.rstrip():
-            if found := _MODEL.match(each):
-                speaking.known = speaking.known._replace(model=found[1])
+        elif each.startswith(_PRINTED) or each == _PRINTED.rstrip():
+            if match := _MODEL.match(each):
+                speaking.known = speaking.known._replace(model=match[1])
             unread.one("line that aider printed")
         elif each.strip():
             speaking.to("assistant", number)
@@ -160,33 +159,33 @@ def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Convers
     return [load_conversation(openai_chat, speaking.turns, id=name)]
 
 
-def _exchange(lines: list[str], line: int, unread: Unread) -> list[Logged]:
+def _exchange(lines: list[str], line: int, unread: Unread) -> list[LoggedTurn]:
     """The messages of a prompt and its answer."""
-    speaking = _Speaking(line)
-    speaking.known = Evidence(time=moment(lines[0].removeprefix(_ASKED).strip()))
+    speaking = _Speech(line)
+    speaking.known = Evidence(time=moment(lines[0].removeprefix(_PROMPT).strip()))
     for number, each in enumerate(lines[1:], line + 1):
-        if each.startswith(_ANSWERED):
+        if each.startswith(_REPLY):
             speaking.close()
-            time = moment(each.removeprefix(_ANSWERED).strip()) or speaking.known.time
+            time = moment(each.removeprefix(_REPLY).strip()) or speaking.known.time
             speaking.known = Evidence(time=time, is_sampled=True)
         elif each == _RULE:
             speaking.close()
-        elif found := _ROLE.fullmatch(each):
-            speaking.to(found[1].lower(), number)
-            speaking.add(found[2] or "")
+        elif match := _ROLE.fullmatch(each):
+            speaking.to(match[1].lower(), number)
+            speaking.add(match[2] or "")
         elif each.strip():
             unread.one("line of another role")
     speaking.close()
     return speaking.turns
 
 
-def _grown(exchanges: list[tuple[str, list[Logged]]]) -> list[Conversation]:
+def _unrepeated_exchanges(exchanges: list[tuple[str, list[LoggedTurn]]]) -> list[Conversation]:
     """The exchanges that the next one does not go on from, since each repeats all that was said."""
-    found = list[Conversation]()
+    conversations_of = list[Conversation]()
     for number, (name, turns) in enumerate(exchanges):
         later = exchanges[number + 1][1] if number + 1 < len(exchanges) else []
         said = [each.turn for each in turns]
         if not turns or [each.turn for each in later[: len(said)]] == said:
             continue
-        found.append(load_conversation(openai_chat, turns, id=name))
-    return found
+        conversations_of.append(load_conversation(openai_chat, turns, id=name))
+    return conversations_of

@@ -8,9 +8,9 @@ from copy import copy
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.base import expect_list, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, session_folder
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment, session_folder
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import counted, load_eras, text
+from chatsquash.formats.threads import load_eras, text, with_unread
 from chatsquash.formats.values import Object, at, count, listed, objects, string, texts, total
 
 NAME = "cline"
@@ -39,9 +39,9 @@ _MARKS = 50
 _RANGE = "conversationHistoryDeletedRange"
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A list of messages that begins with a task, and tells of its surroundings."""
-    listed = found[0] if len(found) == 1 else None
+    listed = values[0] if len(values) == 1 else None
     if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
         return None
     first = [said for each in listed[:3] if each.get("role") == "user" for said in texts(each.get("content"))]
@@ -66,14 +66,13 @@ def owner(path: str) -> str | None:
     return f"{folder}/{_FILES[0]}" if name in _BESIDE else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
     """What the model sees now, then what it saw before each summary and each truncation.
 
     ``meta`` is what the screen shows.  Calls that older versions spell as XML in texts stay there.  Neither the system
     prompt nor the tools are kept in it.
     """
-    del lines
-    messages = expect_list(found[0] if found else [], "the history is")
+    messages = expect_list(values[0] if values else [], "the history is")
     unread = Unread()
     evidence = _evidence(messages, meta)
     turns = list(_turns(messages, evidence, unread))
@@ -82,26 +81,26 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
     told_of = [*_eras(turns), _visible(turns, None)]
     *before, last = told_of
     told_of = [*before, *_ranges(last, meta)]
-    return counted(load_eras(anthropic, [[each.logged for each in era] for era in told_of]), unread)
+    return with_unread(load_eras(anthropic, [[each.logged for each in era] for era in told_of]), unread)
 
 
-class _Turn:
+class _HistoryTurn:
     """A message of the list."""
 
-    def __init__(self, message: Object, logged: Logged) -> None:
+    def __init__(self, message: Object, logged: LoggedTurn) -> None:
         self.logged = logged
         self.hidden_by = {text(message.get(parent)) for parent, _ in _PARENTS} - {None}
         self.names = {text(message.get(name)) for _, name in _PARENTS if message.get(name) is not None} - {None}
         self.is_mark = message.get("isSummary") is True or message.get("isTruncationMarker") is True
 
-    def with_content(self, content: Json) -> _Turn:
+    def with_content(self, content: Json) -> _HistoryTurn:
         """The same with another content."""
         made = copy(self)
         made.logged = self.logged._replace(turn={**self.logged.turn, "content": content})
         return made
 
 
-def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> Iterator[_Turn]:
+def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> Iterator[_HistoryTurn]:
     thoughts = list[str]()
     for place, message in enumerate(messages):
         where = f"message {place + 1}"
@@ -117,7 +116,7 @@ def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> It
             thoughts += [said for each in objects(message.get("reasoning_details")) if (said := string(each, "text"))]
             turn["content"] = _with_thoughts(thoughts, message.get("content"))
             thoughts = []
-        yield _Turn(message, Logged(where, turn, evidence[place]))
+        yield _HistoryTurn(message, LoggedTurn(where, turn, evidence[place]))
 
 
 def _thoughts(item: Object) -> list[str]:
@@ -134,7 +133,7 @@ def _with_thoughts(thoughts: list[str], content: Json) -> Json:
     return [{"type": "thinking", "thinking": "\n\n".join(thoughts)}, *blocks]
 
 
-def _eras(turns: list[_Turn]) -> Iterator[list[_Turn]]:
+def _eras(turns: list[_HistoryTurn]) -> Iterator[list[_HistoryTurn]]:
     """What was seen before each summary and each truncation."""
     first = next((place for place, each in enumerate(turns) if each.logged.evidence.is_sampled), len(turns))
     marks = [place for place, each in enumerate(turns) if each.is_mark and each.names and place > first]
@@ -142,16 +141,16 @@ def _eras(turns: list[_Turn]) -> Iterator[list[_Turn]]:
         yield _visible(turns, place)
 
 
-def _visible(turns: list[_Turn], until: int | None) -> list[_Turn]:
+def _visible(turns: list[_HistoryTurn], until: int | None) -> list[_HistoryTurn]:
     """The messages that no mark hides, of those that stand before a place."""
-    held = turns[:until]
-    marks = {name for each in held if each.is_mark for name in each.names}
-    return [each for each in held if not each.hidden_by & marks]
+    seen = turns[:until]
+    marks = {name for each in seen if each.is_mark for name in each.names}
+    return [each for each in seen if not each.hidden_by & marks]
 
 
-def _ranges(turns: list[_Turn], meta: Json) -> Iterator[list[_Turn]]:
+def _ranges(turns: list[_HistoryTurn], meta: Json) -> Iterator[list[_HistoryTurn]]:
     """What was seen before each time that Cline left a range out, up to its end, and what is seen now."""
-    ranges = dict.fromkeys(found for each in objects(meta) if (found := _range(each.get(_RANGE), len(turns))))
+    ranges = dict.fromkeys(spot for each in objects(meta) if (spot := _range(each.get(_RANGE), len(turns))))
     seen: tuple[int, int] | None = None
     for cut in [*ranges][-_MARKS:]:
         yield _without(turns[: cut[1] + 1], seen)
@@ -167,11 +166,11 @@ def _range(told_of: Json, most: int) -> tuple[int, int] | None:
     return (first, last) if 0 <= first <= last < most - 1 else None
 
 
-def _without(turns: list[_Turn], cut: tuple[int, int] | None) -> list[_Turn]:
+def _without(turns: list[_HistoryTurn], cut: tuple[int, int] | None) -> list[_HistoryTurn]:
     """The messages but those of a range, and but results whose calls are gone with them."""
     if cut is None:
         return turns
-    called, found = set[str](), list[_Turn]()
+    called, turns_left = set[str](), list[_HistoryTurn]()
     for each in [*turns[: cut[0]], *turns[cut[1] + 1 :]]:
         turn = each.logged.turn
         called |= {string(block, "id") for block in objects(turn["content"]) if block.get("type") == "tool_use"}
@@ -179,8 +178,8 @@ def _without(turns: list[_Turn], cut: tuple[int, int] | None) -> list[_Turn]:
         if isinstance(blocks, list):
             blocks = [block for block in blocks if not _is_orphan(block, called)]
         if blocks or not turn["content"]:
-            found.append(each.with_content(blocks))
-    return found
+            turns_left.append(each.with_content(blocks))
+    return turns_left
 
 
 def _is_orphan(block: Json, called: set[str]) -> bool:
@@ -189,20 +188,20 @@ def _is_orphan(block: Json, called: set[str]) -> bool:
 
 def _evidence(messages: list[Json], meta: Json) -> list[Evidence]:
     """What is known of each message; the requests on the screen tell tokens where they are as many as the replies."""
-    asked = [_tokens(each) for each in objects(meta) if each.get("say") == "api_req_started"]
+    requests = [_tokens(each) for each in objects(meta) if each.get("say") == "api_req_started"]
     replies = sum(at(each, "role") == "assistant" for each in messages)
-    used: Iterable[tuple[int | None, int | None]] = asked if len(asked) == replies else [(None, None)] * replies
+    used: Iterable[tuple[int | None, int | None]] = requests if len(requests) == replies else [(None, None)] * replies
     tokens = iter(used)
-    found = list[Evidence]()
+    evidence = list[Evidence]()
     for each in messages:
         time = moment(at(each, "ts"))
         if at(each, "role") == "assistant":
-            found.append(Evidence(1, time, True, None, *next(tokens)))
+            evidence.append(Evidence(1, time, True, None, *next(tokens)))
         else:
-            found.append(Evidence(1, time))
-    return found
+            evidence.append(Evidence(1, time))
+    return evidence
 
 
 def _tokens(shown: Object) -> tuple[int | None, int | None]:
-    told = parsed(string(shown, "text"))
-    return total(told, *_USED), count(at(told, "tokensOut"))
+    counts = parsed(string(shown, "text"))
+    return total(counts, *_USED), count(at(counts, "tokensOut"))

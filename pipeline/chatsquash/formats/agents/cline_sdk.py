@@ -7,9 +7,9 @@ from glob import escape
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats import view
 from chatsquash.formats.base import expect_list, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, moment, origin, told
+from chatsquash.formats.evidence import Evidence, LoggedMessages, LoggedTurn, Unread, load_turns, moment, origin
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import counted, text
+from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, listed, string, total, without
 
 NAME = "cline_sdk"
@@ -24,9 +24,9 @@ _AGENTS = ("subagent", "teammate")
 _USED = ("inputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A file of a version, with messages, a session and the kind of its agent."""
-    value = found[0] if len(found) == 1 else None
+    value = values[0] if len(values) == 1 else None
     fitting = isinstance(value, dict) and value.keys() >= {"version", "agent", "sessionId", "messages"}
     return "agent and sessionId beside messages" if fitting and isinstance(at(value, "messages"), list) else None
 
@@ -46,48 +46,49 @@ def owner(path: str) -> str | None:
     return None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
     """What the model sees now, then what it saw before a compaction; ``meta`` are the files beside.
 
     The definitions of tools are not kept in it.
     """
-    del lines
-    value = found[0] if found else None
+    value = values[0] if values else None
     unread = Unread()
     unread.rest("file", value, *_FILE)
     left = next((each for each in listed(meta) if isinstance(at(each, "source_message_count"), int)), None)
     manifest = next((each for each in listed(meta) if isinstance(at(each, "session_id"), str)), None)
     model = text(at(manifest, "model"))
-    whole = _told(value, model, unread, "messages")
+    whole = _load(value, model, unread, "messages")
     count_of = at(left, "source_message_count")
     if left is None or not listed(at(left, "messages")) or not 0 < count_of <= len(listed(at(value, "messages"))):
-        return counted([_conversation(whole, value, "", "main")] if whole.messages else [], unread)
+        return with_unread([_conversation(whole, value, "", "main")] if whole.messages else [], unread)
     behind = {**left, "messages": [*listed(at(left, "messages")), *listed(at(value, "messages"))[count_of:]]}
     before = {**(value or {}), "messages": listed(at(value, "messages"))[:count_of]}
-    now = _conversation(_told(behind, model, Unread(), "compaction"), value, "2", "compacted")
-    return counted([now, _conversation(_told(before, model, Unread(), "messages"), value, "1", "main")], unread)
+    now = _conversation(_load(behind, model, Unread(), "compaction"), value, "2", "compacted")
+    return with_unread([now, _conversation(_load(before, model, Unread(), "messages"), value, "1", "main")], unread)
 
 
-def _conversation(held: Told, value: Json, name: str, of: ConversationKind) -> Conversation:
+def _conversation(loaded: LoggedMessages, value: Json, name: str, of: ConversationKind) -> Conversation:
     is_inner = at(value, "agent") in _AGENTS
     known: Object = {"id": name, "kind": "subagent" if is_inner and of == "main" else of}
     known |= {"parent": "1"} if of == "compacted" else {}
-    return Conversation(held.messages, [], origin=origin(held, session_id=text(at(value, "sessionId")), **known))
+    return Conversation(loaded.messages, [], origin=origin(loaded, session_id=text(at(value, "sessionId")), **known))
 
 
-def _told(value: Json, model: str | None, unread: Unread, place: str) -> Told:
+def _load(value: Json, model: str | None, unread: Unread, place: str) -> LoggedMessages:
     messages = expect_list(at(value, "messages"), f"{place} are")
-    turns = list[Logged]()
+    turns = list[LoggedTurn]()
     for number, message in enumerate(messages):
         where = f"{place}[{number}]"
         expect_object(message, f"{where} is")
         unread.rest("message", message, *_MESSAGE)
-        turn = {"role": message.get("role"), "content": _content(message.get("content"))}
-        turns.append(Logged(where, turn, _evidence(message, model)))
-    held = told(anthropic, turns)
+        content = message.get("content")
+        blocks = [_block(block) for block in content] if isinstance(content, list) else content
+        turn = {"role": message.get("role"), "content": blocks}
+        turns.append(LoggedTurn(where, turn, _evidence(message, model)))
+    loaded = load_turns(anthropic, turns)
     prompt = text(at(value, "system_prompt"))
     system = view.messages(anthropic.system(prompt)) if prompt else []
-    return Told([*system, *held.messages], [*(Evidence(1) for _ in system), *held.evidence])
+    return LoggedMessages([*system, *loaded.messages], [*(Evidence(1) for _ in system), *loaded.evidence])
 
 
 def _evidence(message: Object, model: str | None) -> Evidence:
@@ -99,17 +100,13 @@ def _evidence(message: Object, model: str | None) -> Evidence:
     return Evidence(1, time, True, named, total(used, *_USED), count(at(used, "outputTokens")))
 
 
-def _content(content: Json) -> Json:
-    return [_block(block) for block in content] if isinstance(content, list) else content
-
-
 def _block(block: Json) -> Json:
     """A block as Anthropic has it."""
     match block:
         case {"type": "image", "data": str(data), "mediaType": str(mime)}:
             return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
-        case {"type": "file", "content": str(held)}:
-            return {"type": "text", "text": f"{string(block, 'path')}\n{held}"}
+        case {"type": "file", "content": str(file_text)}:
+            return {"type": "text", "text": f"{string(block, 'path')}\n{file_text}"}
         case {"type": "tool_result", "content": list(content)}:
             return {**without(block, "name", "content"), "content": [_block(each) for each in content]}
         case {"type": "tool_result"}:

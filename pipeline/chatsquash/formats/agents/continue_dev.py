@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.base import TurnError, expect_list
 from chatsquash.formats.calls import assistant_message, tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Room, counted, load_eras, text
+from chatsquash.formats.threads import EntryBudget, load_eras, text, with_unread
 from chatsquash.formats.values import Object, at, compact, count, listed, members, objects, string, texts
 
 NAME = "continue_dev"
@@ -31,21 +31,20 @@ _SIGNED = "anthropic-claude-v1"
 _FAILED = ("errored", "canceled")
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A session has a working directory and a history of items that each hold a message."""
-    value = found[0] if len(found) == 1 else None
+    value = values[0] if len(values) == 1 else None
     items = objects(at(value, "history"))
     fitting = isinstance(at(value, "sessionId"), str) and bool(items) and all("message" in each for each in items)
     return "sessionId beside history[].message" if fitting else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json]) -> list[Conversation]:
     """What the model sees at the end, then what it saw before each summary; what was shown stands before its message.
 
     The system prompt is that of the first prompt that was logged, where the history has none.
     """
-    del lines
-    value = found[0] if found else None
+    value = values[0] if values else None
     unread = Unread()
     unread.rest("session", value, *_SESSION)
     items = expect_list(at(value, "history"), "the history is")
@@ -61,14 +60,14 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     defined_tools = list(openai_chat.tools(list(tools.values())).functions)
     session = text(at(value, "sessionId"))
     told_of = list(_eras(items, model, unread))
-    return counted(load_eras(openai_chat, told_of, defined_tools, session_id=session), unread)
+    return with_unread(load_eras(openai_chat, told_of, defined_tools, session_id=session), unread)
 
 
-def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[list[Logged]]:
+def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[list[LoggedTurn]]:
     """What the model saw before each summary, and what it sees now."""
-    answered = _answered(items)
+    answered = _answered_calls(items)
     system = _system(items)
-    turns, thoughts, room = list(system), list[Json](), Room(len(items))
+    turns, thoughts, room = list(system), list[Json](), EntryBudget(len(items))
     is_first = True
     for number, item in enumerate(items):
         where = f"history[{number}]"
@@ -88,7 +87,7 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
             is_first = False
         # The command line keeps the summary as a reply, the editor tells it behind the system prompt.
         said = {"role": "assistant", "content": summary} if is_own else {"role": "system", "content": _BEFORE + summary}
-        turns = [*system, Logged(where, said, Evidence(1))]
+        turns = [*system, LoggedTurn(where, said, Evidence(1))]
     if any(each.evidence.is_sampled for each in turns) or (is_first and turns):
         yield turns
     elif turns and not is_first:
@@ -97,22 +96,24 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
         unread.one("thoughts before no reply")
 
 
-def _system(items: list[Object]) -> list[Logged]:
+def _system(items: list[Object]) -> list[LoggedTurn]:
     """The system prompt of the first prompt that was logged, which is one text, up to what the user said."""
     if any(string(item["message"], "role") == "system" for item in items):
         return []
-    asked = next((item for item in items if string(item["message"], "role") == "user"), None)
+    first_prompt = next((item for item in items if string(item["message"], "role") == "user"), None)
     logged = (string(log, "prompt") for item in items for log in objects(item.get("promptLogs")))
     prompt = next((each for each in logged if each), "")
-    if asked is None or not prompt.startswith(_SYSTEM):
+    if first_prompt is None or not prompt.startswith(_SYSTEM):
         return []
-    first = next((each for each in [*_shown(asked), *texts(asked["message"].get("content"))] if each), "")
+    first = next(
+        (each for each in [*_context_texts(first_prompt), *texts(first_prompt["message"].get("content"))] if each), ""
+    )
     end = prompt.find(f"{_USER}{first[:100]}") if first else -1
-    held = prompt[len(_SYSTEM) : end] if end >= 0 else ""
-    return [Logged("promptLogs", {"role": "system", "content": held}, Evidence(1))] if held else []
+    prompt_text = prompt[len(_SYSTEM) : end] if end >= 0 else ""
+    return [LoggedTurn("promptLogs", {"role": "system", "content": prompt_text}, Evidence(1))] if prompt_text else []
 
 
-def _answered(items: list[Object]) -> set[str]:
+def _answered_calls(items: list[Object]) -> set[str]:
     """The calls whose results stand with them, and may stand as messages once more."""
     states = (state for item in items for state in _states(item) if state.get("output") is not None)
     return {name for state in states if (name := string(state, "toolCallId"))}
@@ -123,7 +124,7 @@ def _states(item: Object) -> list[Object]:
     return objects(item.get("toolCallStates")) or objects(listed(item.get("toolCallState")))
 
 
-def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], unread: Unread) -> list[Logged]:
+def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], unread: Unread) -> list[LoggedTurn]:
     message = item["message"]
     role = string(message, "role")
     unread.rest(f"message {role}", message, *_MESSAGE)
@@ -135,14 +136,14 @@ def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], un
         return _assistant(where, item, model, thoughts)
     content = _content(message.get("content"))
     if role == "tool":
-        return [Logged(where, tool_message(message.get("toolCallId"), content), evidence)]
+        return [LoggedTurn(where, tool_message(message.get("toolCallId"), content), evidence)]
     if role not in ("user", "system"):
         raise TurnError(f"{where} has the role {compact(message.get('role'))[:40]}")
-    if role == "user" and (shown := _shown(item)):
+    if role == "user" and (shown := _context_texts(item)):
         content = [{"type": "text", "text": each} for each in shown] + (
             content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
         )
-    return [Logged(where, {"role": role, "content": content}, evidence)]
+    return [LoggedTurn(where, {"role": role, "content": content}, evidence)]
 
 
 def _thoughts(message: Object, unread: Unread) -> list[Json]:
@@ -150,18 +151,18 @@ def _thoughts(message: Object, unread: Unread) -> list[Json]:
     hidden, signature = string(message, "redactedThinking"), string(message, "signature")
     said = "".join(texts(message.get("content")))
     signed = {"signature": signature, "format": _SIGNED} if signature else {}
-    found: list[Json] = [{"type": "reasoning.text", "text": said, **signed}] if said or signature else []
-    if not (found or hidden):
+    blocks: list[Json] = [{"type": "reasoning.text", "text": said, **signed}] if said or signature else []
+    if not (blocks or hidden):
         unread.one("thought without a text")
-    return [*found, {"type": "reasoning.encrypted", "data": hidden, "format": _SIGNED}] if hidden else found
+    return [*blocks, {"type": "reasoning.encrypted", "data": hidden, "format": _SIGNED}] if hidden else blocks
 
 
-def _shown(item: Object) -> list[str]:
+def _context_texts(item: Object) -> list[str]:
     """What stood before the user's text."""
     return [said for each in objects(item.get("contextItems")) if (said := text(each.get("content")))]
 
 
-def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]) -> list[Logged]:
+def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]) -> list[LoggedTurn]:
     """What the assistant said, and the results of its calls."""
     message = item["message"]
     log = next(iter(objects(item.get("promptLogs"))), {})
@@ -176,8 +177,8 @@ def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]
         turn["reasoning_details"] = list(thoughts)
     thoughts.clear()
     results = [_result(state, output) for state in states if (output := state.get("output")) is not None]
-    said = Logged(where, turn, Evidence(1, None, True, named, *tokens))
-    return [said, *(Logged(where, result, Evidence(1)) for result in results)]
+    said = LoggedTurn(where, turn, Evidence(1, None, True, named, *tokens))
+    return [said, *(LoggedTurn(where, result, Evidence(1)) for result in results)]
 
 
 def _call(call: Json) -> Object:

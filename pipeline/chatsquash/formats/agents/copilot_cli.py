@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats.calls import assistant_message, spell_arguments, spell_call, tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, moment, session_folder
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import counted, text
+from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, objects, string
 
 NAME = "copilot_cli"
@@ -26,21 +26,15 @@ _LINE = ("type", "id", "parentId", "timestamp", "data", "agentId", "ephemeral")
 _REPEATED = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start", "assistant.turn_end")
 """Events that say once more what messages hold."""
 _SAID = (
-    "messageId",
-    "content",
-    "reasoningText",
-    "toolRequests",
-    "model",
-    "outputTokens",
-    "apiCallId",
-    "parentToolCallId",
+    *("messageId", "content", "reasoningText", "toolRequests", "model", "outputTokens", "apiCallId"),
+    *("parentToolCallId", "chunkIndex", "interactionId", "turnId"),
 )
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """Events have types with a point in them, and data; one at least is of those that only this agent has."""
-    lines = objects(found)
-    if not lines or len(lines) != len(found) or not all(isinstance(each.get("data"), dict) for each in lines):
+    lines = objects(values)
+    if not lines or len(lines) != len(values) or not all(isinstance(each.get("data"), dict) for each in lines):
         return None
     own = sum(each.get("type") in _KNOWN for each in lines)
     begun = at(lines[0], "type") == "session.start" and isinstance(at(lines[0], "data", "sessionId"), str)
@@ -53,17 +47,17 @@ def session(path: str, origin: Origin) -> str | None:
     return session_folder(path) if path.rpartition("/")[2] == "events.jsonl" else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """What the model sees at the end, then what it saw before each compaction, then the sub-agents.
 
     The definitions of tools are not kept in it.
     """
     unread = Unread()
-    agents: dict[str, _Agent] = {"": _Agent(unread)}
-    began = _began(objects(found))
+    agents: dict[str, _AgentView] = {"": _AgentView(unread)}
+    began = _began(objects(values))
     session: str | None = None
     model: str | None = None
-    for place, line, event in entries(found, lines):
+    for place, line, event in entries(values, lines):
         data = event["data"] if isinstance(event.get("data"), dict) else {}
         of = string(event, "type")
         unread.rest("event", event, *_LINE)
@@ -75,9 +69,9 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
             model = text(data.get("newModel")) or model
             continue
         name = text(event.get("agentId")) or text(data.get("parentToolCallId")) or ""
-        agent = agents.setdefault(name, _Agent(unread))
+        agent = agents.setdefault(name, _AgentView(unread))
         agent.add(f"entry {place}", of, data, Evidence(line, moment(event.get("timestamp")), model=model))
-    return counted(list(_told(agents, began, session)), unread)
+    return with_unread(list(_agent_conversations(agents, began, session)), unread)
 
 
 def _began(events: list[Object]) -> dict[str, str]:
@@ -87,7 +81,9 @@ def _began(events: list[Object]) -> dict[str, str]:
     return {agent: call for agent, call in calls if agent and call}
 
 
-def _told(agents: dict[str, _Agent], began: dict[str, str], session: str | None) -> Iterator[Conversation]:
+def _agent_conversations(
+    agents: dict[str, _AgentView], began: dict[str, str], session: str | None
+) -> Iterator[Conversation]:
     for name, agent in agents.items():
         agent.leave()
         eras = agent.eras
@@ -104,12 +100,12 @@ def _told(agents: dict[str, _Agent], began: dict[str, str], session: str | None)
 
 
 @dataclass(slots=True)
-class _Agent:
+class _AgentView:
     """What one agent saw, as events tell it."""
 
     unread: Unread
-    turns: list[Logged] = field(default_factory=list)
-    eras: list[list[Logged]] = field(default_factory=list)
+    turns: list[LoggedTurn] = field(default_factory=list)
+    eras: list[list[LoggedTurn]] = field(default_factory=list)
     prompts: Object = field(default_factory=dict)
     """The prompts in force, by their roles."""
     last: str | None = None
@@ -147,7 +143,7 @@ class _Agent:
 
     def _turn(self, place: str, turn: Object, evidence: Evidence) -> None:
         self.last = None
-        self.turns.append(Logged(place, turn, evidence))
+        self.turns.append(LoggedTurn(place, turn, evidence))
 
     def _system(self, place: str, data: Object, evidence: Evidence) -> None:
         """The prompt of each run is told anew; only what differs from the one before is another message."""
@@ -159,7 +155,7 @@ class _Agent:
 
     def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
         """A message, which may be a piece of an answer."""
-        self.unread.rest("assistant.message", data, *_SAID, "chunkIndex", "interactionId", "turnId")
+        self.unread.rest("assistant.message", data, *_SAID)
         calls = [_call(each) for each in objects(data.get("toolRequests"))]
         thoughts, content = text(data.get("reasoningText")), text(data.get("content"))
         if not (calls or thoughts or content):
@@ -173,11 +169,11 @@ class _Agent:
         turn = assistant_message(content, calls, thoughts or "")
         if self.last and self.last == known.response_id:  # results may have come in between
             before = self.turns[self.place]
-            joined = Logged(before.place, _joined(before.turn, turn), before.evidence.and_then(known))
+            joined = LoggedTurn(before.place, _join_pieces(before.turn, turn), before.evidence.and_then(known))
             self.turns[self.place] = joined
         else:
             self.place = len(self.turns)
-            self.turns.append(Logged(place, turn, known))
+            self.turns.append(LoggedTurn(place, turn, known))
         self.last = known.response_id
 
     def _result(self, place: str, data: Object, evidence: Evidence) -> None:
@@ -193,7 +189,7 @@ class _Agent:
             content = at(data, "error", "message")
         outcome = "failed" if data.get("success") is False else ""
         turn = tool_message(data.get("toolCallId"), content or "", outcome)
-        self.turns.append(Logged(place, turn, Evidence(evidence.line, evidence.time)))
+        self.turns.append(LoggedTurn(place, turn, Evidence(evidence.line, evidence.time)))
 
     def _compaction(self, place: str, data: Object, evidence: Evidence) -> None:
         summary = text(data.get("summaryContent"))
@@ -202,21 +198,21 @@ class _Agent:
             return
         self.leave()
         system = [each for each in self.turns if each.turn["role"] in ("system", "developer")]
-        told_of = Logged(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
+        told_of = LoggedTurn(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
         self.turns, self.last = [*system, told_of], None
 
 
 def _call(request: Object) -> Object:
     """A call; older versions name the tool and the arguments otherwise."""
     name = request.get("name", request.get("toolName"))
-    given = request.get("arguments", request.get("args"))
+    arguments = request.get("arguments", request.get("args"))
     if request.get("type") == "custom":
-        custom = {"name": name, "input": spell_arguments(given)}
+        custom = {"name": name, "input": spell_arguments(arguments)}
         return {"id": request.get("toolCallId"), "type": "custom", "custom": custom}
-    return spell_call(request.get("toolCallId"), name, given)
+    return spell_call(request.get("toolCallId"), name, arguments)
 
 
-def _joined(one: Object, other: Object) -> Object:
+def _join_pieces(one: Object, other: Object) -> Object:
     """Two pieces of an answer as one."""
     content = "".join(filter(None, (one.get("content"), other.get("content"))))
     calls = [*one.get("tool_calls", []), *other.get("tool_calls", [])]

@@ -7,12 +7,12 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.agents.opencode.message_texts import BROKEN_OFF
+from chatsquash.formats.agents.opencode.turns import BROKEN_OFF
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.clients.model_messages.read import read
-from chatsquash.formats.database_rows import key, named, order, parsed, readable, roots
-from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment
-from chatsquash.formats.threads import counted
+from chatsquash.formats.database_rows import key, order, parse_cell, readable, roots, row_label
+from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment, span
+from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, at, kind, members, objects, string
 
 NAME = "crush"
@@ -31,10 +31,10 @@ _BROKEN = ("error", "canceled")
 """Reasons of replies that are not whole."""
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A session has its UUID beside its hash, and messages of parts."""
-    is_one = bool(found) and all(
-        isinstance(at(each, "meta", "uuid"), str) and _are_messages(at(each, "messages")) for each in found
+    is_one = bool(values) and all(
+        isinstance(at(each, "meta", "uuid"), str) and _are_messages(at(each, "messages")) for each in values
     )
     return "meta.uuid, and messages of parts" if is_one else None
 
@@ -43,7 +43,7 @@ def _are_messages(value: Json) -> bool:
     return isinstance(value, list) and all(isinstance(at(each, "parts"), list) and "role" in each for each in value)
 
 
-class _Said(NamedTuple):
+class _CrushMessage(NamedTuple):
     """A message of a session, and what is known of it."""
 
     turn: Object
@@ -51,50 +51,50 @@ class _Said(NamedTuple):
     is_summary: bool
 
 
-class _Session(NamedTuple):
+class _StoredSession(NamedTuple):
     id: str
     meta: Object
-    eras: list[list[_Said]]
+    eras: list[list[_CrushMessage]]
 
     def name(self, number: int) -> str:
         """What a conversation is called: the first is called as the session."""
         return f"{self.id}.{number + 1}" if number else self.id
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """What the model sees of each session, then what it saw of it before each compaction.
 
     Neither the system prompt nor the tools are kept.
     """
-    unread, sessions = Unread(), list[_Session]()
-    for place, number, value in entries(found, lines):
+    unread, sessions = Unread(), list[_StoredSession]()
+    for place, number, value in entries(values, lines):
         sessions.append(_session(value, f"entry {place}", number, unread))
     callers = _callers(sessions)
-    told = [_conversation(session, number, callers) for session in sessions for number in _asked_for(session)]
-    shown = [each for each in told if each.messages]
-    return counted(shown, unread)
+    converted = [_conversation(session, number, callers) for session in sessions for number in _shown_eras(session)]
+    shown = [each for each in converted if each.messages]
+    return with_unread(shown, unread)
 
 
-def _asked_for(session: _Session) -> list[int]:
+def _shown_eras(session: _StoredSession) -> list[int]:
     """The conversation in use, then those before it that have a reply."""
     *before, last = range(len(session.eras))
     replied = (any(each.evidence.is_sampled for each in session.eras[number]) for number in before)
     return [last, *compress(before, replied)]
 
 
-def _callers(sessions: list[_Session]) -> dict[tuple[str, str], str]:
+def _callers(sessions: list[_StoredSession]) -> dict[tuple[str, str], str]:
     """The conversations by their sessions and the calls in them."""
-    found: dict[tuple[str, str], str] = {}
+    callers: dict[tuple[str, str], str] = {}
     for session in sessions:
         for number, era in enumerate(session.eras):
             for part in (part for each in era for part in each.turn["content"] if part["type"] == "tool-call"):
-                found.setdefault((session.id, part["toolCallId"]), session.name(number))
-    return found
+                callers.setdefault((session.id, part["toolCallId"]), session.name(number))
+    return callers
 
 
-def _conversation(session: _Session, number: int, callers: dict[tuple[str, str], str]) -> Conversation:
+def _conversation(session: _StoredSession, number: int, callers: dict[tuple[str, str], str]) -> Conversation:
     said = session.eras[number]
-    told = ((turn, said[place].evidence) for turn, place in read([each.turn for each in said]))
+    turns = ((turn, said[place].evidence) for turn, place in read([each.turn for each in said]))
     known: Object = {"id": session.name(number), "session_id": session.id}
     parent, call = string(session.meta, "parent_session_id"), session.id.partition(_AGENT)[2]
     if number:
@@ -104,26 +104,25 @@ def _conversation(session: _Session, number: int, callers: dict[tuple[str, str],
     elif parent:
         known |= {"kind": "subagent", "parent": callers.get((parent, call), parent), "call": call or None}
     if not any(each.evidence.time for each in said):
-        first, last = (moment(session.meta.get(name)) for name in ("created", "modified"))
-        known |= {"started": first.at, "ended": (last or first).at} if first else {}
-    return conversation(told, {}, **known)
+        known |= span(session.meta.get("created"), session.meta.get("modified"))
+    return conversation(turns, {}, **known)
 
 
-def _session(value: Object, place: str, line: int, unread: Unread) -> _Session:
+def _session(value: Object, place: str, line: int, unread: Unread) -> _StoredSession:
     meta = members(value.get("meta"))
     messages = expect_list(value.get("messages"), f"{place} has messages that are")
     unread.rest("session", meta, *_HEADER)
     unread.rest("file", value, "meta", "messages")
-    eras: list[list[_Said]] = [[]]
+    eras: list[list[_CrushMessage]] = [[]]
     for number, message in enumerate(messages):
-        said = _said(message, f"{place}, messages[{number}]", line, string(meta, "summary_message_id"), unread)
+        said = _read_message(message, f"{place}, messages[{number}]", line, string(meta, "summary_message_id"), unread)
         if said and said.is_summary:
             eras.append([])
         eras[-1] += [said] if said else []
-    return _Session(string(meta, "uuid") or place, meta, eras)
+    return _StoredSession(string(meta, "uuid") or place, meta, eras)
 
 
-def _said(message: Json, place: str, line: int, summary: str, unread: Unread) -> _Said | None:
+def _read_message(message: Json, place: str, line: int, summary: str, unread: Unread) -> _CrushMessage | None:
     """A message as a turn; ``None`` for one that holds nothing that a model sees."""
     expect_object(message, f"{place} is")
     role, parts = message.get("role"), message.get("parts")
@@ -145,7 +144,7 @@ def _said(message: Json, place: str, line: int, summary: str, unread: Unread) ->
     taken = [part for part in content if part["type"] in _TAKES[teller]]
     for _ in range(len(content) - len(taken)):
         unread.one(f"part that a message of the role {teller} does not hold")
-    return _Said({"role": teller, "content": taken}, known, is_summary) if taken else None
+    return _CrushMessage({"role": teller, "content": taken}, known, is_summary) if taken else None
 
 
 _TAKES = {
@@ -179,10 +178,10 @@ def read_part(of: Json, data: Object, place: str, unread: Unread) -> list[Json]:
     unread.rest(f"part.{of}", data, "type", *_PART[of])
     if of in ("tool_call", "tool_result"):
         return [_tool(of, data, place)]
-    return _file(data, unread) if of == "binary" else _shown(of, data)
+    return _file(data, unread) if of == "binary" else _spoken_part(of, data)
 
 
-def _shown(of: str, data: Object) -> list[Json]:
+def _spoken_part(of: str, data: Object) -> list[Json]:
     """What is said, thought or shown."""
     match of:
         case "text":
@@ -206,16 +205,16 @@ def _code(data: Object) -> str:
 def _tool(of: str, data: Object, place: str) -> Json:
     """A call, or its result."""
     if of == "tool_result":
-        return {"type": "tool-result", **_named(data, place), "output": _output(data)}
+        return {"type": "tool-result", **_call_names(data, place), "output": _output(data)}
     hosted = {"providerExecuted": True} if data.get("provider_executed") is True else {}
-    return {"type": "tool-call", **_named(data, place), "input": data.get("input"), **hosted}
+    return {"type": "tool-call", **_call_names(data, place), "input": data.get("input"), **hosted}
 
 
 def _text(value: str) -> list[Json]:
     return [{"type": "text", "text": value}] if value else []
 
 
-def _named(data: Object, place: str) -> Object:
+def _call_names(data: Object, place: str) -> Object:
     """The id and the name of a call; raises ``TurnError`` where one is none."""
     name, own = data.get("name"), data.get("tool_call_id", data.get("id"))
     if not isinstance(name, str) or not isinstance(own, str) or not own:
@@ -233,40 +232,44 @@ def _output(data: Object) -> Object:
 
 def _options(data: Object) -> Object:
     """Who signed or encrypted reasoning, as the AI SDK says it."""
-    told = members(data.get("responses_data"))
-    found = {
+    response = members(data.get("responses_data"))
+    options = {
         "anthropic": {"signature": string(data, "signature")},
         "google": {"thoughtSignature": string(data, "thought_signature")},
         "openai": {
-            "itemId": string(told, "item_id"),
-            "reasoningEncryptedContent": string(told, "encrypted_content"),
+            "itemId": string(response, "item_id"),
+            "reasoningEncryptedContent": string(response, "encrypted_content"),
         },
     }
-    held = {who: {name: value for name, value in each.items() if value} for who, each in found.items()}
-    signed = {who: each for who, each in held.items() if each}
+    non_empty = {who: {name: value for name, value in each.items() if value} for who, each in options.items()}
+    signed = {who: each for who, each in non_empty.items() if each}
     return {"providerOptions": signed} if signed else {}
 
 
 def _file(data: Object, unread: Unread) -> list[Json]:
     """A file that the user added; of one that was printed only the size is there."""
-    mime, held = string(data, "MIMEType"), string(data, "Data")
-    if mime.startswith("text/") and held:
+    mime, data_text = string(data, "MIMEType"), string(data, "Data")
+    if mime.startswith("text/") and data_text:
         try:
-            return _text(base64.b64decode(held, validate=True).decode("utf-8", "replace"))
+            return _text(base64.b64decode(data_text, validate=True).decode("utf-8", "replace"))
         except ValueError:
             unread.one("part.binary.Data")
             return []
     name = string(data, "Path").replace("\\", "/").rpartition("/")[2]
-    return [{"type": "file", "mediaType": mime, "data": held, **({"filename": name} if name else {})}] if held else []
+    return (
+        [{"type": "file", "mediaType": mime, "data": data_text, **({"filename": name} if name else {})}]
+        if data_text
+        else []
+    )
 
 
 _SESSION = ("id", "parent_session_id", "created_at")
 _MESSAGE = ("id", "session_id", "created_at")
 
 
-def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
     """The database has sessions that count their messages, and messages with ``parts``."""
-    sessions, messages = {*held.get("sessions", [])}, {*held.get("messages", [])}
+    sessions, messages = {*columns.get("sessions", [])}, {*columns.get("messages", [])}
     is_one = {*_SESSION, "message_count"} <= sessions and {*_MESSAGE, "role", "parts"} <= messages
     return {"sessions": _SESSION, "messages": _MESSAGE} if is_one else None
 
@@ -278,33 +281,33 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
     for _, own, parent, _ in sessions:
         parents.setdefault(key(own), key(parent))
     above = roots(parents)
-    found: dict[object, dict[str, list[int]]] = {}
+    families_by_root: dict[object, dict[str, list[int]]] = {}
     for rowid, own, _, _ in sessions:
         if key(own) in above:
-            family = found.setdefault(above[key(own)], {"sessions": [], "messages": []})
+            family = families_by_root.setdefault(above[key(own)], {"sessions": [], "messages": []})
             family["sessions"].append(rowid)
     for rowid, _, session, _ in sorted(index["messages"], key=lambda row: (order(row[3]), row[0])):
-        if (root := above.get(key(session))) in found:
-            found[root]["messages"].append(rowid)
-    return list(found.values())
+        if (root := above.get(key(session))) in families_by_root:
+            families_by_root[root]["messages"].append(rowid)
+    return list(families_by_root.values())
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
     """The sessions of a family as Crush prints them; raises ``TurnError`` for a message whose parts are no JSON."""
-    found: dict[object, Object] = {}
+    sessions: dict[object, Object] = {}
     for row in rows.get("sessions", []):
         left = {name: readable(value) for name, value in row.items() if name not in ("id", "created_at", "updated_at")}
         times = {"created": row.get("created_at"), "modified": row.get("updated_at")}
         meta = {"uuid": str(readable(row.get("id"))), **left, **times}
-        found.setdefault(key(row.get("id")), {"meta": meta, "messages": []})
+        sessions.setdefault(key(row.get("id")), {"meta": meta, "messages": []})
     for row in rows.get("messages", []):
-        if (session := found.get(key(row.get("session_id")))) is not None:
+        if (session := sessions.get(key(row.get("session_id")))) is not None:
             session["messages"].append(_message(row))
-    return list(found.values())
+    return list(sessions.values())
 
 
 def _message(row: Object) -> Object:
-    place = named(row, "message")
+    place = row_label(row, "message")
     names = ("id", "role", "model", "provider", "is_summary_message")
-    told = {name: readable(row[name]) for name in names if row.get(name) is not None}
-    return {**told, "created": row.get("created_at"), "parts": parsed(row, "parts", place)}
+    message = {name: readable(row[name]) for name in names if row.get(name) is not None}
+    return {**message, "created": row.get("created_at"), "parts": parse_cell(row, "parts", place)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from glob import escape
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import Step, counted, first_places, linked, paths, text
+from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, string
 
@@ -23,9 +23,9 @@ _SUMMARY = ("summary", "summaryText", "text", "content")
 """Members of a compaction that may hold the summary; which one does, no writer's code tells."""
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """The first line begins a session that has an owner."""
-    first = found[0] if found else None
+    first = values[0] if values else None
     fitting = at(first, "type") == "session_start" and isinstance(at(first, "id"), str)
     return "a line of the type session_start" if fitting else None
 
@@ -40,39 +40,39 @@ def owner(path: str) -> str | None:
     return f"{path.removesuffix('.settings.json')}.jsonl" if path.endswith(".settings.json") else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """What the model sees at the end, then what compactions replaced, then branches that were left.
 
     Neither the system prompt nor the tools are kept in it.
     """
-    unread, header, held = Unread(), Object(), list[tuple[int, int, Object]]()
-    for place, line, value in entries(found, lines):
+    unread, header, rows = Unread(), Object(), list[tuple[int, int, Object]]()
+    for place, line, value in entries(values, lines):
         if value.get("type") == "session_start":
             header = header or value
             unread.rest("session_start", value, *_BEGIN)
         else:
-            held.append((place, line, value))
-    if not held:
+            rows.append((place, line, value))
+    if not rows:
         return []
     model = text(at(meta, "model"))
-    steps = [_step(f"entry {place}", line, value, model, unread) for place, line, value in held]
-    named = {text(value.get("parentId")) for *_, value in held} - {None}
-    kept = [place for place, step in enumerate(steps) if step.turns or text(held[place][2].get("id")) in named]
-    held, steps = [held[place] for place in kept], [steps[place] for place in kept]
+    steps = [_step(f"entry {place}", line, value, model, unread) for place, line, value in rows]
+    named = {text(value.get("parentId")) for *_, value in rows} - {None}
+    used = [place for place, step in enumerate(steps) if step.turns or text(rows[place][2].get("id")) in named]
+    rows, steps = [rows[place] for place in used], [steps[place] for place in used]
     leaf = max((place for place, step in enumerate(steps) if step.turns), default=None)
     if leaf is None:
         return []
-    before = _before([value for *_, value in held], [step.is_summary for step in steps])
+    before = _before([value for *_, value in rows], [step.is_summary for step in steps])
     ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
-    return counted(told_of(anthropic, steps, ways, {"session_id": text(header.get("id"))}), unread)
+    return with_unread(told_of(anthropic, steps, ways, {"session_id": text(header.get("id"))}), unread)
 
 
-def _before(held: list[Object], summaries: list[bool]) -> list[int]:
+def _before(rows: list[Object], summaries: list[bool]) -> list[int]:
     """Of each line the one before it; a summary without a parent stands behind the line above it."""
-    parents = [text(value.get("parentId")) for value in held]
+    parents = [text(value.get("parentId")) for value in rows]
     if not any(parents):
-        return list(range(-1, len(held) - 1))
-    known = first_places([text(value.get("id")) for value in held])
+        return list(range(-1, len(rows) - 1))
+    known = first_places([text(value.get("id")) for value in rows])
     before = [known.get(parent) if parent else None for parent in parents]
     moved = dict[int, int]()
     for place, parent in enumerate(before):
@@ -81,25 +81,25 @@ def _before(held: list[Object], summaries: list[bool]) -> list[int]:
         elif parents[place] is None and summaries[place] and place:
             before[place] = place - 1
             moved[place - 1] = place
-    return linked(list(map(str, range(len(held)))), [None if each is None else str(each) for each in before])
+    return link_entries(list(map(str, range(len(rows)))), [None if each is None else str(each) for each in before])
 
 
-def _step(place: str, line: int, value: Object, model: str | None, unread: Unread) -> Step:
+def _step(place: str, line: int, value: Object, model: str | None, unread: Unread) -> ThreadEntry:
     of = string(value, "type")
     evidence = Evidence(line, moment(value.get("timestamp")))
     if of == "compaction_state":
         summary = next((said for name in _SUMMARY if (said := text(value.get(name)))), None)
         unread.rest("compaction_state", value, "type", "id", "parentId", "timestamp", *_SUMMARY)
         turn = {"role": "user", "content": summary}
-        return Step((Logged(place, turn, evidence),), is_summary=True) if summary else Step()
+        return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True) if summary else ThreadEntry()
     message = value.get("message")
     if of != "message" or not isinstance(message, dict):
         unread.one(f"line of the type {of}")
-        return Step()
+        return ThreadEntry()
     unread.rest("message", value, *_LINE)
     unread.rest("message.message", message, *_MESSAGE)
     is_sampled = message.get("role") == "assistant"
     if is_sampled:
         evidence = evidence._replace(is_sampled=True, model=text(message.get("modelId")) or model)
     turn = {name: message[name] for name in ("role", "content") if name in message}
-    return Step((Logged(place, turn, evidence),), is_sampled=is_sampled)
+    return ThreadEntry((LoggedTurn(place, turn, evidence),), is_sampled=is_sampled)

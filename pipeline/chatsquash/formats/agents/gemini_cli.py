@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats.base import TurnError, expect_list
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, moment, origin, told
+from chatsquash.formats.evidence import (
+    Evidence,
+    LoggedTurn,
+    Unread,
+    entries,
+    load_conversation,
+    moment,
+    span,
+)
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.providers.gemini.blocks import camel
 from chatsquash.formats.values import Object, count, is_plain_name, listed, objects, string, without
@@ -22,13 +30,13 @@ KEPT = ("~/.gemini/tmp/*/chats/**/*.json*",)
 _UPDATES = ("$set", "$rewindTo")
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A session names its project's hash or edits itself; a checkpoint is a history of contents."""
-    if any(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"} for line in objects(found)):
+    if any(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"} for line in objects(values)):
         return "$set or $rewindTo, or sessionId beside projectHash"
-    if found and all(map(_is_record, found)):
+    if values and all(map(_is_record, values)):
         return "records of the types user and gemini"
-    return "a history of contents" if len(found) == 1 and _history(found[0]) else None
+    return "a history of contents" if len(values) == 1 and _history(values[0]) else None
 
 
 def _is_record(line: Json) -> bool:
@@ -47,8 +55,8 @@ def _is_content(value: Json) -> bool:
     """Whether a value has a role of Gemini's and parts, which have no types."""
     if not isinstance(value, dict) or value.get("role") not in ("user", "model"):
         return False
-    held = value.get("parts")
-    return isinstance(held, list) and all(isinstance(part, dict) and "type" not in part for part in held)
+    parts = value.get("parts")
+    return isinstance(parts, list) and all(isinstance(part, dict) and "type" not in part for part in parts)
 
 
 def home(path: str, origin: Origin) -> str | None:
@@ -58,33 +66,38 @@ def home(path: str, origin: Origin) -> str | None:
     return f"{escape(chats)}/session-*{parent[:8]}.json*" if is_plain_name(parent) else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """The conversation as it ended, then what it was before messages were taken back or replaced.
 
     Neither the system prompt nor the tools are kept in it.
     """
-    history = _history(found[0]) if len(found) == 1 else []
+    history = _history(values[0]) if len(values) == 1 else []
     if history:
         evidence = [Evidence(1, is_sampled=content["role"] == "model") for content in history]
-        turns = [Logged(f"history[{place}]", *pair) for place, pair in enumerate(zip(history, evidence, strict=True))]
+        turns = [
+            LoggedTurn(f"history[{place}]", *pair) for place, pair in enumerate(zip(history, evidence, strict=True))
+        ]
         return [load_conversation(gemini, turns)]
-    session = Session()
-    for place, number, line in entries(found, lines):
+    session = _SessionState()
+    for place, number, line in entries(values, lines):
         session.add(f"entry {place}", number, line)
-    ways = [(turns, way) for way in session.ways() if (turns := Reader(session.unread).read(way.records))]
+    ways = [(turns, way) for way in session.ways() if (turns := _RecordReader(session.unread).read(way.records))]
     return [_conversation(session, turns, way, place) for place, (turns, way) in enumerate(ways)]
 
 
-def _conversation(session: Session, turns: list[Logged], way: Way, place: int) -> Conversation:
-    found = told(gemini, turns)
-    known = session.known() | {
-        "kind": way.kind or session.kind,
-        "unread": session.unread.of(place),
-        "began": way.began(),
-    }
-    if any(each.time for each in found.evidence):
-        known = {name: value for name, value in known.items() if name not in ("started", "ended")}
-    return Conversation(found.messages, [], origin=origin(found, id=way.id, parent=way.parent, **known))
+def _conversation(session: _SessionState, turns: list[LoggedTurn], way: _SessionPath, place: int) -> Conversation:
+    header = session.header
+    return load_conversation(
+        gemini,
+        turns,
+        id=way.id,
+        parent=way.parent,
+        kind=way.kind or ("subagent" if header.get("kind") == "subagent" else "main"),
+        session_id=string(header, "sessionId") or None,
+        session_times=span(header.get("startTime"), header.get("lastUpdated")),
+        unread=session.unread.of(place),
+        began=way.began(),
+    )
 
 
 KINDS = ("user", "gemini", "info", "error", "warning")
@@ -99,7 +112,7 @@ class Record(NamedTuple):
     record: Object
 
 
-class Way(NamedTuple):
+class _SessionPath(NamedTuple):
     """The messages of one conversation of the session."""
 
     id: str
@@ -115,7 +128,7 @@ class Way(NamedTuple):
 
 
 @dataclass(slots=True)
-class Session:
+class _SessionState:
     """A session while its lines are read."""
 
     records: dict[str, Record] = field(default_factory=dict)
@@ -124,21 +137,10 @@ class Session:
     header: Object = field(default_factory=dict)
     unread: Unread = field(default_factory=Unread)
 
-    @property
-    def kind(self) -> ConversationKind:
-        """Whether a sub-agent wrote it."""
-        return "subagent" if self.header.get("kind") == "subagent" else "main"
-
-    def known(self) -> Object:
-        """What the session says of itself."""
-        first, last = moment(self.header.get("startTime")), moment(self.header.get("lastUpdated"))
-        times = {"started": first.at, "ended": (last or first).at} if first else {}
-        return {"session_id": string(self.header, "sessionId") or None, **times}
-
-    def ways(self) -> list[Way]:
+    def ways(self) -> list[_SessionPath]:
         """The messages as they ended first, then those that were left."""
-        left = [Way(str(number), "branch", "1", records) for number, records in enumerate(self.left, 2)]
-        return [Way("1", None, None, list(self.records.values())), *left]
+        left = [_SessionPath(str(number), "branch", "1", records) for number, records in enumerate(self.left, 2)]
+        return [_SessionPath("1", None, None, list(self.records.values())), *left]
 
     def add(self, place: str, number: int, line: Object) -> None:
         """Take one line."""
@@ -166,12 +168,12 @@ class Session:
         """Members of the session: all its messages, and what it says of itself."""
         self.header = {**self.header, **members}
         self.unread.rest("session", members, *_SESSION)
-        held = members.get("messages")
-        if not held:
+        messages = members.get("messages")
+        if not messages:
             return
-        expect_list(held, f"{place} has messages that are")
+        expect_list(messages, f"{place} has messages that are")
         records: dict[str, Record] = {}
-        for index, record in enumerate(held):
+        for index, record in enumerate(messages):
             where = f"{place}, messages[{index}]"
             if not isinstance(record, dict):
                 raise TurnError(f"{where} is no object")
@@ -179,19 +181,19 @@ class Session:
         self.leave(list(records))
         self.records = records
 
-    def leave(self, kept: list[str]) -> None:
+    def leave(self, keys: list[str]) -> None:
         """Only these messages stay; what was there is kept, if the model gave any that go."""
-        gone = self.records.keys() - set(kept)
+        gone = self.records.keys() - set(keys)
         if any(self.records[key].record.get("type") == "gemini" for key in gone):
             self.left.append(list(self.records.values()))
-        self.records = {key: self.records[key] for key in kept if key in self.records}
+        self.records = {key: self.records[key] for key in keys if key in self.records}
 
 
 _RECORD = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
 _CALL = ("id", "name", "args", "result", "agentId")
 
 
-class Reader:
+class _RecordReader:
     """The contents of messages; a result that is told twice, beside its call and by the user, counts once."""
 
     def __init__(self, unread: Unread) -> None:
@@ -200,9 +202,9 @@ class Reader:
         self.beside: list[Json] = []
         """What stood beside the last results."""
 
-    def read(self, records: list[Record]) -> list[Logged]:
+    def read(self, records: list[Record]) -> list[LoggedTurn]:
         """The turns of messages; what the client tells the user is none."""
-        turns: list[Logged] = []
+        turns: list[LoggedTurn] = []
         for place, line, record in records:
             of = record.get("type")
             if of not in KINDS:
@@ -210,14 +212,14 @@ class Reader:
             at = Evidence(line, moment(record.get("timestamp")))
             if of == "gemini":
                 self.rest(record)
-                turns.append(Logged(place, {"role": "model", "parts": _said(record)}, _of_model(record, at)))
+                turns.append(LoggedTurn(place, {"role": "model", "parts": _said(record)}, _of_model(record, at)))
                 answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
-                turns += [Logged(place, {"role": "user", "parts": answers}, at)] if answers else []
+                turns += [LoggedTurn(place, {"role": "user", "parts": answers}, at)] if answers else []
             elif of == "user":
                 self.rest(record)
-                told = self.told(_parts(record.get("content")))
-                is_said = bool(told) or not record.get("content")
-                turns += [Logged(place, {"role": "user", "parts": told}, at)] if is_said else []
+                parts = self.fresh_parts(_parts(record.get("content")))
+                is_said = bool(parts) or not record.get("content")
+                turns += [LoggedTurn(place, {"role": "user", "parts": parts}, at)] if is_said else []
             else:
                 self.unread.one(f"message of the type {of}")
         return turns
@@ -230,16 +232,16 @@ class Reader:
 
     def results(self, call: Object) -> list[Json]:
         """The results beside a call; of calls that were made at once, each may have those of all."""
-        linked = [_linked(part, call) for part in _answer(call)]
+        linked = [_with_call_id(part, call) for part in _answer(call)]
         fresh = [part for part in linked if _response(part) is not None and self.is_new(part)]
         others = [part for part in linked if _response(part) is None]
         self.beside = others if fresh else self.beside
         return [part for part in linked if part in fresh or part in others] if fresh else []
 
-    def told(self, held: list[Json]) -> list[Json]:
+    def fresh_parts(self, parts: list[Json]) -> list[Json]:
         """What the user says beside results that were there before."""
-        repeats = any(_response(part) is not None for part in held)
-        return [part for part in held if self.is_new(part) and not (repeats and part in self.beside)]
+        repeats = any(_response(part) is not None for part in parts)
+        return [part for part in parts if self.is_new(part) and not (repeats and part in self.beside)]
 
     def is_new(self, part: Json) -> bool:
         """Whether a part is no result that was there before."""
@@ -260,16 +262,16 @@ def _of_model(record: Object, at: Evidence) -> Evidence:
 
 def _answer(call: Object) -> list[Json]:
     """The parts of a call's result; one that is not told as a result is made one."""
-    held = _parts(call.get("result"))
-    if not held or any(_response(part) is not None for part in held):
-        return held
-    texts = [text for part in held if isinstance(text := camel(part).get("text"), str)]
-    media = [part for part in held if not isinstance(camel(part).get("text"), str)]
+    parts = _parts(call.get("result"))
+    if not parts or any(_response(part) is not None for part in parts):
+        return parts
+    texts = [text for part in parts if isinstance(text := camel(part).get("text"), str)]
+    media = [part for part in parts if not isinstance(camel(part).get("text"), str)]
     answer = {"name": call.get("name"), "response": {"output": "".join(texts)}}
     return [{"functionResponse": {**answer, "parts": media} if media else answer}]
 
 
-def _linked(part: Json, call: Object) -> Json:
+def _with_call_id(part: Json, call: Object) -> Json:
     """A part with the id of its call where it is a result without one."""
     answer = _response(part)
     return part if answer is None or string(answer, "id") else {"functionResponse": {**answer, "id": call.get("id")}}

@@ -12,8 +12,19 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.blocks import Block, Call
 from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.formats.base import TurnError, expect_list
-from chatsquash.formats.database_rows import key, order, parsed
-from chatsquash.formats.evidence import Evidence, Logged, Told, Unread, entries, moment, origin, told, with_origin
+from chatsquash.formats.database_rows import key, order, parse_cell
+from chatsquash.formats.evidence import (
+    Evidence,
+    LoggedMessages,
+    LoggedTurn,
+    Unread,
+    entries,
+    load_turns,
+    moment,
+    origin,
+    span,
+    with_origin,
+)
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, objects, string, without
 
@@ -38,13 +49,13 @@ _Line = tuple[int, int, Object]
 """The place of an object in the file, its line, and the object."""
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A session has a working directory beside what it is about; messages have tags in camel case, or flags."""
-    first = found[0] if found else None
+    first = values[0] if values else None
     if isinstance(first, dict) and "working_dir" in first and any(name in first for name in _BESIDE):
         return "working_dir and " + next(name for name in _BESIDE if name in first)
-    if found and all(isinstance(each, dict) and isinstance(each.get("content"), list) for each in found):
-        count = sum(map(_has_tags, found))
+    if values and all(isinstance(each, dict) and isinstance(each.get("content"), list) for each in values):
+        count = sum(map(_has_tags, values))
         return f"metadata.agentVisible or content such as toolRequest in {count} lines" if count else None
     return None
 
@@ -54,13 +65,13 @@ def _has_tags(message: Object) -> bool:
     return tagged or isinstance(at(message, "metadata", "agentVisible"), bool)
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """What the model sees of each session, then what it saw of it before each compaction.
 
     Neither the system prompt nor the tools are kept in it.
     """
     sessions: list[list[_Line]] = []
-    for place, number, line in entries(found, lines):
+    for place, number, line in entries(values, lines):
         if "working_dir" in line or not sessions:
             sessions.append([])
         sessions[-1].append((place, number, line))
@@ -72,21 +83,21 @@ def _session(lines: list[_Line]) -> list[Conversation]:
     unread = Unread()
     header = lines[0][2] if "working_dir" in lines[0][2] else {}
     unread.rest("session", header, *_SESSION, *_MODEL)
-    model, read = _model(header), list[Logged]()
+    model, read = _model(header), list[LoggedTurn]()
     for place, number, line in lines:
-        held = _held(line, place) if "working_dir" in line else [(f"entry {place}", line)]
-        read += [Logged(where, message, _evidence(message, number, model)) for where, message in held]
+        messages = _messages_of(line, place) if "working_dir" in line else [(f"entry {place}", line)]
+        read += [LoggedTurn(where, message, _evidence(message, number, model)) for where, message in messages]
     *before, now = eras(read)
     seen = [each for each in now if is_visible(each.turn)]
     for _ in range(len(now) - len(seen)):
         unread.one("message that the agent does not see")
-    last = _told(seen, unread)
-    earlier = [_told(passed(era), unread) for era in before if any(each.evidence.is_sampled for each in era)]
-    used = last._replace(evidence=_used(last.evidence, header))
+    last = _load(seen, unread)
+    earlier = [_load(before_compaction(era), unread) for era in before if any(each.evidence.is_sampled for each in era)]
+    used = last._replace(evidence=_with_session_usage(last.evidence, header))
     whole = [*earlier, used]
     own = _id(header) or lines[0][0]
     names = [f"{own}.{number}" for number in range(1, len(whole) + 1)] if earlier else [""]
-    *others, first = [_linked(each, header, names[: number + 1]) for number, each in enumerate(whole)]
+    *others, first = [_conversation(each, header, names[: number + 1]) for number, each in enumerate(whole)]
     return [with_origin(first, unread=unread.of(0)), *others]
 
 
@@ -95,66 +106,59 @@ def is_visible(message: Json) -> bool:
     return at(message, "metadata", "agentVisible") is not False
 
 
-def is_given(message: Json) -> bool:
+def is_for_model(message: Json) -> bool:
     """Whether goose wrote a message for the model alone: a summary, or what it says behind one."""
     return at(message, "metadata", "userVisible") is False
 
 
-def eras(turns: list[Logged]) -> list[list[Logged]]:
+def eras(turns: list[LoggedTurn]) -> list[list[LoggedTurn]]:
     """The messages before the first compaction, those behind it, and so on, each beginning with the summary.
 
     A compaction hides all messages that were there, and adds a summary in the user's name with an answer to it.  What
     stands for a single call and its result is in the user's name, too, and has no answer.
     """
-    found: list[list[Logged]] = [[]]
+    spans: list[list[LoggedTurn]] = [[]]
     hides = True
     for place, each in enumerate(turns):
         hides_all = hides and is_visible(each.turn)
         behind = turns[place + 1].turn if place + 1 < len(turns) else None
-        is_answered = is_given(behind) and at(behind, "role") == "assistant"  # by goose itself
+        is_answered = is_for_model(behind) and at(behind, "role") == "assistant"  # by goose itself
         if _is_summary(turns, place) and (hides_all or is_answered):
-            found.append([])
+            spans.append([])
         hides = hides and not is_visible(each.turn)
-        found[-1].append(each)
-    return found
+        spans[-1].append(each)
+    return spans
 
 
-def passed(era: list[Logged]) -> list[Logged]:
+def before_compaction(era: list[LoggedTurn]) -> list[LoggedTurn]:
     """What the model was told before a compaction; what stands for a single call there stands beside it."""
-    given = next((place for place, each in enumerate(era) if not is_given(each.turn)), len(era))
-    return [*era[:given], *(each for each in era[given:] if not is_given(each.turn))]
+    first = next((place for place, each in enumerate(era) if not is_for_model(each.turn)), len(era))
+    return [*era[:first], *(each for each in era[first:] if not is_for_model(each.turn))]
 
 
-def _is_summary(turns: list[Logged], place: int) -> bool:
+def _is_summary(turns: list[LoggedTurn], place: int) -> bool:
     """Whether a message stands for others; of several that goose wrote one after the other only the first does."""
     message = turns[place].turn
-    begins = place > 0 and not is_given(turns[place - 1].turn)
-    return begins and is_given(message) and at(message, "role") == "user"
+    begins = place > 0 and not is_for_model(turns[place - 1].turn)
+    return begins and is_for_model(message) and at(message, "role") == "user"
 
 
-def _told(read: list[Logged], unread: Unread) -> Told:
+def _load(read: list[LoggedTurn], unread: Unread) -> LoggedMessages:
     turns = [each._replace(turn=turn) for each in read if (turn := _turn(each.turn, each.place, unread))]
-    found = told(anthropic, turns)
-    return found._replace(messages=list(map(_signed, found.messages)))
+    loaded = load_turns(anthropic, turns)
+    return loaded._replace(messages=list(map(_with_signatures, loaded.messages)))
 
 
-def _linked(found: Told, header: Object, names: list[str]) -> Conversation:
+def _conversation(loaded: LoggedMessages, header: Object, names: list[str]) -> Conversation:
     """A conversation of a session, which goes on from a summary of the one before; ``names`` are their ids up to it."""
     *before, name = names
-    known = _of(header, found) | {"id": name}
-    known |= {"kind": "compacted", "parent": before[-1]} if before else {}
-    return Conversation(found.messages, [], origin=origin(found, **known))
-
-
-def _of(header: Object, found: Told) -> Object:
-    """What the session says of itself; its times count where its messages have none."""
-    is_inner = header.get("session_type") == "sub_agent"
-    known: Object = {"session_id": _id(header)}
-    known |= {"kind": "subagent", "parent": string(header, "parent_session_id") or None} if is_inner else {}
-    first, last = moment(header.get("created_at")), moment(header.get("updated_at"))
-    if first and not any(each.time for each in found.evidence):
-        known |= {"started": first.at, "ended": (last or first).at}
-    return known
+    known: Object = {"session_id": _id(header), "id": name}
+    if before:
+        known |= {"kind": "compacted", "parent": before[-1]}
+    elif header.get("session_type") == "sub_agent":
+        known |= {"kind": "subagent", "parent": string(header, "parent_session_id") or None}
+    times = span(header.get("created_at"), header.get("updated_at"))
+    return Conversation(loaded.messages, [], origin=origin(loaded, session_times=times, **known))
 
 
 def _id(header: Object) -> str | None:
@@ -176,29 +180,29 @@ def _model(header: Object) -> str | None:
 def _evidence(message: Json, line: int, model: str | None) -> Evidence:
     if not isinstance(message, dict):
         return Evidence(line)
-    if message.get("role") != "assistant" or is_given(message):
+    if message.get("role") != "assistant" or is_for_model(message):
         return Evidence(line, moment(message.get("created")))
     used = at(message, "metadata", "usage")
     tokens = count(at(used, "inputTokens")), count(at(used, "outputTokens"))
     return Evidence(line, moment(message.get("created")), True, model, *tokens)
 
 
-def _used(evidence: list[Evidence], header: Object) -> list[Evidence]:
+def _with_session_usage(evidence: list[Evidence], header: Object) -> list[Evidence]:
     """The tokens of a session are those of its last reply, where that has none of its own."""
     places = [place for place, each in enumerate(evidence) if each.is_sampled]
     if not places or evidence[places[-1]].prompt_tokens is not None:
         return evidence
     last = places[-1]
-    asked, said = (count(header.get(name)) for name in ("input_tokens", "output_tokens"))
-    used = evidence[last]._replace(prompt_tokens=asked, completion_tokens=said)
+    sent, said = (count(header.get(name)) for name in ("input_tokens", "output_tokens"))
+    used = evidence[last]._replace(prompt_tokens=sent, completion_tokens=said)
     return [*evidence[:last], used, *evidence[last + 1 :]]
 
 
-def _held(session: Object, place: int) -> list[tuple[str, Json]]:
+def _messages_of(session: Object, place: int) -> list[tuple[str, Json]]:
     """The messages in the object of a session; none where they are lines of their own."""
     name = next((name for name in _TURNS if session.get(name) is not None), "")
-    held = expect_list(session.get(name, []), f"entry {place} has a {name} that is")
-    return [(f"{name}[{number}]", message) for number, message in enumerate(held)]
+    messages = expect_list(session.get(name, []), f"entry {place} has a {name} that is")
+    return [(f"{name}[{number}]", message) for number, message in enumerate(messages)]
 
 
 def _turn(message: Json, place: str, unread: Unread) -> Object | None:
@@ -220,7 +224,7 @@ def _turn(message: Json, place: str, unread: Unread) -> Object | None:
     return {"role": message.get("role"), "content": blocks} if blocks or not content else None
 
 
-def _signed(message: Message) -> Message:
+def _with_signatures(message: Message) -> Message:
     """A message whose calls have their signatures where those of Gemini stand."""
     made = chat.turn(message)
     if made is None or made.role != "assistant":
@@ -249,8 +253,14 @@ def block(item: Json) -> Json:
             # A call that could not be parsed has neither a name nor arguments; its result needs it all the same.
             if not isinstance(called, dict) or "name" not in called:
                 return {**rest, "type": "tool_use"}
-            given = {"input": called["arguments"]} if called.get("arguments") is not None else {}
-            return {"type": "tool_use", "id": item.get("id"), "name": called["name"], **given, **without(rest, "id")}
+            arguments = {"input": called["arguments"]} if called.get("arguments") is not None else {}
+            return {
+                "type": "tool_use",
+                "id": item.get("id"),
+                "name": called["name"],
+                **arguments,
+                **without(rest, "id"),
+            }
         case {"type": "toolResponse", "toolResult": result}:
             return {"type": "tool_result", "tool_use_id": item.get("id"), **_output(result)}
         case {"type": "redactedThinking", **rest}:
@@ -294,9 +304,9 @@ _PARENT = "parent_session_id"
 _order = partial(order, errors="surrogateescape")
 
 
-def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
     """Goose's database has sessions, and messages that name theirs and have ``content_json``."""
-    sessions, messages = held.get("sessions", []), held.get("messages", [])
+    sessions, messages = columns.get("sessions", []), columns.get("messages", [])
     if not ({*_SESSION_COLUMNS} <= {*sessions} and {*_MESSAGE_COLUMNS, "content_json"} <= {*messages}):
         return None
     return {"sessions": (*_SESSION_COLUMNS, *([_PARENT] if _PARENT in sessions else [])), "messages": _MESSAGE_COLUMNS}
@@ -304,7 +314,7 @@ def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
     """Each session with those that it began, by their times; a message of no session belongs to none."""
-    found: dict[object, dict[str, list[int]]] = {}
+    families_by_root: dict[object, dict[str, list[int]]] = {}
     roots: dict[object, object] = {}
     sessions = sorted(index["sessions"], key=lambda row: (_order(row[1]), _order(row[2])))
     known = {key(row[2]) for row in sessions}
@@ -312,11 +322,11 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
         above = key(parent[0]) if parent and parent[0] is not None else None
         root = roots.get(above, above) if above in known and above != key(own) else key(own)
         roots.setdefault(key(own), root)
-        found.setdefault(root, {"sessions": [], "messages": []})["sessions"].append(rowid)
+        families_by_root.setdefault(root, {"sessions": [], "messages": []})["sessions"].append(rowid)
     for rowid, _, session in sorted(index["messages"], key=lambda row: _order(row[1])):
-        if (root := roots.get(key(session))) in found:
-            found[root]["messages"].append(rowid)
-    return [each for each in found.values() if each["sessions"]]
+        if (root := roots.get(key(session))) in families_by_root:
+            families_by_root[root]["messages"].append(rowid)
+    return [each for each in families_by_root.values() if each["sessions"]]
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
@@ -328,8 +338,8 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
         sessions.append({"working_dir": "", **header, "conversation": []})
         by_id.setdefault(key(row.get("id")), sessions[-1]["conversation"])
     for row in rows.get("messages", []):
-        if (told := by_id.get(key(row.get("session_id")))) is not None:
-            told.append(_message(row))
+        if (messages := by_id.get(key(row.get("session_id")))) is not None:
+            messages.append(_message(row))
     return list(sessions)
 
 
@@ -342,5 +352,5 @@ def _message(row: Object) -> Object:
     message |= {"tokens": row["tokens"]} if row.get("tokens") is not None else {}
     for member, column in (("content", "content_json"), ("metadata", "metadata_json")):
         if row.get(column) is not None:
-            message[member] = parsed(row, column, place)
+            message[member] = parse_cell(row, column, place)
     return {"id": string(row, "message_id") or None, **message}

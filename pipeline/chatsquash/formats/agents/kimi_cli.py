@@ -6,9 +6,9 @@ import re
 
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Origin
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, session_folder
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, session_folder
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import counted, text
+from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, listed, objects, string, texts
 
 NAME = "kimi_cli"
@@ -26,10 +26,10 @@ _CONTEXT = re.compile(r"(?:^|/)context(?:_sub)?(?:_\d+)?\.jsonl$")
 _ERROR = "<system>ERROR"
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """Rows have roles, some of which only Kimi has, or parts for thoughts."""
-    rows = objects(found)
-    if len(rows) != len(found) or not all(isinstance(row.get("role"), str) for row in rows) or len(rows) < 1:
+    rows = objects(values)
+    if len(rows) != len(values) or not all(isinstance(row.get("role"), str) for row in rows) or len(rows) < 1:
         return None
     own = sum(row["role"] in _OWN for row in rows)
     thoughts = sum(_thinks(row) for row in rows)
@@ -54,26 +54,28 @@ def session(path: str, origin: Origin) -> str | None:
     return session_folder(path, "subagents") if _CONTEXT.search(path) else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """What the model saw; ``meta`` is what is known of a sub-agent.
 
     Neither the model nor times nor the definitions of tools are kept in it.
     """
-    unread, turns = Unread(), list[Logged]()
-    for place, line, row in entries(found, lines):
+    unread, turns = Unread(), list[LoggedTurn]()
+    for place, line, row in entries(values, lines):
         role = string(row, "role")
         if role == "_system_prompt":
-            turns.append(Logged(f"entry {place}", {"role": "system", "content": row.get("content")}, Evidence(line)))
+            turns.append(
+                LoggedTurn(f"entry {place}", {"role": "system", "content": row.get("content")}, Evidence(line))
+            )
         elif role in _OWN:
             unread.one(f"row {role}")
         else:
             unread.rest("row", row, *_ROW)
             turn = _turn(row)
-            turns.append(Logged(f"entry {place}", turn, Evidence(line, is_sampled=role == "assistant")))
+            turns.append(LoggedTurn(f"entry {place}", turn, Evidence(line, is_sampled=role == "assistant")))
     if not turns:
         return []
     inner: Object = {"kind": "subagent"} if isinstance(meta, dict) and text(meta.get("agent_id")) else {}
-    return counted([load_conversation(openai_chat, turns, **inner)], unread)
+    return with_unread([load_conversation(openai_chat, turns, **inner)], unread)
 
 
 def _turn(row: Object) -> Object:

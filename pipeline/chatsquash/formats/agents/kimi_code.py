@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats.calls import spell_call, tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, load_conversation, moment, session_folder
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Room, counted, text
+from chatsquash.formats.threads import EntryBudget, text, with_unread
 from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, total
 
 NAME = "kimi_code"
@@ -22,11 +22,11 @@ _COMPACTION, _CLEAR, _UNDO = "context.apply_compaction", "context.clear", "conte
 _FINISHED = {"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "length"}
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """Records name what was put into the context."""
-    lines = objects(found)
+    lines = objects(values)
     own = sum(each.get("type") in (_EVENT, _MESSAGE) for each in lines)
-    return f"{_EVENT} or {_MESSAGE} in {own} lines" if own and len(lines) == len(found) else None
+    return f"{_EVENT} or {_MESSAGE} in {own} lines" if own and len(lines) == len(values) else None
 
 
 def beside(name: str) -> str | None:
@@ -40,13 +40,13 @@ def session(path: str, origin: Origin) -> str | None:
     return session_folder(path, "agents") if path.rpartition("/")[2] == _WIRE else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """What the model sees at the end, then what it saw before each compaction, and before the context was emptied.
 
     The definitions of tools are not kept in it.
     """
-    context = _Context(Room(len(found)))
-    for place, line, record in entries(found, lines):
+    context = _Context(EntryBudget(len(values)))
+    for place, line, record in entries(values, lines):
         context.add(f"entry {place}", line, record)
     context.step_ends()
     context.leave(is_last=True)
@@ -61,20 +61,20 @@ def conversations(found: list[Json], lines: list[int] | None = None, meta: Json 
         known: Object = {"id": str(number), "parent": str(parent) if parent else None} if len(whole) > 1 else {}
         of: ConversationKind = "subagent" if inner and kind == "main" else kind
         made.append(load_conversation(openai_chat, turns, kind=of, **known))
-    return counted(made, context.unread)
+    return with_unread(made, context.unread)
 
 
 @dataclass(slots=True)
 class _Context:
     """What the model sees, as records change it."""
 
-    room: Room
+    room: EntryBudget
     unread: Unread = field(default_factory=Unread)
-    turns: list[Logged] = field(default_factory=list)
-    system: Logged | None = None
+    turns: list[LoggedTurn] = field(default_factory=list)
+    system: LoggedTurn | None = None
     model: str | None = None
     kind: ConversationKind = "main"
-    conversations: list[tuple[ConversationKind, int, list[Logged]]] = field(default_factory=list)
+    conversations: list[tuple[ConversationKind, int, list[LoggedTurn]]] = field(default_factory=list)
     step: Object | None = None
     """The answer that is being given: its place, its line, its time, and what it holds so far."""
 
@@ -85,7 +85,7 @@ class _Context:
         if of == "config.update":
             self.model = text(record.get("model")) or self.model
             if prompt := text(record.get("systemPrompt")):
-                self.system = Logged(place, {"role": "system", "content": prompt}, Evidence(line))
+                self.system = LoggedTurn(place, {"role": "system", "content": prompt}, Evidence(line))
             self.unread.rest("config.update", record, "type", "time", "agentId", "model", "systemPrompt", "cwd")
         elif of == "llm.request":
             self.unread.rest("llm.request", record, "type", "time", "agentId", "model")
@@ -114,7 +114,7 @@ class _Context:
         if any(each.evidence.is_sampled for each in self.turns):
             self._keep(self.kind, self.turns, is_last=is_last)
 
-    def _keep(self, kind: ConversationKind, turns: list[Logged], *, is_last: bool = False) -> None:
+    def _keep(self, kind: ConversationKind, turns: list[LoggedTurn], *, is_last: bool = False) -> None:
         """Keep a conversation, unless very many would repeat what was said."""
         if self.room.take(len(turns)) or is_last:
             said = [self.system, *turns] if self.system else list(turns)
@@ -130,7 +130,7 @@ class _Context:
         turn: Object = {"role": "assistant", "content": step["content"] or None}
         turn |= {"tool_calls": step["tool_calls"]} if step["tool_calls"] else {}
         turn |= {"reasoning_content": "\n\n".join(step["thoughts"])} if step["thoughts"] else {}
-        self.turns.append(Logged(step["place"], turn, step["evidence"]))
+        self.turns.append(LoggedTurn(step["place"], turn, step["evidence"]))
         self.turns += step["results"]
 
     def _message(self, place: str, evidence: Evidence, message: Json) -> None:
@@ -143,15 +143,15 @@ class _Context:
             turn["content"] = content or None
         turn |= {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
         turn |= {"tool_call_id": at(message, "toolCallId")} if role == "tool" else {}
-        self.turns.append(Logged(place, turn, evidence))
+        self.turns.append(LoggedTurn(place, turn, evidence))
 
     def _event(self, place: str, evidence: Evidence, event: Json) -> None:
         of = string(event, "type")
         if of == "step.begin" or (self.step is None and of in ("content.part", "tool.call")):
             self.step_ends()
             known = evidence._replace(is_sampled=True, model=self.model)
-            held: Object = {"content": [], "tool_calls": [], "thoughts": [], "results": []}
-            self.step = {"place": place, "evidence": known, **held}
+            parts: Object = {"content": [], "tool_calls": [], "thoughts": [], "results": []}
+            self.step = {"place": place, "evidence": known, **parts}
         step = self.step
         if of == "content.part" and step is not None:
             content, thoughts = _parted([at(event, "part")])
@@ -160,7 +160,7 @@ class _Context:
         elif of == "tool.call" and step is not None:
             step["tool_calls"].append(spell_call(at(event, "toolCallId"), at(event, "name"), at(event, "args")))
         elif of == "tool.result":
-            result = Logged(place, _result(event), evidence)
+            result = LoggedTurn(place, _result(event), evidence)
             (step["results"] if step is not None else self.turns).append(result)
         elif of == "step.end":
             if step is not None:
@@ -182,9 +182,9 @@ class _Context:
         self.unread.rest("compaction", record, "type", "time", "agentId", "summary", "compactedCount")
         self.leave()
         replaced = count(record.get("compactedCount"))
-        kept = self.turns[replaced:] if replaced else []
-        summary = Logged(place, {"role": "user", "content": string(record, "summary")}, evidence)
-        self.turns, self.kind = [summary, *kept], "compacted"
+        rest = self.turns[replaced:] if replaced else []
+        summary = LoggedTurn(place, {"role": "user", "content": string(record, "summary")}, evidence)
+        self.turns, self.kind = [summary, *rest], "compacted"
 
     def _undo(self, times: int) -> None:
         """The last prompts of the user are taken back, with what came of them."""

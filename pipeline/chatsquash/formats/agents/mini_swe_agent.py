@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import expect_list, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import counted, text
+from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, objects, without
 
 NAME = "mini_swe_agent"
@@ -17,26 +17,25 @@ _FILE = ("info", "messages", "trajectory_format", "instance_id")
 _EXTRA = ("timestamp", "response", "actions", "returncode", "raw_output", "cost", "model_response")
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """The format names itself."""
-    value = found[0] if len(found) == 1 else None
+    value = values[0] if len(values) == 1 else None
     named = at(value, "trajectory_format")
     return f"trajectory_format {named}" if isinstance(named, str) and named.startswith("mini-swe-agent") else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json]) -> list[Conversation]:
     """The messages up to the one that only says how the run ended.
 
     The one tool, where it is a tool, is not defined in it.
     """
-    del lines
-    value = found[0] if found else {}
+    value = values[0] if values else {}
     unread = Unread()
     unread.rest("trajectory", value, *_FILE)
     unread.rest("info", at(value, "info"), "config")
     messages = expect_list(at(value, "messages"), "messages are")
     model = text(at(value, "info", "config", "model", "model_name"))
-    turns = list[Logged]()
+    turns = list[LoggedTurn]()
     for number, message in enumerate(messages):
         where = f"messages[{number}]"
         expect_object(message, f"{where} is")
@@ -45,10 +44,10 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
             unread.one("message that says how the run ended")
             continue
         unread.rest("message.extra", extra, *_EXTRA)
-        turns.append(Logged(where, without(message, "extra"), _evidence(message, extra, model)))
+        turns.append(LoggedTurn(where, without(message, "extra"), _evidence(message, extra, model)))
     if not turns:
         return []
-    return counted([load_conversation(openai_chat, turns)], unread)
+    return with_unread([load_conversation(openai_chat, turns)], unread)
 
 
 def _evidence(message: Object, extra: Json, model: str | None) -> Evidence:

@@ -16,14 +16,14 @@ KEPT = (
 )
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A session of Pi with entries, or prefixes of texts, that only OpenClaw writes."""
-    if not pi.is_session(found) or not pi.is_of_openclaw(found):
+    if not pi.is_session(values) or not pi.is_of_openclaw(values):
         return None
-    own = any(each.get("type") == "custom" for each in objects(found[1:]))
+    own = any(each.get("type") == "custom" for each in objects(values[1:]))
     return "a session with entries of openclaw" if own else "a session with the time before what the user wrote"
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """As those of Pi: what the gateway puts before a text stays, since the model saw it."""
-    return pi.conversations(found, lines)
+    return pi.conversations(values, lines)

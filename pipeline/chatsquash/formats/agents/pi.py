@@ -7,9 +7,9 @@ import re
 from chatsquash.core.model import Conversation, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, span
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import Step, counted, first_places, linked, paths, text
+from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import (
     Object,
@@ -40,20 +40,20 @@ _PREFIX = re.compile(r"\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,40}\]
 _FIRST = 200
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """The first line is the header of a session, and nothing of what only OpenClaw writes stands behind it."""
-    return "a line of the type session with cwd" if is_session(found) and not is_of_openclaw(found) else None
+    return "a line of the type session with cwd" if is_session(values) and not is_of_openclaw(values) else None
 
 
-def is_session(found: list[Json]) -> bool:
+def is_session(values: list[Json]) -> bool:
     """Whether the first line is the header of a session."""
-    first = found[0] if found else None
+    first = values[0] if values else None
     return at(first, "type") == "session" and isinstance(at(first, "id"), str) and isinstance(at(first, "cwd"), str)
 
 
-def is_of_openclaw(found: list[Json]) -> bool:
+def is_of_openclaw(values: list[Json]) -> bool:
     """Whether among the first lines is what OpenClaw alone writes."""
-    return any(map(_is_of_openclaw, objects(found[1:_FIRST])))
+    return any(map(_is_of_openclaw, objects(values[1:_FIRST])))
 
 
 def _is_of_openclaw(entry: Object) -> bool:
@@ -64,32 +64,30 @@ def _is_of_openclaw(entry: Object) -> bool:
     return any(map(_PREFIX.match, texts(at(entry, "message", "content"))[:1]))
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """What the model sees on the path to the last line, then what compactions replaced, then branches that were left.
 
     Neither the system prompt nor the tools are kept in it.
     """
     unread, header = Unread(), Object()
-    held = list[tuple[int, int, Object]]()
-    for place, line, value in entries(found, lines):
+    rows = list[tuple[int, int, Object]]()
+    for place, line, value in entries(values, lines):
         if value.get("type") == "session":
             header = header or value
             unread.rest("session", value, *_HEADER)
         else:
-            held.append((place, line, value))
-    if not held:
+            rows.append((place, line, value))
+    if not rows:
         return []
-    names = [text(value.get("id")) for _, _, value in held]
+    names = [text(value.get("id")) for _, _, value in rows]
     known = first_places(names)
-    steps = [step(f"entry {place}", line, value, known, unread) for place, line, value in held]
-    before = linked(names, [text(value.get("parentId")) for _, _, value in held])
-    if not any("parentId" in value for _, _, value in held):  # as the first version wrote it
-        before = list(range(-1, len(held) - 1))
-    ways = paths(before, len(held) - 1, [each.is_sampled for each in steps], unread)
-    began = moment(header.get("timestamp"))
-    session: Object = {"session_id": text(header.get("id"))}
-    session |= {"started": began.at, "ended": began.at} if began else {}
-    return counted(told_of(anthropic, steps, ways, session), unread)
+    steps = [step(f"entry {place}", line, value, known, unread) for place, line, value in rows]
+    before = link_entries(names, [text(value.get("parentId")) for _, _, value in rows])
+    if not any("parentId" in value for _, _, value in rows):  # as the first version wrote it
+        before = list(range(-1, len(rows) - 1))
+    ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
+    session = {"session_id": text(header.get("id"))} | span(header.get("timestamp"), None)
+    return with_unread(told_of(anthropic, steps, ways, session), unread)
 
 
 _ENTRY = ("type", "id", "parentId", "timestamp")
@@ -107,13 +105,7 @@ _SAID = {
     "assistant": ("content", "model", "usage", "stopReason", "provider", "api"),
     "toolResult": ("content", "toolCallId", "toolName", "isError"),
     "bashExecution": (
-        "command",
-        "output",
-        "exitCode",
-        "cancelled",
-        "truncated",
-        "fullOutputPath",
-        "excludeFromContext",
+        *("command", "output", "exitCode", "cancelled", "truncated", "fullOutputPath", "excludeFromContext"),
     ),
     "custom": ("content", "customType", "display"),
     "hookMessage": ("content", "customType", "display"),
@@ -128,12 +120,12 @@ _COMPACTED = "The conversation history before this point was compacted into the 
 _BRANCH = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
 
 
-def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Unread) -> Step:
+def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Unread) -> ThreadEntry:
     """An entry; ``known`` are the places of all entries by their names."""
     of = string(entry, "type")
     if of not in _READ:
         unread.one(f"entry of the type {of}")
-        return Step()
+        return ThreadEntry()
     if not _OF_ENTRIES[of].issuperset(entry):
         unread.rest(f"entry {of}", entry, *_OF_ENTRIES[of])
     if of == "message":
@@ -142,15 +134,15 @@ def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Un
     match of:
         case "compaction":
             turn = _user(f"{_COMPACTED}{string(entry, 'summary')}\n</summary>")
-            kept = known.get(string(entry, "firstKeptEntryId")) if text(entry.get("firstKeptEntryId")) else None
-            return Step((Logged(place, turn, evidence),), is_summary=True, kept=kept)
+            first_kept = known.get(string(entry, "firstKeptEntryId")) if text(entry.get("firstKeptEntryId")) else None
+            return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True, kept=first_kept)
         case "branch_summary":
             turns = [_user(f"{_BRANCH}{string(entry, 'summary')}</summary>")] if entry.get("summary") else []
-            return Step(tuple(Logged(place, turn, evidence) for turn in turns))
-    return Step((Logged(place, _user(_content(entry.get("content"))), evidence),))
+            return ThreadEntry(tuple(LoggedTurn(place, turn, evidence) for turn in turns))
+    return ThreadEntry((LoggedTurn(place, _user(_content(entry.get("content"))), evidence),))
 
 
-def _message(place: str, line: int, entry: Object, unread: Unread) -> Step:
+def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntry:
     message = expect_object(entry.get("message"), f"{place} has a message that is")
     role = string(message, "role")
     if role not in _SAID:
@@ -164,11 +156,11 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> Step:
         return _assistant(place, line, time, message)
     if role == "bashExecution" and message.get("excludeFromContext") is True:
         unread.one("command that the model does not see")
-        return Step()
-    return Step((Logged(place, _said(role, message), Evidence(line, time)),))
+        return ThreadEntry()
+    return ThreadEntry((LoggedTurn(place, _said(role, message), Evidence(line, time)),))
 
 
-def _assistant(place: str, line: int, time: Moment | None, message: Object) -> Step:
+def _assistant(place: str, line: int, time: Moment | None, message: Object) -> ThreadEntry:
     """What a model said; what failed or was broken off may be there in part."""
     used = message.get("usage")
     known = Evidence(
@@ -182,8 +174,8 @@ def _assistant(place: str, line: int, time: Moment | None, message: Object) -> S
     )
     content = list(map(_part, _content(message.get("content"))))
     if not content:
-        return Step(is_sampled=False)
-    return Step((Logged(place, {"role": "assistant", "content": content}, known),), is_sampled=True)
+        return ThreadEntry(is_sampled=False)
+    return ThreadEntry((LoggedTurn(place, {"role": "assistant", "content": content}, known),), is_sampled=True)
 
 
 def _said(role: str, message: Object) -> Object:

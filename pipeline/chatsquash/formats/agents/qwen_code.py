@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, of, with_origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, of, with_origin
 from chatsquash.formats.providers import gemini
-from chatsquash.formats.threads import Step, counted, linked, paths, text
+from chatsquash.formats.threads import ThreadEntry, link_entries, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, count, listed, objects, string, total
 
@@ -16,21 +16,8 @@ KEPT = ("${QWEN_DATA_DIR:-~/.qwen}/projects/*/chats/*.jsonl",)
 
 _SAID = ("user", "assistant", "tool_result")
 _LINE = (
-    "uuid",
-    "parentUuid",
-    "sessionId",
-    "timestamp",
-    "type",
-    "cwd",
-    "message",
-    "model",
-    "usageMetadata",
-    "isSidechain",
-    "version",
-    "gitBranch",
-    "toolCallResult",
-    "subtype",
-    "agentId",
+    *("uuid", "parentUuid", "sessionId", "timestamp", "type", "cwd", "message", "model", "usageMetadata"),
+    *("isSidechain", "version", "gitBranch", "toolCallResult", "subtype", "agentId"),
 )
 _OWN = frozenset(("uuid", "parentUuid", "sessionId", "type"))
 """Members that each line has."""
@@ -38,14 +25,14 @@ _SUMMARY = "chat_compression"
 _BOOT = "agent_bootstrap"
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """Most lines have an id, the one before and a session, and some have a message of parts."""
-    lines = objects(found)
+    lines = objects(values)
     own = sum(map(_OWN.issubset, lines))
     spoken = sum(map(has_parts, lines))
-    if own * 2 <= len(found) or not (spoken or any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines)):
+    if own * 2 <= len(values) or not (spoken or any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines)):
         return None
-    return f"uuid, parentUuid and message.parts in {spoken} of {len(found)} lines"
+    return f"uuid, parentUuid and message.parts in {spoken} of {len(values)} lines"
 
 
 def has_parts(line: Json) -> bool:
@@ -54,63 +41,66 @@ def has_parts(line: Json) -> bool:
     return isinstance(message, dict) and isinstance(message.get("parts"), list)
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """What the model sees on the path to the last line, then what compressions replaced, then branches that were left.
 
     Neither the system prompt nor the tools are kept in it, but in a sub-agent's that began with a history.
     """
     unread = Unread()
-    held = list(entries(found, lines))
-    values = [value for _, _, value in held]
-    if not held:
+    rows = list(entries(values, lines))
+    if not rows:
         return []
-    steps = [_step(f"entry {place}", line, value, unread) for place, line, value in held]
-    before = linked([text(value.get("uuid")) for value in values], [text(value.get("parentUuid")) for value in values])
-    ways = paths(before, len(held) - 1, [each.is_sampled for each in steps], unread)
+    steps = [_step(f"entry {place}", line, value, unread) for place, line, value in rows]
+    before = link_entries(
+        [text(value.get("uuid")) for value in values], [text(value.get("parentUuid")) for value in values]
+    )
+    ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
     inner = any(value.get("isSidechain") is True or text(value.get("agentId")) for value in values[:1])
     session: Object = {"session_id": next((name for value in values if (name := text(value.get("sessionId")))), None)}
-    told = told_of(gemini, steps, ways, session, _tools(values))
-    return counted([_inner(each) for each in told] if inner else told, unread)
+    converted = told_of(gemini, steps, ways, session, _tools(values))
+    if inner:
+        converted = [with_origin(each, kind="subagent") if of(each).kind == "main" else each for each in converted]
+    return with_unread(converted, unread)
 
 
-def _inner(each: Conversation) -> Conversation:
-    return with_origin(each, kind="subagent") if of(each).kind == "main" else each
-
-
-def _step(place: str, line: int, value: Object, unread: Unread) -> Step:
+def _step(place: str, line: int, value: Object, unread: Unread) -> ThreadEntry:
     kind, subtype = string(value, "type"), string(value, "subtype")
     evidence = Evidence(line, moment(value.get("timestamp")))
     history = {_SUMMARY: "compressedHistory", _BOOT: "history"}.get(subtype)
     if kind == "system" and history:
         turns = objects(at(value, "systemPayload", history))
         system = _system(value)
-        told = tuple(Logged(place, turn, evidence) for turn in [*system, *turns])
-        return Step(told, is_summary=True)
+        turns_logged = tuple(LoggedTurn(place, turn, evidence) for turn in [*system, *turns])
+        return ThreadEntry(turns_logged, is_summary=True)
     if kind not in _SAID:
         unread.one(f"line of the type {kind}" + (f" {subtype}" if subtype else ""))
-        return Step()
+        return ThreadEntry()
     unread.rest(f"line {kind}", value, *_LINE)
     turn = value.get("message")
     if not isinstance(turn, dict) or not listed(turn.get("parts")):
         unread.one(f"line {kind} without parts")
-        return Step()
+        return ThreadEntry()
     is_sampled = kind == "assistant"
     known = _of_model(evidence, value) if is_sampled else evidence
-    return Step((Logged(place, turn, known),), is_sampled=is_sampled)
+    return ThreadEntry((LoggedTurn(place, turn, known),), is_sampled=is_sampled)
 
 
 def _system(value: Object) -> list[Object]:
     """The system instruction that a sub-agent's history came with."""
-    told = at(value, "systemPayload", "systemInstruction")
-    if isinstance(told, str):
-        return [{"role": "system", "parts": [{"text": told}]}] if told else []
-    return [{"role": "system", "parts": told["parts"]}] if isinstance(told, dict) and told.get("parts") else []
+    instruction = at(value, "systemPayload", "systemInstruction")
+    if isinstance(instruction, str):
+        return [{"role": "system", "parts": [{"text": instruction}]}] if instruction else []
+    return (
+        [{"role": "system", "parts": instruction["parts"]}]
+        if isinstance(instruction, dict) and instruction.get("parts")
+        else []
+    )
 
 
 def _tools(values: list[Object]) -> list[Json]:
     """The definitions that a sub-agent's history came with."""
-    given = next((tools for value in values if (tools := at(value, "systemPayload", "tools"))), None)
-    return list(gemini.tools(given).functions) if isinstance(given, list) else []
+    definitions = next((tools for value in values if (tools := at(value, "systemPayload", "tools"))), None)
+    return list(gemini.tools(definitions).functions) if isinstance(definitions, list) else []
 
 
 def _of_model(evidence: Evidence, value: Object) -> Evidence:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats.base import TurnError, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import counted, text
+from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, compact, listed, members, objects, string
 
 NAME = "swe_agent"
@@ -22,24 +22,23 @@ _MESSAGE = (
 )
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A trajectory has steps, a history and the environment that it ran in."""
-    value = members(found[0]) if len(found) == 1 else {}
+    value = members(values[0]) if len(values) == 1 else {}
     fitting = isinstance(value.get("trajectory"), list) and "environment" in value
     return "trajectory beside environment and info" if fitting and isinstance(value.get("info"), dict) else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json]) -> list[Conversation]:
     """The best attempt, then the others; demonstrations are context.
 
     The definitions of tools are not kept in it.
     """
-    del lines
-    value = found[0] if found else {}
+    value = values[0] if values else {}
     unread = Unread()
     unread.rest("trajectory", value, *_FILE)
     unread.rest("info", at(value, "info"))
-    model = text(at(value, "replay_config", "agent", "model", "name")) or _model(at(value, "replay_config"))
+    model = _model(at(value, "replay_config"))
     attempts = objects(at(value, "attempts")) or [members(value)]
     best = at(value, "info", "best_attempt_idx")
     order = list(range(len(attempts)))
@@ -52,7 +51,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
             of: ConversationKind = "branch" if number else "main"
             known: Object = {"id": str(place + 1), "kind": of, "parent": str(order[0] + 1) if number else None}
             whole.append(load_conversation(openai_chat, turns, **(known if len(attempts) > 1 else {})))
-    return counted(whole, unread)
+    return with_unread(whole, unread)
 
 
 def _model(config: Json) -> str | None:
@@ -61,7 +60,7 @@ def _model(config: Json) -> str | None:
     return text(at(settings, "agent", "model", "name"))
 
 
-def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> list[Logged]:
+def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> list[LoggedTurn]:
     """The history of an attempt; without one what the last step was asked, and its answer."""
     history = attempt.get("history")
     if isinstance(history, list) and history:
@@ -76,7 +75,7 @@ def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> li
     return [_turn(message, f"{where}query[{at}]", model, unread) for at, message in enumerate(messages)]
 
 
-def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logged:
+def _turn(message: Json, where: str, model: str | None, unread: Unread) -> LoggedTurn:
     expect_object(message, f"{where} is")
     unread.rest("message", message, *_MESSAGE)
     role = message.get("role")
@@ -94,4 +93,4 @@ def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logge
         if thoughts:
             turn["reasoning_content"] = "\n\n".join(thoughts)
     is_sampled = role == "assistant" and message.get("is_demo") is not True
-    return Logged(where, turn, Evidence(1, None, is_sampled, model if is_sampled else None))
+    return LoggedTurn(where, turn, Evidence(1, None, is_sampled, model if is_sampled else None))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.calls import assistant_message, spell_call, tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import counted, load_eras, text
+from chatsquash.formats.threads import load_eras, text, with_unread
 from chatsquash.formats.values import Object, at, count, kind, listed, members, objects, string
 
 NAME = "vscode_chat"
@@ -26,46 +26,45 @@ _FURTHEST = 1_000_000
 """Places of a list that an operation may name."""
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """Requests have a message with a text and a list of what was answered; a log begins with such a session."""
-    if is_log(found):
-        state = at(found[0], "v")
+    if is_log(values):
+        state = at(values[0], "v")
         return "an operation log of requests" if isinstance(at(state, "requests"), list) else None
-    value = found[0] if len(found) == 1 else None
+    value = values[0] if len(values) == 1 else None
     requests = objects(at(value, "requests"))
     known = bool(requests) and all(isinstance(at(each, "message"), dict) and "response" in each for each in requests)
     return "requests[].message and response" if known else None
 
 
-def is_log(found: list[Json]) -> bool:
+def is_log(values: list[Json]) -> bool:
     """Whether lines are operations, the first of which gives the state."""
-    return bool(found) and at(found[0], "kind") == 0 and isinstance(at(found[0], "v"), dict)
+    return bool(values) and at(values[0], "kind") == 0 and isinstance(at(values[0], "v"), dict)
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json]) -> list[Conversation]:
     """What the model sees at the end, then what it saw before each summary; a request that was taken back is gone.
 
     Neither the system prompt nor the tools are kept in it.
     """
-    del lines
-    value = _replayed(found) if is_log(found) else found[0] if found else None
+    value = _replay(values) if is_log(values) else values[0] if values else None
     requests = expect_list(at(value, "requests"), "the requests are")
     unread = Unread()
     unread.rest("session", value, *_SESSION)
-    eras: list[list[Logged]] = [[]]
+    eras: list[list[LoggedTurn]] = [[]]
     for number, request in enumerate(requests):
         _take(request, f"requests[{number}]", eras, unread)
     told_of = [era for era in eras if any(each.evidence.is_sampled for each in era)] or eras[-1:]
-    return counted(load_eras(openai_chat, told_of, session_id=text(at(value, "sessionId"))), unread)
+    return with_unread(load_eras(openai_chat, told_of, session_id=text(at(value, "sessionId"))), unread)
 
 
-def _take(request: Json, where: str, eras: list[list[Logged]], unread: Unread) -> None:
+def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unread) -> None:
     """What a request and its answer add to what the model sees."""
     expect_object(request, f"{where} is")
     unread.rest("request", request, *_REQUEST)
     metadata = members(at(request, "result", "metadata"))
     time = moment(request.get("timestamp"))
-    eras[-1].append(Logged(where, {"role": "user", "content": _asked(request, metadata)}, Evidence(1, time)))
+    eras[-1].append(LoggedTurn(where, {"role": "user", "content": _prompt(request, metadata)}, Evidence(1, time)))
     rounds = objects(metadata.get("toolCallRounds"))
     summaries = {string(each, "toolCallRoundId"): string(each, "text") for each in objects(metadata.get("summaries"))}
     results = members(metadata.get("toolCallResults"))
@@ -78,52 +77,52 @@ def _take(request: Json, where: str, eras: list[list[Logged]], unread: Unread) -
         if turn is None:
             continue
         said = known._replace(prompt_tokens=tokens[0], completion_tokens=tokens[1])
-        eras[-1].append(Logged(where, turn, said))
+        eras[-1].append(LoggedTurn(where, turn, said))
         for call in turn.get("tool_calls", []):
             name = string(call, "id")
             if name in results:
-                eras[-1].append(Logged(where, tool_message(name, _shown(results[name])), Evidence(1)))
+                eras[-1].append(LoggedTurn(where, tool_message(name, _result_text(results[name])), Evidence(1)))
         if summary := summaries.get(string(each, "id")):
-            eras.append([Logged(where, {"role": "user", "content": summary}, Evidence(1))])
+            eras.append([LoggedTurn(where, {"role": "user", "content": summary}, Evidence(1))])
     if not rounds and (said_at_all := _screen(request, unread)):
-        eras[-1].append(Logged(where, {"role": "assistant", "content": said_at_all}, known))
+        eras[-1].append(LoggedTurn(where, {"role": "assistant", "content": said_at_all}, known))
 
 
-def _asked(request: Object, metadata: Object) -> Json:
+def _prompt(request: Object, metadata: Object) -> Json:
     """What the model was shown of the prompt, where that is kept; else what the user wrote."""
     rendered = [said for part in objects(metadata.get("renderedUserMessage")) if (said := text(part.get("text")))]
     message = request.get("message")
     return "\n".join(rendered) or (message if isinstance(message, str) else string(message, "text"))
 
 
-def _round(held: Object) -> Object | None:
+def _round(value: Object) -> Object | None:
     """An answer of the model: its text, its thoughts and its calls."""
     calls = [
-        spell_call(call.get("id"), call.get("name"), call.get("arguments")) for call in objects(held.get("toolCalls"))
+        spell_call(call.get("id"), call.get("name"), call.get("arguments")) for call in objects(value.get("toolCalls"))
     ]
-    thinking = at(held, "thinking", "text")
+    thinking = at(value, "thinking", "text")
     thoughts = "".join(part for part in listed(thinking) if isinstance(part, str))
-    said = text(held.get("response"))
+    said = text(value.get("response"))
     if not (calls or thoughts or said):
         return None
     return assistant_message(said, calls, thoughts)
 
 
-def _shown(result: Json) -> str:
+def _result_text(result: Json) -> str:
     """The texts of a result, which may be a tree of what is rendered."""
-    found, waiting = list[str](), [result]
+    texts, waiting = list[str](), [result]
     while waiting:
         each = waiting.pop()
         if isinstance(each, str):
-            found.append(each)
+            texts.append(each)
         elif isinstance(each, list):
             waiting += reversed(each)
         elif isinstance(each, dict):
             inner = [each[name] for name in ("content", "value", "node", "children", "text") if name in each]
             if string(each, "mimeType") and "data" in each:
-                found.append(f"[{each['mimeType']}]")
+                texts.append(f"[{each['mimeType']}]")
             waiting += reversed(inner)
-    return "".join(found)
+    return "".join(texts)
 
 
 def _screen(request: Object, unread: Unread) -> str:
@@ -143,10 +142,10 @@ def _screen(request: Object, unread: Unread) -> str:
 # Operations
 
 
-def _replayed(found: list[Json]) -> Json:
+def _replay(operations: list[Json]) -> Json:
     """The state that a log of operations comes to; raises ``TurnError`` for one that has no place."""
-    state: Json = at(found[0], "v")
-    for number, line in enumerate(found[1:], 2):
+    state: Json = at(operations[0], "v")
+    for number, line in enumerate(operations[1:], 2):
         place = f"entry {number}"
         path = at(line, "k")
         if at(line, "kind") == 0:

@@ -12,7 +12,7 @@ from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats import evidence
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment, numbers, origin, told, with_origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_turns, moment, numbers, origin, with_origin
 from chatsquash.formats.parts import data_url, image
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
@@ -122,7 +122,7 @@ def _conversation(each: _Placed, unread: Unread) -> Conversation | None:
     unread.rest("trajectory", trajectory, *_TRAJECTORY)  # such as its reward, each member of what its writer added
     unread.rest("trajectory.extra", trajectory.get("extra"))
     unread.rest("agent", trajectory.get("agent"), "model_name", "tool_definitions")
-    turns: list[Logged] = []
+    turns: list[LoggedTurn] = []
     for number, step in enumerate(steps):
         where = f"{place}, steps[{number}]"
         if not isinstance(step, dict):
@@ -130,10 +130,10 @@ def _conversation(each: _Placed, unread: Unread) -> Conversation | None:
         unread.rest("step", step, *_STEP)
         unread.rest("step.metrics", step.get("metrics"), "prompt_tokens", "completion_tokens")
         known = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
-        turns += [Logged(where, turn, known) for turn in _turns(step, where)]
+        turns += [LoggedTurn(where, turn, known) for turn in _turns(step, where)]
     if all(step.get("is_copied_context") is True for step in steps):
         return None
-    found = told(openai_chat, turns)
+    found = load_turns(openai_chat, turns)
     linked = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
     tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
     return Conversation(found.messages, tools, origin=origin(found, **linked, **_reward(trajectory, "trajectory")))

@@ -7,9 +7,9 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
-from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Step, counted, linked, of_each, paths, text
+from chatsquash.formats.threads import ThreadEntry, link_entries, of_each, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, compact, kind, listed, members, objects, string
 
@@ -51,7 +51,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     unread = Unread()
     unread.rest("conversation", value, *_CONVERSATION)
     names, nodes = list(mapping), list(map(members, mapping.values()))
-    before = linked(names, [text(node.get("parent")) for node in nodes])
+    before = link_entries(names, [text(node.get("parent")) for node in nodes])
     numbers = _Numbers()
     current = text(value.get("current_node"))
     leaf = names.index(current) if current in mapping else _latest(nodes)
@@ -69,7 +69,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     for way in ways:
         places.append(list(range(at_place, at_place + len(way))))
         at_place += len(way)
-    return counted(told_of(openai_chat, flat, places, session), unread)
+    return with_unread(told_of(openai_chat, flat, places, session), unread)
 
 
 def _latest(nodes: list[Object]) -> int:
@@ -89,30 +89,34 @@ class _Numbers:
         return f"call_{self.count}"
 
 
-def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unread) -> Step:
+def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unread) -> ThreadEntry:
     """A node: a message, or nothing."""
     if not isinstance(message, dict):
-        return Step()
+        return ThreadEntry()
     unread.rest("message", message, *_MESSAGE)
     role, metadata = string(message.get("author"), "role"), members(message.get("metadata"))
     if role == "system" or (metadata.get(_HIDDEN) is True and role == "user"):
         said = _content(message.get("content"), unread)
-        return Step((Logged(place, {"role": "system", "content": said}, Evidence(line)),)) if said else Step()
+        return (
+            ThreadEntry((LoggedTurn(place, {"role": "system", "content": said}, Evidence(line)),))
+            if said
+            else ThreadEntry()
+        )
     time = moment(message.get("create_time"))
     if role == "assistant":
         known = Evidence(line, time, True, text(metadata.get("model_slug")))
         turn = _assistant(message, numbers, unread)
-        return Step((Logged(place, turn, known),), is_sampled=True) if turn else Step()
+        return ThreadEntry((LoggedTurn(place, turn, known),), is_sampled=True) if turn else ThreadEntry()
     content = _content(message.get("content"), unread)
     for each in objects(metadata.get("attachments")):
         if text(each.get("id")) not in _files(content):
             unread.one("attachment")
     if role == "tool":
         turn = {"role": "tool", "name": text(at(message, "author", "name")), "content": content}
-        return Step((Logged(place, turn, Evidence(line, time)),))
+        return ThreadEntry((LoggedTurn(place, turn, Evidence(line, time)),))
     if role != "user":
         raise TurnError(f"{place} has the role {compact(at(message, 'author', 'role'))[:40]}")
-    return Step((Logged(place, {"role": "user", "content": content}, Evidence(line, time)),))
+    return ThreadEntry((LoggedTurn(place, {"role": "user", "content": content}, Evidence(line, time)),))
 
 
 def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | None:
@@ -187,9 +191,9 @@ def _pointer(part: Json) -> str:
     return pointer.partition("://")[2] or pointer
 
 
-def _paired(way: list[int], steps: list[Step]) -> list[Step]:
+def _paired(way: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
     """The steps of a path, in which the result behind a call has its id, and what was said in a row is one message."""
-    found, waiting = list[Step](), list[str]()
+    found, waiting = list[ThreadEntry](), list[str]()
     for place in way:
         step = steps[place]
         turn = step.turns[0].turn if step.turns else None
@@ -217,11 +221,11 @@ def _joins(before: Object, turn: Object) -> bool:
     return not before.get("tool_calls") and not (before.get("content") and turn.get("content"))
 
 
-def _joined(one: Step, other: Step) -> Step:
+def _joined(one: ThreadEntry, other: ThreadEntry) -> ThreadEntry:
     before, turn = one.turns[0], other.turns[0]
     thoughts = [said for each in (before.turn, turn.turn) if (said := each.get("reasoning_content"))]
     made: Object = {**before.turn, **{name: value for name, value in turn.turn.items() if value is not None}}
     if thoughts:
         made["reasoning_content"] = "\n\n".join(thoughts)
     made["content"] = turn.turn.get("content") or before.turn.get("content")
-    return one._replace(turns=(Logged(before.place, made, before.evidence.and_then(turn.evidence)),))
+    return one._replace(turns=(LoggedTurn(before.place, made, before.evidence.and_then(turn.evidence)),))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import Step, counted, linked, of_each, paths, text
+from chatsquash.formats.threads import ThreadEntry, link_entries, of_each, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, compact, kind, objects, string
 
@@ -58,7 +58,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     steps = [_step(f"{where}, chat_messages[{at}]", line, each, model, unread) for at, each in enumerate(listed)]
     names = [text(each.get("uuid")) for each in listed]
     if any(text(each.get("parent_message_uuid")) for each in listed):
-        before = linked(names, [text(each.get("parent_message_uuid")) for each in listed])
+        before = link_entries(names, [text(each.get("parent_message_uuid")) for each in listed])
     else:
         before = list(range(-1, len(listed) - 1))
     current = text(value.get("current_leaf_message_uuid"))
@@ -66,7 +66,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(value.get("uuid"))}
     session |= bounds(value.get("created_at"), value.get("updated_at"))
-    return counted(told_of(anthropic, steps, ways, session), unread)
+    return with_unread(told_of(anthropic, steps, ways, session), unread)
 
 
 def _newest(listed: list[Object], before: list[int]) -> int:
@@ -77,7 +77,7 @@ def _newest(listed: list[Object], before: list[int]) -> int:
     return max(leaves, key=lambda place: (time.at if (time := times[place]) else -1, place))
 
 
-def _step(place: str, line: int, message: Object, model: str | None, unread: Unread) -> Step:
+def _step(place: str, line: int, message: Object, model: str | None, unread: Unread) -> ThreadEntry:
     sender = _ROLES.get(string(message, "sender"))
     if sender is None:
         raise TurnError(f"{place} has the sender {compact(message.get('sender'))[:40]}; it is human or assistant")
@@ -89,10 +89,10 @@ def _step(place: str, line: int, message: Object, model: str | None, unread: Unr
         if said := text(attached.get("extracted_content")):
             blocks.append({"type": "text", "text": said})
     if not blocks:
-        return Step()
+        return ThreadEntry()
     is_sampled = sender == "assistant"
     evidence = Evidence(line, moment(message.get("created_at")), is_sampled, model if is_sampled else None)
-    return Step(tuple(Logged(place, turn, evidence) for turn in _turns(sender, blocks)), is_sampled)
+    return ThreadEntry(tuple(LoggedTurn(place, turn, evidence) for turn in _turns(sender, blocks)), is_sampled)
 
 
 def _block(block: Object, unread: Unread) -> Object | None:

@@ -6,9 +6,9 @@ from chatsquash.core.jsonio import Rounded
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, entries, moment, origin, told
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_turns, moment, origin
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Step, counted, linked, paths, text
+from chatsquash.formats.threads import ThreadEntry, link_entries, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
 
@@ -52,7 +52,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
                 whole += _trace(trace, f"entry {place}, traces[{number}]", line, unread)
         else:
             whole += _result(value, f"entry {place}", line, unread)
-    return counted(whole, unread)
+    return with_unread(whole, unread)
 
 
 # Version 1
@@ -68,7 +68,7 @@ def _trace(trace: Json, where: str, line: int, unread: Unread) -> list[Conversat
     calls = {each["node"]: each for each in objects(trace.get("calls")) if type(each.get("node")) is int}
     steps = [_step(node, f"{where}, nodes[{at}]", line, calls.get(at, {})) for at, node in enumerate(nodes)]
     parents = [at(node, "parent") for node in nodes]
-    before = linked([str(number) for number in range(len(nodes))], [_name(parent) for parent in parents])
+    before = link_entries([str(number) for number in range(len(nodes))], [_name(parent) for parent in parents])
     ways = paths(before, len(nodes) - 1, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(trace.get("id")), **_reward(trace.get("rewards"))}
     return told_of(openai_chat, steps, ways, session, _tools(trace.get("tools")))
@@ -78,7 +78,7 @@ def _name(parent: Json) -> str | None:
     return str(parent) if type(parent) is int else None
 
 
-def _step(node: Json, where: str, line: int, call: Object) -> Step:
+def _step(node: Json, where: str, line: int, call: Object) -> ThreadEntry:
     if not isinstance(node, dict) or not isinstance(node.get("message"), dict):
         raise TurnError(f"{where} has no message")
     is_sampled = node.get("sampled") is True
@@ -92,7 +92,7 @@ def _step(node: Json, where: str, line: int, call: Object) -> Step:
             completion_tokens=count(at(used, "completion_tokens")),
             finish_reason=text(call.get("finish_reason")),
         )
-    return Step((Logged(where, _turn(node["message"]), evidence),), is_sampled)
+    return ThreadEntry((LoggedTurn(where, _turn(node["message"]), evidence),), is_sampled)
 
 
 def _turn(message: Object) -> Object:
@@ -120,9 +120,9 @@ def _reward(rewards: Json) -> Object:
     """The sum of what each reward gives, by its weight."""
     if not isinstance(rewards, dict):
         return {}
-    told = [each for each in objects(list(rewards.values())) if _is_number(each.get("score"))]
-    whole = sum(_number(each, "score", 0.0) * _number(each, "weight", 1.0) for each in told)
-    if not told or abs(whole) > _MOST:
+    scored = [each for each in objects(list(rewards.values())) if _is_number(each.get("score"))]
+    whole = sum(_number(each, "score", 0.0) * _number(each, "weight", 1.0) for each in scored)
+    if not scored or abs(whole) > _MOST:
         return {}
     return {"reward": whole, "reward_evidence": "the weighted sum of rewards"}
 
@@ -141,7 +141,7 @@ def _is_number(value: Json) -> bool:
 
 def _result(value: Object, where: str, line: int, unread: Unread) -> list[Conversation]:
     unread.rest("result", value, *_RESULT)
-    turns = list[Logged]()
+    turns = list[LoggedTurn]()
     for name, usual in (("prompt", "user"), ("completion", "assistant")):
         held = value.get(name)
         messages = [{"role": usual, "content": held}] if isinstance(held, str) else held
@@ -154,10 +154,10 @@ def _result(value: Object, where: str, line: int, unread: Unread) -> list[Conver
             turn = _turn(message)
             turn = {**turn, "role": usual} if turn.get("role") == "text" else turn
             is_sampled = name == "completion" and string(turn, "role") == "assistant"
-            turns.append(Logged(place, turn, Evidence(line, is_sampled=is_sampled)))
+            turns.append(LoggedTurn(place, turn, Evidence(line, is_sampled=is_sampled)))
     if not turns:
         return []
-    held_turns = told(openai_chat, turns)
+    held_turns = load_turns(openai_chat, turns)
     reward: Json = value.get("reward")
     known: Object = {"reward": float(reward), "reward_evidence": "reward of the result"} if _is_number(reward) else {}
     tools = _tools(value.get("tool_defs"))

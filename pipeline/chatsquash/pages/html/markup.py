@@ -59,11 +59,11 @@ def text(value: str) -> Html:
     return Html(_HIDDEN.sub(_visible, lines).translate(_SPECIAL))
 
 
-def _visible(found: re.Match[str]) -> str:
-    sign, before = found[0], found.start() - 1
+def _visible(match: re.Match[str]) -> str:
+    sign, before = match[0], match.start() - 1
     is_emoji = sign[0] == _FLAG
     if sign in _SELECTORS and before >= 0:
-        is_emoji = bool(_EMOJI.match(found.string, before) or _KEY.match(found.string, before))
+        is_emoji = bool(_EMOJI.match(match.string, before) or _KEY.match(match.string, before))
     return sign if is_emoji else ascii(sign)[1:-1]
 
 
@@ -136,7 +136,7 @@ def hashed(content: str) -> str:
 
 def of_page(scripts: Iterable[str], styles: Iterable[str]) -> str:
     """The policy of a page that is one file: nothing is loaded, sent, framed or run but these."""
-    told = {
+    directives = {
         "default-src": "'none'",
         "script-src": " ".join(map(hashed, scripts)),
         "style-src": " ".join(map(hashed, styles)),
@@ -144,7 +144,7 @@ def of_page(scripts: Iterable[str], styles: Iterable[str]) -> str:
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    return "; ".join(f"{name} {value}" for name, value in told.items())
+    return "; ".join(f"{name} {value}" for name, value in directives.items())
 
 
 def meta(policy: str) -> Html:

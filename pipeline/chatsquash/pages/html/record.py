@@ -14,8 +14,7 @@ from chatsquash.core.marks import FLAGS
 from chatsquash.core.model import Json, Message
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.records import media
-from chatsquash.records.message_texts import RESULTS, arguments, made
-from chatsquash.records.reading import StoredRecord
+from chatsquash.records.reading import RESULTS, StoredRecord, call_arguments, message_calls
 
 _OPENING = 90
 """Characters of a call's arguments that its line shows."""
@@ -50,9 +49,9 @@ def medium(part: Json) -> Html:
     try:
         image = media.picture(part)
     except media.NoPictureError:
-        told = chat.medium(part) or (part.get("type") if isinstance(part, dict) else None) or "part"
+        kind = chat.medium(part) or (part.get("type") if isinstance(part, dict) else None) or "part"
         sized = f", {size(len(jsonio.dumps(part)))}" if not isinstance(part, dict) or len(part) > 1 else ""
-        return tag("p", f"{_short(str(told))}{sized}", class_="medium")
+        return tag("p", f"{_short(str(kind))}{sized}", class_="medium")
     return tag("p", f"{image.name.rpartition('.')[2]} image, {size(len(image.data))}", class_="medium")
 
 
@@ -83,51 +82,51 @@ class Showing:
     """Makes HTML of a text, cut to size, that is ``said``, ``thought``, ``call`` or ``result``."""
 
 
-def articles(held: StoredRecord, showing: Showing, less: Showing | None = None, most: int = 0) -> Iterator[Html]:
+def articles(record: StoredRecord, showing: Showing, less: Showing | None = None, most: int = 0) -> Iterator[Html]:
     """The messages of a record, one by one; a result stands beside its call, not in its own place.
 
     ``less`` is how those are shown that stand behind ``most`` characters of HTML.
     """
-    answered = answers(held.messages)
+    answered = answers(record.messages)
     beside = set(answered.values())
     made = 0
-    for at in range(len(held.messages)):
+    for at in range(len(record.messages)):
         if at not in beside:
-            article = _article(held, at, answered, less if less and made > most else showing)
+            article = _article(record, at, answered, less if less and made > most else showing)
             made += len(article)
             yield article
 
 
-def tools(held: StoredRecord) -> Html | None:
+def tools(record: StoredRecord) -> Html | None:
     """The names of a record's tools, folded; ``None`` where it has none."""
-    defined = held.tools if isinstance(held.tools, list) else []
+    defined = record.tools if isinstance(record.tools, list) else []
     if not defined:
         return None
-    names = [_short(_defined(tool)) for tool in defined[:_TOOLS]]
+    names = [_short(_tool_name(tool)) for tool in defined[:_TOOLS]]
     more = [f"{len(defined) - _TOOLS:,} more"] if len(defined) > _TOOLS else []
     shown = (tag("li", name, dir="auto") for name in [*names, *more])
-    return _folded(
+    return _details(
         f"{len(defined):,} tool{'' if len(defined) == 1 else 's'}", tag("ul", *shown, class_="names"), class_="tools"
     )
 
 
-def fitting(held: StoredRecord, showing: Showing, most: int) -> list[Html]:
+def fitting(record: StoredRecord, showing: Showing, most: int) -> list[Html]:
     """As many articles as so many bytes hold: those of the beginning, most of them, and those of the end."""
-    found = _fitting(held, showing, most)
-    if len(found) < 4 <= len(held.messages):  # since some are large
-        found = _fitting(held, replace(showing, text=_LITTLE, article=8 * _LITTLE), most)
-    return found
+    fitted = _fitting(record, showing, most)
+    if len(fitted) < 4 <= len(record.messages):  # since some are large
+        fitted = _fitting(record, replace(showing, text=_LITTLE, article=8 * _LITTLE), most)
+    return fitted
 
 
-def _fitting(held: StoredRecord, showing: Showing, most: int) -> list[Html]:
-    answered = answers(held.messages)
+def _fitting(record: StoredRecord, showing: Showing, most: int) -> list[Html]:
+    answered = answers(record.messages)
     beside = set(answered.values())
-    places = [at for at in range(len(held.messages)) if at not in beside]
+    places = [at for at in range(len(record.messages)) if at not in beside]
     first, last = deque[Html](), deque[Html]()
     begin, end, left = 0, len(places), most
     while begin < end:
         is_first = left > most * _ENDING or not first
-        article = _article(held, places[begin if is_first else end - 1], answered, showing)
+        article = _article(record, places[begin if is_first else end - 1], answered, showing)
         left -= len(article.encode())
         if left < 0:
             break
@@ -143,23 +142,23 @@ def _fitting(held: StoredRecord, showing: Showing, most: int) -> list[Html]:
     return [*first, tag("p", between, class_="cut"), *last]
 
 
-def _defined(tool: Json) -> str:
+def _tool_name(tool: Json) -> str:
     inner = tool.get("function") if isinstance(tool, dict) else None
     return chat.tool_name(tool) or chat.tool_name(inner) or "?"
 
 
-def _article(held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing) -> Html:
-    message, number = held.messages[at], _number(held, at)
+def _article(record: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing) -> Html:
+    message, number = record.messages[at], _number(record, at)
     role = message["role"]
     known = "tool" if role in RESULTS else {"developer": "system"}.get(role, role)
-    calls = deque(_calls(held, at, answered, showing))
+    calls = deque(_calls(record, at, answered, showing))
     parts = [*_bounded(_said(message, showing), calls, showing), *_notes(number, showing)]
     return tag(
         "article",
         _head(message, number, showing),
         *(parts or [tag("p", "empty", class_="medium")]),
         class_=f"message {known if known in _KNOWN else 'other'}",
-        id=_id(held, at, showing),
+        id=_id(record, at, showing),
     )
 
 
@@ -179,15 +178,15 @@ def _where(showing: Showing) -> str:
     return f" ({showing.place})" if showing.place else ""
 
 
-def _number(held: StoredRecord, at: int) -> int:
+def _number(record: StoredRecord, at: int) -> int:
     """Where a message stands in the file."""
-    return held.places[at] if held.places else at
+    return record.places[at] if record.places else at
 
 
-def _id(held: StoredRecord, at: int, showing: Showing) -> str | None:
+def _id(record: StoredRecord, at: int, showing: Showing) -> str | None:
     """What leads to a message; of those that are one message of the file, to the first."""
-    number = _number(held, at)
-    is_first = at == 0 or _number(held, at - 1) != number
+    number = _number(record, at)
+    is_first = at == 0 or _number(record, at - 1) != number
     return f"{showing.prefix}{number}" if is_first else None
 
 
@@ -210,7 +209,7 @@ def _is_untrained(message: Message) -> bool:
 def _said(message: Message, showing: Showing) -> Iterator[Html]:
     """What a message says, in the order in which it is said: reasoning, text, media."""
     if thought := reasoning.text(message):
-        yield _folded(f"reasoning, {size(_bytes(thought))}", *_body("thought", thought, showing), class_="thought")
+        yield _details(f"reasoning, {size(_bytes(thought))}", *_body("thought", thought, showing), class_="thought")
     if said := chat.joined(message):
         yield from _result(said, showing) if message["role"] in RESULTS else _body("said", said, showing)
     parts = [part for part in chat.other_parts(message) if not reasoning.is_part(part)]
@@ -222,38 +221,38 @@ def _said(message: Message, showing: Showing) -> Iterator[Html]:
 
 
 def _calls(
-    held: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing
+    record: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing
 ) -> Iterator[Callable[[], Html]]:
     """What makes each call with its result."""
-    for number, call in enumerate(made(held.messages[at])):
-        yield partial(_pair, held, call, answered.get((at, number)), showing)
+    for number, call in enumerate(message_calls(record.messages[at])):
+        yield partial(_pair, record, call, answered.get((at, number)), showing)
 
 
-def _pair(held: StoredRecord, call: dict[str, Any], result: int | None, showing: Showing) -> Html:
-    return tag("div", _call(call, showing), _beside(held, result, showing), class_="pair")
+def _pair(record: StoredRecord, call: dict[str, Any], result: int | None, showing: Showing) -> Html:
+    return tag("div", _call(call, showing), _beside(record, result, showing), class_="pair")
 
 
 def _call(call: dict[str, Any], showing: Showing) -> Html:
-    given = arguments(call)
+    text = call_arguments(call)
     name = tag("code", _short(chat.call_name(call) or "?"), class_="name", dir="auto")
-    opening = tag("span", " ".join(given[: 4 * _OPENING].split())[:_OPENING], class_="opening", dir="auto")
-    return _folded(together(("call ", name, " ", opening)), *_body("call", given, showing), class_="call")
+    opening = tag("span", " ".join(text[: 4 * _OPENING].split())[:_OPENING], class_="opening", dir="auto")
+    return _details(together(("call ", name, " ", opening)), *_body("call", text, showing), class_="call")
 
 
-def _beside(held: StoredRecord, result: int | None, showing: Showing) -> Html:
+def _beside(record: StoredRecord, result: int | None, showing: Showing) -> Html:
     """The result of a call."""
     if result is None:
         return tag("p", "no result", class_="unanswered")
-    message = held.messages[result]
-    parts = [*_said(message, showing), *_notes(_number(held, result), showing)] or [
+    message = record.messages[result]
+    parts = [*_said(message, showing), *_notes(_number(record, result), showing)] or [
         tag("p", "an empty result", class_="medium")
     ]
-    return tag("div", *parts, class_="answer", id=_id(held, result, showing))
+    return tag("div", *parts, class_="answer", id=_id(record, result, showing))
 
 
 def _result(text: str, showing: Showing) -> Iterator[Html]:
-    told = f"result, {size(_bytes(text))}"
-    yield _folded(told, *_body("result", text, showing), class_="result", open=len(text) <= _OPEN)
+    title = f"result, {size(_bytes(text))}"
+    yield _details(title, *_body("result", text, showing), class_="result", open=len(text) <= _OPEN)
 
 
 def _notes(number: int, showing: Showing) -> Iterator[Html]:
@@ -263,8 +262,8 @@ def _notes(number: int, showing: Showing) -> Iterator[Html]:
 
 def _body(kind: str, text: str, showing: Showing) -> Iterator[Html]:
     """A text, of which no more is shown than is wanted."""
-    kept, left = cut(text, showing.text)
-    yield showing.body(kind, kept)
+    beginning, left = cut(text, showing.text)
+    yield showing.body(kind, beginning)
     if left:
         yield tag("p", f"… {size(left)} more{_where(showing)}", class_="cut")
 
@@ -273,10 +272,10 @@ def cut(text: str, most: int | None) -> tuple[str, int]:
     """The beginning of a text that has so many bytes, and the bytes of the rest."""
     if most is None:
         return text, 0
-    kept = text[:most]
-    if _bytes(kept) > most:
-        kept = _within(kept, most)
-    return kept, _bytes(text[len(kept) :])
+    beginning = text[:most]
+    if _bytes(beginning) > most:
+        beginning = _within(beginning, most)
+    return beginning, _bytes(text[len(beginning) :])
 
 
 def _within(text: str, most: int) -> str:
@@ -288,7 +287,7 @@ def _within(text: str, most: int) -> str:
     return text
 
 
-def _folded(summary: Child, *inside: Child, **attributes: Any) -> Html:
+def _details(summary: Child, *inside: Child, **attributes: Any) -> Html:
     return tag("details", tag("summary", summary), *inside, **attributes)
 
 
@@ -309,28 +308,28 @@ def answers(messages: list[Any]) -> dict[Place, int]:
 
     A result answers the first open call with its id; one without an id, the first open call of the message before.
     """
-    found: dict[Place, int] = {}
+    result_of: dict[Place, int] = {}
     by_id: dict[str | bytes, deque[Place]] = defaultdict(deque)
     last: deque[Place] = deque()
     for at, message in enumerate(messages):
         if message["role"] in RESULTS:
             key = chat.id_key(message.get("tool_call_id"))
             waiting = last if key is None else by_id.get(key, deque())
-            place = _next(waiting, found)
+            place = _next(waiting, result_of)
             if place:
-                found[place] = at
+                result_of[place] = at
         elif message["role"] == "assistant":
             last = deque()
-            for number, call in enumerate(made(message)):
+            for number, call in enumerate(message_calls(message)):
                 last.append((at, number))
                 if (key := chat.id_key(call.get("id"))) is not None:
                     by_id[key].append((at, number))
-    return found
+    return result_of
 
 
-def _next(waiting: deque[Place], found: dict[Place, int]) -> Place | None:
+def _next(waiting: deque[Place], answered: dict[Place, int]) -> Place | None:
     while waiting:
         place = waiting.popleft()
-        if place not in found:
+        if place not in answered:
             return place
     return None

@@ -41,7 +41,7 @@ class _Tool(NamedTuple):
     unanswered: int
 
 
-def charts(result: ResultFolder, told: Counts, table: pl.DataFrame) -> Iterator[Chart]:
+def charts(result: ResultFolder, counts: Counts, table: pl.DataFrame) -> Iterator[Chart]:
     """What the charts show; ``table`` has the characters of records, too."""
     yield _by_day(table)
     written = table.filter(table["file"].is_not_null())
@@ -49,9 +49,9 @@ def charts(result: ResultFolder, told: Counts, table: pl.DataFrame) -> Iterator[
     yield _spread("Characters per record", "characters of all texts", written["characters"], "blue")
     yield from _tokens(result, table)
     yield _tools(result)
-    yield _codes(told)
-    yield _became(told)
-    yield _kinds(result, told)
+    yield _codes(counts)
+    yield _became(counts)
+    yield _kinds(result, counts)
 
 
 def _by_day(table: pl.DataFrame) -> Chart:
@@ -66,27 +66,27 @@ def _by_day(table: pl.DataFrame) -> Chart:
         parts[_OTHERS] = "grey"  # which is last, and stands on top of the others
     counts = Counter((period.of(day), sources[source]) for day, source in pairs)
     undated = len(rows) - len(pairs)
-    told = f"By source, and by {period.name} of the first request."
-    told += (
+    text = f"By source, and by {period.name} of the first request."
+    text += (
         f" A label such as … {period.label(period.gap)} stands for all before it that have none." if period.gap else ""
     )
-    told += f" {counted(undated, 'record')} without a time." if undated else ""
+    text += f" {counted(undated, 'record')} without a time." if undated else ""
     bars = [
         Bar(label, source, counts[at, source])
         for at, label in period.axis()
         for source in parts
         if counts[at, source] or source == next(iter(parts))
     ]
-    return Chart(f"Records per {period.name}", told, parts, bars, "records")
+    return Chart(f"Records per {period.name}", text, parts, bars, "records")
 
 
 def _spread(title: str, what: str, values: pl.Series, colour: str) -> Chart:
     known = values.drop_nulls().sort()
     if known.is_empty():
         return Chart(title, "There are no records.", {}, [], "records")
-    told = f"{what}: half of the records have {int(known[len(known) // 2]):,} or fewer, the longest {int(known[-1]):,}."
+    text = f"{what}: half of the records have {int(known[len(known) // 2]):,} or fewer, the longest {int(known[-1]):,}."
     bars = [Bar(label, "records", count) for label, count in sizes(known.to_list())]
-    return Chart(title, told[0].upper() + told[1:], {"records": colour}, bars, "records")
+    return Chart(title, text[0].upper() + text[1:], {"records": colour}, bars, "records")
 
 
 def _tokens(result: ResultFolder, table: pl.DataFrame) -> Iterator[Chart]:
@@ -95,17 +95,17 @@ def _tokens(result: ResultFolder, table: pl.DataFrame) -> Iterator[Chart]:
     if not isinstance(most, int) or most < 1:
         most = None
     if known.is_empty():
-        told = "No tokens were counted: convert with --tokenizer."
-        yield Chart("Tokens per record", told, {}, [], "records")
+        text = "No tokens were counted: convert with --tokenizer."
+        yield Chart("Tokens per record", text, {}, [], "records")
         return
     yield _spread("Tokens per record", "tokens as the tokenizer counts them", known, "violet")
     if most:
         rows = shares(known.to_list(), most)
         over = rows[-1][1]
-        told = f"How much of {most:,} tokens the records have; {counted(over, 'record')} over it."
+        text = f"How much of {most:,} tokens the records have; {counted(over, 'record')} over it."
         parts = {"fits": "green", "over": "red"}
         bars = [Bar(label, "over" if label == "over" else "fits", count) for label, count in rows]
-        yield Chart("Lengths against --max-tokens", told, parts, bars, "records")
+        yield Chart("Lengths against --max-tokens", text, parts, bars, "records")
 
 
 def _tools(result: ResultFolder) -> Chart:
@@ -118,8 +118,8 @@ def _tools(result: ResultFolder) -> Chart:
     calls, failed = sum(each.calls for each in known), sum(each.failed for each in known)
     if not known:
         return Chart(name, "No record calls a tool.", {}, [], "calls")
-    told = f"{counted(calls, 'call')} of {counted(len(known), 'tool')}; {failed:,} failed."
-    told += f" The {_TOOLS} that are called most." if len(known) > _TOOLS else ""
+    text = f"{counted(calls, 'call')} of {counted(len(known), 'tool')}; {failed:,} failed."
+    text += f" The {_TOOLS} that are called most." if len(known) > _TOOLS else ""
     parts = {"answered": "green", "failed": "red", "unanswered": "grey"}
     bars = [
         Bar(each.tool, part, number)
@@ -128,14 +128,14 @@ def _tools(result: ResultFolder) -> Chart:
             parts, (each.calls - each.failed - each.unanswered, each.failed, each.unanswered), strict=True
         )
     ]
-    return Chart(name, told, parts, bars, "calls", lies=True)
+    return Chart(name, text, parts, bars, "calls", lies=True)
 
 
-def _codes(told: Counts) -> Chart:
+def _codes(counts: Counts) -> Chart:
     ranked = [
         Bar(code, severity, count)
         for severity in _SEVERITIES
-        for code, count in sorted(told.findings.get(severity, {}).items(), key=lambda each: (-each[1], each[0]))
+        for code, count in sorted(counts.findings.get(severity, {}).items(), key=lambda each: (-each[1], each[0]))
     ]
     words = "The findings of the dataset, the gravest first." if ranked else "There are none."
     words += f" {len(ranked) - _CODES:,} codes more." if len(ranked) > _CODES else ""
@@ -144,8 +144,8 @@ def _codes(told: Counts) -> Chart:
     return Chart("Findings by code", words, parts, ranked[:_CODES], "findings", lies=True)
 
 
-def _became(told: Counts) -> Chart:
-    replies = told.replies
+def _became(counts: Counts) -> Chart:
+    replies = counts.replies
     lost = sorted(replies.lost.items(), key=lambda each: (-each[1], each[0]))
     elsewhere = replies.lost.get(ELSEWHERE, 0)
     bars = [
@@ -163,12 +163,12 @@ def _became(told: Counts) -> Chart:
     return Chart("What became of the logged replies", words, parts, bars, "replies", lies=True)
 
 
-def _kinds(result: ResultFolder, told: Counts) -> Chart:
-    counts: Counter[str] = Counter()
+def _kinds(result: ResultFolder, counts: Counts) -> Chart:
+    totals = Counter[str]()
     for row in result.rows(REDACTIONS, "kind", "count"):
-        counts[row["kind"]] += _int(result, REDACTIONS, row["count"])
-    bars = [Bar(kind, "found", count) for kind, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))]
-    words = secrets(told)
+        totals[row["kind"]] += _int(result, REDACTIONS, row["count"])
+    bars = [Bar(kind, "found", count) for kind, count in sorted(totals.items(), key=lambda each: (-each[1], each[0]))]
+    words = secrets(counts)
     return Chart("Secrets and what else is private", words, {"found": "red"}, bars[:_KINDS], "found", lies=True)
 
 
@@ -178,12 +178,12 @@ def _int(result: ResultFolder, name: str, value: str) -> int:
     return int(value)
 
 
-def secrets(told: Counts) -> str:
+def secrets(counts: Counts) -> str:
     """How many secrets were found, and replaced."""
-    if not told.secrets.found:
+    if not counts.secrets.found:
         return "No secret in a record."
-    records = counted(told.secrets.records, "record")
-    return f"{told.secrets.found:,} in {records}, {told.secrets.replaced:,} replaced."
+    records = counted(counts.secrets.records, "record")
+    return f"{counts.secrets.found:,} in {records}, {counts.secrets.replaced:,} replaced."
 
 
 _BARS = 31
@@ -244,10 +244,10 @@ def periods(days: Iterable[str]) -> Period:
     """The period of days that gives no more bars than a chart has room for."""
     known = set(days)
     for unit in _UNITS:
-        found = unit._replace(known=tuple(sorted({unit.of(day) for day in known})))
-        if len([*found.axis()]) <= _BARS:
+        period = unit._replace(known=tuple(sorted({unit.of(day) for day in known})))
+        if len([*period.axis()]) <= _BARS:
             break
-    return found
+    return period
 
 
 def days(times: pl.Series) -> list[str]:

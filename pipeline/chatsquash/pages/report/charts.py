@@ -50,7 +50,7 @@ class Chart(NamedTuple):
     """A chart, and what it says in words."""
 
     title: str
-    told: str
+    text: str
     parts: dict[str, str]
     """What bars are made of, each with the name of its colour."""
     bars: Sequence[Bar]
@@ -64,10 +64,10 @@ def figure(chart: Chart) -> Html:
     """A chart with its numbers as a table; without bars the words alone."""
     heading = tag("h3", chart.title)
     if not chart.bars:
-        return tag("figure", tag("figcaption", heading, tag("p", chart.told)))
-    drawn = cleaned(_svg(chart), {f"{_MEASURED}px": f"{_DRAWN}px"}, f"{chart.title}: the table below has its numbers")
+        return tag("figure", tag("figcaption", heading, tag("p", chart.text)))
+    drawn = sanitize(_svg(chart), {f"{_MEASURED}px": f"{_DRAWN}px"}, f"{chart.title}: the table below has its numbers")
     table = tag("details", tag("summary", "as a table"), _table(chart))
-    return tag("figure", tag("figcaption", heading, tag("p", chart.told), _legend(chart)), drawn, table)
+    return tag("figure", tag("figcaption", heading, tag("p", chart.text), _legend(chart)), drawn, table)
 
 
 def _legend(chart: Chart) -> Html | None:
@@ -80,17 +80,17 @@ def _legend(chart: Chart) -> Html | None:
 
 def _labels(chart: Chart) -> dict[str, str]:
     """What is written at bars: short, and different where labels are."""
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for label in dict.fromkeys(bar.label for bar in chart.bars):
         shown = escaped(label[:_LABEL])
         short = shown if len(shown) <= _LABEL else f"{shown[: _LABEL - 1]}…"
-        taken = set(found.values())
+        taken = set(labels.values())
         number = 2
         while short in taken:
             short = f"{short[: _LABEL - 4]} ({number})"
             number += 1
-        found[label] = short
-    return found
+        labels[label] = short
+    return labels
 
 
 def _table(chart: Chart) -> Html:
@@ -173,8 +173,8 @@ NAME = 160
 
 def bounded(text: str, most: int = NAME) -> str:
     """The beginning of a text, with a mark where it is cut."""
-    kept, left = cut(text, most)
-    return f"{kept}…" if left else kept
+    beginning, left = cut(text, most)
+    return f"{beginning}…" if left else beginning
 
 
 _ELEMENTS = frozenset(("g", "path", "line", "rect", "text", "circle"))
@@ -208,7 +208,7 @@ _ELSEWHERE = re.compile("url|script|expression|import", re.IGNORECASE)
 _USUAL = {("opacity", "1"), ("stroke-width", "1"), ("font-style", "normal")}
 
 
-def cleaned(drawn: str, sizes: Mapping[str, str], label: str) -> Html:
+def sanitize(drawn: str, sizes: Mapping[str, str], label: str) -> Html:
     """The SVG that Vega drew, as an image with a label; ``sizes`` are those of letters that take the place of others.
 
     Attributes ``style`` become attributes of their own; elements and attributes that a chart does not need are left
@@ -239,8 +239,8 @@ def _inside(element: ET.Element, sizes: Mapping[str, str]) -> Iterator[Html]:
 def _attributes(element: ET.Element) -> Iterator[tuple[str, str]]:
     """The attributes that a chart needs; those of ``style`` come first, since others count less."""
     named = dict(element.attrib)
-    for told in named.pop("style", "").split(";"):
-        name, _, value = told.partition(":")
+    for declaration in named.pop("style", "").split(";"):
+        name, _, value = declaration.partition(":")
         named[name.strip()] = value.strip()
     for name, value in named.items():
         is_safe = _VALUE.fullmatch(value) and not _ELSEWHERE.search(value)

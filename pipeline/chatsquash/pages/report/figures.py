@@ -28,10 +28,10 @@ _VALUE = 60
 """Bytes of an option's value."""
 
 
-def title(told: Counts, table: pl.DataFrame) -> str:
+def title(counts: Counts, table: pl.DataFrame) -> str:
     """What tells the pages of several results apart."""
     between = " to ".join(_between(table))
-    return f"chatsquash report: {counted(told.sessions.seen, 'session')}{f', {between}' if between else ''}"
+    return f"chatsquash report: {counted(counts.sessions.seen, 'session')}{f', {between}' if between else ''}"
 
 
 def run(result: ResultFolder, table: pl.DataFrame) -> Iterator[tuple[str, str]]:
@@ -39,7 +39,7 @@ def run(result: ResultFolder, table: pl.DataFrame) -> Iterator[tuple[str, str]]:
     yield "written by", f"chatsquash {bounded(result.version)}"
     if between := _between(table):
         yield "requests", " to ".join(between)
-    yield "options", ", ".join(_given(result.options)) or "as by default"
+    yield "options", ", ".join(_changed_options(result.options)) or "as by default"
     models = Counter(table["model"].drop_nulls().to_list())
     ranked = sorted(models.items(), key=lambda each: (-each[1], each[0]))
     named = [f"{bounded(name)} ({count:,})" for name, count in ranked[:_NAMED]]
@@ -52,16 +52,16 @@ def _between(table: pl.DataFrame) -> list[str]:
     return sorted({min(dates), max(dates)}) if dates else []
 
 
-def _given(told: dict[str, Any]) -> Iterator[str]:
+def _changed_options(options: dict[str, Any]) -> Iterator[str]:
     """The options that are not as by default, as they are typed."""
     usual = described(Options())
     for option in declared():
-        if option.name not in told or option.secret or told[option.name] == usual.get(option.name):
+        if option.name not in options or option.secret or options[option.name] == usual.get(option.name):
             continue
-        yield _typed(option.flag, told[option.name], is_hash=option.content)
+        yield _option_text(option.flag, options[option.name], is_hash=option.content)
 
 
-def _typed(flag: str, value: Any, *, is_hash: bool) -> str:
+def _option_text(flag: str, value: Any, *, is_hash: bool) -> str:
     if isinstance(value, bool):
         return flag if value else flag.replace("--", "--no-", 1)
     if is_hash:
@@ -71,9 +71,9 @@ def _typed(flag: str, value: Any, *, is_hash: bool) -> str:
     return f"{flag} {bounded(' '.join(spelled), _VALUE)}".rstrip()
 
 
-def figures(result: ResultFolder, told: Counts, table: pl.DataFrame) -> Iterator[Figure]:
+def figures(result: ResultFolder, counts: Counts, table: pl.DataFrame) -> Iterator[Figure]:
     """The sums of the run."""
-    sessions, replies = told.sessions, told.replies
+    sessions, replies = counts.sessions, counts.replies
     aside = {
         "left out": sum(sessions.left_out.values()),
         "filtered": sum(sessions.filtered.values()),
@@ -81,9 +81,9 @@ def figures(result: ResultFolder, told: Counts, table: pl.DataFrame) -> Iterator
         "joined": sessions.joined,
     }
     yield Figure("sessions seen", _number(sessions.seen), _sum({"with a record": sessions.written, **aside}))
-    yield Figure("records", _number(told.conversations.written), f"in {counted(len(result.record_files), 'file')}")
-    lines = {name: count for name, count in told.lines.items() if name != "seen"}
-    yield Figure("lines seen", _number(told.lines["seen"]), _sum(lines))
+    yield Figure("records", _number(counts.conversations.written), f"in {counted(len(result.record_files), 'file')}")
+    lines = {name: count for name, count in counts.lines.items() if name != "seen"}
+    yield Figure("lines seen", _number(counts.lines["seen"]), _sum(lines))
     elsewhere = replies.lost.get(ELSEWHERE, 0)
     parts = {
         "in records": replies.carried,
@@ -92,14 +92,14 @@ def figures(result: ResultFolder, told: Counts, table: pl.DataFrame) -> Iterator
         "for which another record stands": elsewhere,
     }
     yield Figure("replies logged", _number(replies.logged), _sum(parts))
-    if (reasoning := told.reasoning).logged:
+    if (reasoning := counts.reasoning).logged:
         yield Figure("replies with reasoning", _number(reasoning.logged), f"{reasoning.carried:,} have it in a record")
     used = [sum(_once(table)[f"usage_{name}_tokens"].drop_nulls()) for name in ("prompt", "completion")]
     yield Figure("tokens as logged", _number(sum(used)), f"{used[0]:,} in, {used[1]:,} out")
-    for severity, codes in told.findings.items():
+    for severity, codes in counts.findings.items():
         yield Figure(f"findings: {severity}", _number(sum(codes.values())), _most(codes), severity)
-    yield Figure("secrets found", _number(told.secrets.found), secrets(told))
-    yield Figure("e-mail addresses replaced", _number(told.addresses))
+    yield Figure("secrets found", _number(counts.secrets.found), secrets(counts))
+    yield Figure("e-mail addresses replaced", _number(counts.addresses))
 
 
 def _most(codes: dict[str, int]) -> str:
@@ -119,5 +119,5 @@ def _number(value: int) -> str:
 
 
 def _sum(parts: dict[str, int]) -> str:
-    told = [f"{count:,} {name.replace('_', ' ')}" for name, count in parts.items() if count]
-    return ", ".join(told)
+    terms = [f"{count:,} {name.replace('_', ' ')}" for name, count in parts.items() if count]
+    return ", ".join(terms)

@@ -52,7 +52,7 @@ def _sections(content: Content) -> list[Html]:
     return [
         _section("summary", "Summary", _run(content), tag("dl", *map(_figure, content.figures), class_="figures")),
         _section("charts", "Charts", tag("div", *map(figure, content.charts), class_="charts")),
-        _section("findings", "Findings", table(content.findings, content.found, links)),
+        _section("findings", "Findings", table(content.findings, content.code_counts, links)),
         _section("sessions", "Sessions worth a look", *_sessions(content)),
     ]
 
@@ -67,16 +67,16 @@ def _run(content: Content) -> Html:
     return tag("dl", *pairs, class_="facts run")
 
 
-def _figure(told: Figure) -> Html:
-    value = tag("dd", told.value, class_=f"severity-{told.severity}" if told.severity else None)
-    more = tag("dd", bounded(told.told, _RUN), class_="quiet") if told.told else None
-    return tag("div", tag("dt", told.name), value, more)
+def _figure(figure: Figure) -> Html:
+    value = tag("dd", figure.value, class_=f"severity-{figure.severity}" if figure.severity else None)
+    more = tag("dd", bounded(figure.details, _RUN), class_="quiet") if figure.details else None
+    return tag("div", tag("dt", figure.name), value, more)
 
 
 def _sessions(content: Content) -> list[Html]:
     shown = len(content.sessions)
     rest = ", and ten by chance" if shown < content.total else ""
-    told = f"{shown:,} of {content.total:,}: those with lost replies, errors, secrets, the longest{rest}."
+    figure = f"{shown:,} of {content.total:,}: those with lost replies, errors, secrets, the longest{rest}."
     search = tag(
         "form",
         tag("label", "Search the sessions ", tag("input", type="search", id="q", autocomplete="off")),
@@ -100,7 +100,7 @@ def _sessions(content: Content) -> list[Html]:
         hidden=True,
     )
     folded = (session(number, each) for number, each in enumerate(content.sessions, 1))
-    return [tag("p", told), search, keys, tag("div", *folded, id="all")]
+    return [tag("p", figure), search, keys, tag("div", *folded, id="all")]
 
 
 _LONGEST = 400
@@ -114,17 +114,17 @@ _MOST = 1_100_000
 
 
 def table(
-    findings: Sequence[Mapping[str, Any]], found: Mapping[tuple[str, str], int], links: Mapping[str, str]
+    findings: Sequence[Mapping[str, Any]], code_counts: Mapping[tuple[str, str], int], links: Mapping[str, str]
 ) -> Html:
     """The findings with what filters them; ``links`` leads from records to sessions of the page.
 
-    ``found`` has how many there are by severity and code, also of those for which the page has no room.
+    ``code_counts`` has how many there are by severity and code, also of those for which the page has no room.
     """
-    if not found:
+    if not code_counts:
         return tag("p", "No findings.")
-    rows, total = _fitting(findings, links), sum(found.values())
+    rows, total = _fitting(findings, links), sum(code_counts.values())
     severities, codes = Counter[str](), Counter[str]()
-    for (severity, code), count in found.items():
+    for (severity, code), count in code_counts.items():
         severities[severity] += count
         codes[bounded(code)] += count
     ordered = {name: severities[name] for name in ("error", "warning", "info") if severities[name]}
@@ -153,8 +153,8 @@ def _count(shown: int, total: int) -> str:
 
 def _rest(shown: int, total: int) -> Iterable[Html]:
     if shown < total:
-        told = f"The page holds {shown:,} of {total:,}, the gravest first and some of each code; "
-        yield tag("p", told, tag("code", "reports/findings.jsonl"), " has all.", class_="quiet")
+        figure = f"The page holds {shown:,} of {total:,}, the gravest first and some of each code; "
+        yield tag("p", figure, tag("code", "reports/findings.jsonl"), " has all.", class_="quiet")
 
 
 def _fitting(findings: Sequence[Mapping[str, Any]], links: Mapping[str, str]) -> list[Html]:

@@ -28,11 +28,11 @@ from chatsquash.pages.html.record import medium, size
 from chatsquash.pages.report import figures
 from chatsquash.pages.report.chart_data import charts
 from chatsquash.pages.report.page import page
-from chatsquash.pages.report.selection import Findings, Key, Observer, Picked, chosen, table
-from chatsquash.pages.report.sessions import Content, Entries, Shown
+from chatsquash.pages.report.selection import Findings, Key, Observer, Pick, pick_sessions, table
+from chatsquash.pages.report.sessions import Content, Entries, PageSession
 from chatsquash.records.media import FOLDER
 from chatsquash.records.places import read_all
-from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
+from chatsquash.records.reading import NotARecordError, StoredRecord, native, parse, record
 from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.results.types import Input, RejectedRow, ReplyRow
 from chatsquash.results.verify import log_differences, spelled
@@ -66,34 +66,34 @@ def report(output: str | PathLike[str], observe: Observer | None = None) -> Path
 
 def content(result: ResultFolder, observe: Observer | None = None) -> Content:
     """What the page of a result shows."""
-    told = result.typed_counts()
+    counts = result.typed_counts()
     rows = table(result, observe)
-    found = Findings(result)
-    picked = chosen(rows, found.secrets)
+    findings = Findings(result)
+    picked = pick_sessions(rows, findings.secrets)
     return Content(
-        title=figures.title(told, rows),
+        title=figures.title(counts, rows),
         run=[*figures.run(result, rows)],
-        figures=[*figures.figures(result, told, rows)],
-        charts=[*charts(result, told, rows)],
-        findings=found.shown,
-        found=found.codes,
-        sessions=[*sessions(result, picked, found)],
-        total=told.sessions.seen,
+        figures=[*figures.figures(result, counts, rows)],
+        charts=[*charts(result, counts, rows)],
+        findings=findings.shown,
+        code_counts=findings.codes,
+        sessions=[*sessions(result, picked, findings)],
+        total=counts.sessions.seen,
     )
 
 
-def sessions(result: ResultFolder, picked: list[Picked], found: Findings) -> Iterator[Shown]:
+def sessions(result: ResultFolder, picked: list[Pick], findings: Findings) -> Iterator[PageSession]:
     """What the page shows of the sessions that were chosen."""
-    held = records(result, [each.facts for each in picked])
-    told, counts = found.of({each.key for each in picked}, set(map(str, held)))
+    stored = records(result, [each.facts for each in picked])
+    findings_of, counts = findings.of({each.key for each in picked}, set(map(str, stored)))
     logged = entries(result, picked)
     for each in picked:
         place = place_of(each.facts)
-        yield Shown(
+        yield PageSession(
             facts=each.facts,
             chosen=each.why,
-            held=held[place] if place else None,
-            findings=told.get(each.key, []),
+            record=stored[place] if place else None,
+            findings=findings_of.get(each.key, []),
             count=counts[each.key],
             entries=logged[each.key],
             others=each.others,
@@ -124,21 +124,21 @@ def place_of(facts: dict[str, Any]) -> Place | None:
 
 def _read(result: ResultFolder, place: Place, data: bytes) -> StoredRecord:
     try:
-        value = parsed(data)
-        held = record(value)
+        value = parse(data)
+        stored = record(value)
     except NotARecordError:
         raise damaged(result.folder, place.file) from None
-    _with_sizes(result, value, held)
-    return native(held)
+    _with_sizes(result, value, stored)
+    return native(stored)
 
 
-def _with_sizes(result: ResultFolder, value: Json, held: StoredRecord) -> None:
+def _with_sizes(result: ResultFolder, value: Json, stored: StoredRecord) -> None:
     """Put sizes into the parts that stand for images in files of their own."""
     images = value.get("images")
     if not isinstance(images, list):
         return
     number = count()
-    for message in held.messages:
+    for message in stored.messages:
         content = message.get("content")
         for part in content if isinstance(content, list) else ():
             if part == {"type": "image"}:
@@ -177,7 +177,7 @@ _READ = ("selected", "superseded", "cut")
 _ASK = "chatsquash inspect shows them"
 
 
-class _Traced(NamedTuple):
+class _Traces(NamedTuple):
     """What reports tell of lines, by file and line."""
 
     replies: dict[tuple[str, int | None], list[ReplyRow]]
@@ -185,100 +185,100 @@ class _Traced(NamedTuple):
     rejected: dict[tuple[str, int | None], RejectedRow]
 
 
-def entries(result: ResultFolder, picked: Iterable[Picked]) -> dict[Key, Entries]:
+def entries(result: ResultFolder, picked: Iterable[Pick]) -> dict[Key, Entries]:
     """The entries of sessions; of those that cannot be told, why."""
-    by_log: dict[str, list[Picked]] = defaultdict(list)
+    by_log: dict[str, list[Pick]] = defaultdict(list)
     for each in picked:
         by_log[each.key[0]].append(each)
-    traced = _traced(result, set(by_log))
-    asked = _asked(result)
+    traced = _traces(result, set(by_log))
+    options = _reading_options(result)
     inputs, left = result.inputs(by_log), _ALL
-    found: dict[Key, Entries] = {}
+    entries_of: dict[Key, Entries] = {}
     for log, sessions in by_log.items():
-        path, size, why = _readable(log, inputs[log], asked, left)
-        told: dict[str, list[dict[str, Any]]] = {}
+        path, size, why = _readable(log, inputs[log], options, left)
+        rows_of: dict[str, list[dict[str, Any]]] = {}
         if path:
             left -= size
-            told, why = _inspected(path, asked, {each.key[1] for each in sessions})
+            rows_of, why = _inspected(path, options, {each.key[1] for each in sessions})
         for each in sessions:
-            rows = [_row(each, row, traced) for row in told.get(each.key[1], [])]
-            kept = _kept(rows)
+            rows = [_row(each, row, traced) for row in rows_of.get(each.key[1], [])]
+            shown = _select_rows(rows)
             told_why = why or "The log does not hold this session."
-            found[each.key] = Entries(kept, len(rows) - len(kept), told_why, log.rpartition("/")[2])
-    return found
+            entries_of[each.key] = Entries(shown, len(rows) - len(shown), told_why, log.rpartition("/")[2])
+    return entries_of
 
 
-def _asked(result: ResultFolder) -> Options:
+def _reading_options(result: ResultFolder) -> Options:
     """The options by which the logs were read; raises ``UsageError`` for what are none."""
     try:
-        asked = Options(**as_described(result.options, _READING), anonymize=False)
-        refuse_wrong(asked)
+        options = Options(**as_described(result.options, _READING), anonymize=False)
+        refuse_wrong(options)
     except UsageError:
         raise damaged(result.folder, RUN) from None
-    return asked
+    return options
 
 
-def _readable(log: str, inputs: list[Input], asked: Options, left: int) -> tuple[str, int, str]:
+def _readable(log: str, inputs: list[Input], options: Options, left: int) -> tuple[str, int, str]:
     """The path of a log that can be read, and its bytes; empty where it cannot, and why."""
     path = Path(spelled(log))
-    if why := _untouched(log, inputs, asked):
+    if why := _untouched(log, inputs, options):
         return "", 0, f"{why}: {_ASK}."
     if not path.is_file():
         return "", 0, "The log is not there any more, seen from this folder."
     size = path.stat().st_size
     if size > min(left, _LARGEST):
         return "", 0, f"The log is large: {_ASK}."
-    if any(log_differences(log, [each.xxh3_128 for each in inputs], asked)):
+    if any(log_differences(log, [each.xxh3_128 for each in inputs], options)):
         return "", 0, "The log is not what it was when it was converted."
     return str(path), size, ""
 
 
-def _untouched(log: str, inputs: list[Input], asked: Options) -> str:
+def _untouched(log: str, inputs: list[Input], options: Options) -> str:
     """Why a log is not so much as looked for; empty where it is."""
     if is_remote(log):
         return "The log is in a store"
     if not inputs or any(each.path_digest for each in inputs):
         return "The run does not tell the path of the log"
-    if any(getattr(asked, name) > getattr(Options(), name) for name in _EXPANSION):  # a small file may be endless
+    if any(getattr(options, name) > getattr(Options(), name) for name in _EXPANSION):  # a small file may be endless
         return "The run let logs expand further than is usual"
     return ""
 
 
-def _inspected(path: str, asked: Options, sessions: set[str]) -> tuple[dict[str, list[dict[str, Any]]], str]:
+def _inspected(path: str, options: Options, sessions: set[str]) -> tuple[dict[str, list[dict[str, Any]]], str]:
     """The entries of these sessions of a log."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    entries_of: dict[str, list[dict[str, Any]]] = {}
     try:
-        for told in inspect_as_json([path], asked):
-            if told["session"] in sessions:
-                found[told["session"]] = told["entries"]
-            if len(found) == len(sessions):
+        for session in inspect_as_json([path], options):
+            if session["session"] in sessions:
+                entries_of[session["session"]] = session["entries"]
+            if len(entries_of) == len(sessions):
                 break
     except (ChatsquashError, OSError) as problem:
-        return found, f"The log cannot be read ({problem})."
-    return found, ""
+        return entries_of, f"The log cannot be read ({problem})."
+    return entries_of, ""
 
 
-def _row(picked: Picked, told: dict[str, Any], traced: _Traced) -> dict[str, Any]:
-    log, line = picked.key[0], told["line"]
-    roles = [each if each.partition("*")[0] in _ROLES else "other" for each in told["roles"]]
-    reply = told["reply"] if told["reply"] in (None, *_ROLES) else "other"
+def _row(picked: Pick, entry: dict[str, Any], traced: _Traces) -> dict[str, Any]:
+    log, line = picked.key[0], entry["line"]
+    roles = [each if each.partition("*")[0] in _ROLES else "other" for each in entry["roles"]]
+    reply = entry["reply"] if entry["reply"] in (None, *_ROLES) else "other"
     rejected = traced.rejected.get((log, line))
     return {
-        **told,
+        **entry,
         "roles": roles,
         "reply": reply,
-        "outcome": _outcome(picked, line, told["outcome"]),
+        "outcome": _outcome(picked, line, entry["outcome"]),
         "others": [_place(each) for each in picked.others if each["line"] == line],
         "replies": traced.replies.get((log, line), []),
         "reason": rejected["reason"] if rejected else None,
     }
 
 
-def _outcome(picked: Picked, line: int, told: str) -> str:
+def _outcome(picked: Pick, line: int, outcome: str) -> str:
     """What became of an entry, as seen from the record that is shown: others may be made of other lines."""
     own = picked.facts["line"]
-    if told not in _READ or own is None or own == line or not picked.others:
-        return "selected" if told in _READ and own == line else told
+    if outcome not in _READ or own is None or own == line or not picked.others:
+        return "selected" if outcome in _READ and own == line else outcome
     return "superseded" if line < own else "cut"
 
 
@@ -286,7 +286,7 @@ def _place(row: dict[str, Any]) -> str:
     return f"{row['file']}:{row['row']}"
 
 
-def _kept(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _select_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The entries that are shown: the last ones, and before them those that are not simply in the record."""
     first, last = rows[:-_LAST], rows[-_LAST:]
     others = [each for each in first if each["outcome"] != "superseded" or any(map(_is_not_carried, each["replies"]))]
@@ -297,13 +297,13 @@ def _is_not_carried(reply: ReplyRow) -> bool:
     return reply["status"] != "carried"
 
 
-def _traced(result: ResultFolder, logs: set[str]) -> _Traced:
+def _traces(result: ResultFolder, logs: set[str]) -> _Traces:
     """What became of the replies of logs, where that was traced, and why lines could not be read."""
     replies: dict[tuple[str, int | None], list[ReplyRow]] = defaultdict(list)
-    for told in result.objects(REPLIES, ReplyRow):
-        if told["file"] in logs:
-            replies[told["file"], told["line"]].append(told)
+    for row in result.objects(REPLIES, ReplyRow):
+        if row["file"] in logs:
+            replies[row["file"], row["line"]].append(row)
     rejected = {
         (each["file"], each["line"]): each for each in result.objects(REJECTED, RejectedRow) if each["file"] in logs
     }
-    return _Traced(replies, rejected)
+    return _Traces(replies, rejected)

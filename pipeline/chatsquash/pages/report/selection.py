@@ -14,11 +14,10 @@ from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.places import rows
-from chatsquash.records.reading import NotARecordError, parsed, record
+from chatsquash.records.reading import NotARecordError, parse, record, texts
 from chatsquash.results.frame import frame_of
 from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.results.types import FindingRow, SessionRow
-from chatsquash.templates.counting import texts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +37,7 @@ Key = tuple[str, str]
 """A session: its log and its id."""
 
 
-class Picked(NamedTuple):
+class Pick(NamedTuple):
     """A session that was chosen."""
 
     facts: dict[str, Any]
@@ -53,16 +52,16 @@ class Picked(NamedTuple):
         return self.facts["log"], self.facts["session"]
 
 
-def chosen(table: pl.DataFrame, secrets: Counter[Key]) -> list[Picked]:
+def pick_sessions(table: pl.DataFrame, secrets: Counter[Key]) -> list[Pick]:
     """The sessions: in turns the next by lost replies, errors, secrets and length, then ten by chance.
 
     Sessions that are there for several reasons say so; where some reasons have too few, others have more.
     """
     import polars as pl
 
-    found = Counter({f"{log}\n{session}": count for (log, session), count in secrets.items()})
+    keys = Counter({f"{log}\n{session}": count for (log, session), count in secrets.items()})
     counts = pl.DataFrame(
-        {"key": list(found), "secrets": list(found.values())}, schema={"key": pl.String, "secrets": pl.Int64}
+        {"key": list(keys), "secrets": list(keys.values())}, schema={"key": pl.String, "secrets": pl.Int64}
     )
     key = pl.concat_str(["log", "session"], separator="\n").alias("key")
     # Of all rows only what they are chosen by, since the other columns take most of the memory.
@@ -86,7 +85,7 @@ def chosen(table: pl.DataFrame, secrets: Counter[Key]) -> list[Picked]:
     facts = table[taken["row_of_table"]].with_columns(taken["at"], taken["secrets"]).to_dicts()
     long = _long(rows, ranked["characters"])
     return [
-        Picked(each, [*_why(each, long, is_all, at >= len(picked))], others[key])
+        Pick(each, [*_why(each, long, is_all, at >= len(picked))], others[key])
         for at, (each, key) in enumerate(zip(facts, taken["key"], strict=True))
     ]
 
@@ -107,10 +106,10 @@ def _others(table: pl.DataFrame, keyed: pl.DataFrame, taken: pl.DataFrame) -> di
     same = keyed.filter(pl.col("key").is_in(taken["key"].to_list()) & (pl.col("rank") < 2))
     same = same.filter(~pl.col("row_of_table").is_in(taken["row_of_table"].to_list()))
     rows = table[same["row_of_table"]].select("file", "row", "line", "kind", "sample").to_dicts()
-    found: dict[str, list[dict[str, Any]]] = {key: [] for key in taken["key"]}
+    others: dict[str, list[dict[str, Any]]] = {key: [] for key in taken["key"]}
     for key, row in zip(same["key"], rows, strict=True):
-        found[key].append(row)
-    return found
+        others[key].append(row)
+    return others
 
 
 def _in_turns(lists: list[list[int]]) -> Iterator[int]:
@@ -165,12 +164,12 @@ class Findings:
             self.codes[each["severity"], each["code"]] += 1
             if each["code"] == _SECRETS:
                 self.secrets[each["file"] or "", each["session"] or ""] += 1
-        self.shown = self._shown()
+        self.shown = self._select()
 
     def _all(self) -> Iterable[FindingRow]:
         return self._result.objects(FINDINGS, FindingRow)
 
-    def _shown(self) -> list[FindingRow]:
+    def _select(self) -> list[FindingRow]:
         """Those that the page has room for: the first of each code, the gravest before the others."""
         most = _most_of_each(self.codes.values(), _MOST_FINDINGS)
         taken: dict[tuple[str, str], list[FindingRow]] = defaultdict(list)
@@ -186,17 +185,17 @@ class Findings:
 
         A session with several records has those of the one that is shown, and those of no record.
         """
-        found: dict[Key, list[FindingRow]] = defaultdict(list)
+        findings: dict[Key, list[FindingRow]] = defaultdict(list)
         counts: Counter[Key] = Counter()
         for each in self._all():
             key = each["file"] or "", each["session"] or ""
             if key in keys and (not each["record"] or each["record"] in places):
                 counts[key] += 1
-                if len(found[key]) < _OF_SESSION:
-                    found[key].append(each)
-        for of_session in found.values():
+                if len(findings[key]) < _OF_SESSION:
+                    findings[key].append(each)
+        for of_session in findings.values():
             of_session.sort(key=lambda each: _SEVERITIES.index(each["severity"]))
-        return found, counts
+        return findings, counts
 
 
 def _most_of_each(counts: Iterable[int], most: int) -> int:
@@ -221,23 +220,23 @@ def table(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame
     if SESSIONS not in result.outputs:
         raise damaged(result.folder, RUN)
     elsewhere = [_elsewhere(result, each) for each in result.objects(SESSIONS, SessionRow)]
-    found = frame_of(result.folder)
-    if len(found) != len(elsewhere):
+    frame = frame_of(result.folder)
+    if len(frame) != len(elsewhere):
         raise damaged(result.folder, SESSIONS)
     counts = pl.Series("replies_elsewhere", elsewhere, dtype=pl.Int64)
-    places = found.select("file", "row")  # a join copies what it is of
+    places = frame.select("file", "row")  # a join copies what it is of
     measured = places.join(lengths(result, observe), on=["file", "row"], how="left", maintain_order="left")
-    if len(measured) != len(found):
+    if len(measured) != len(frame):
         raise damaged(result.folder, SESSIONS)
-    return found.with_columns(measured["characters"], counts, found["replies_lost"] - counts)
+    return frame.with_columns(measured["characters"], counts, frame["replies_lost"] - counts)
 
 
-def _elsewhere(result: ResultFolder, told: SessionRow) -> int:
+def _elsewhere(result: ResultFolder, session: SessionRow) -> int:
     """For how many of a session's replies another record stands; raises for a record where none can be."""
-    file, row = told["file"], told["row"]
+    file, row = session["file"], session["row"]
     if (file is None) != (not row) or (file is not None and file not in result.record_files):
         raise damaged(result.folder, SESSIONS)
-    return told["replies"]["lost"].get(ELSEWHERE, 0)
+    return session["replies"]["lost"].get(ELSEWHERE, 0)
 
 
 Observer = Callable[[int, int], None]
@@ -253,17 +252,17 @@ def lengths(result: ResultFolder, observe: Observer | None = None) -> pl.DataFra
     frames = [pl.DataFrame(schema={"file": pl.String, **schema})]
     for name, size in result.record_files.items():
         done = 0
-        found: list[tuple[int, int]] = []
+        lengths_of_file: list[tuple[int, int]] = []
         for row in rows(result.folder, name):
             try:
-                characters = sum(map(len, texts(record(parsed(row.data)))))
+                characters = sum(map(len, texts(record(parse(row.data)))))
             except NotARecordError:
                 raise damaged(result.folder, name) from None
-            found.append((row.number, characters))
+            lengths_of_file.append((row.number, characters))
             if observe:
                 more = min(size - done, len(row.data) + 1)  # what is compressed has more than its file
                 done += more
                 observe(more, total)
-        of_file = pl.DataFrame(found, schema=schema, orient="row")
+        of_file = pl.DataFrame(lengths_of_file, schema=schema, orient="row")
         frames.append(of_file.select(pl.lit(name).alias("file"), *schema))
     return pl.concat(frames)

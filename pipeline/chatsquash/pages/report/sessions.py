@@ -24,7 +24,7 @@ _OTHERS = 12
 """Other records of a session that are named."""
 
 
-def session(number: int, shown: Shown) -> Html:
+def session(number: int, shown: PageSession) -> Html:
     """A session, folded; no more than ``MOST`` bytes."""
     facts = shown.facts
     known = (facts.get("format"), facts.get("model"))
@@ -42,10 +42,10 @@ def session(number: int, shown: Shown) -> Html:
     return tag("details", summary, above, tag("div", said, beside, class_="sides"), id=f"s{number}", class_="session")
 
 
-def _facts(shown: Shown) -> Html:
+def _facts(shown: PageSession) -> Html:
     facts = shown.facts
     tokens = [facts.get(f"usage_{name}_tokens") or 0 for name in ("prompt", "completion")]
-    told = {
+    values = {
         "log": facts["log"],
         "record": shown.place or None,
         "time": " to ".join(each for each in (facts.get("start"), facts.get("end")) if each),
@@ -58,7 +58,7 @@ def _facts(shown: Shown) -> Html:
         "ended": facts.get("finish"),
     }
     pairs: list[Html] = []
-    for name, value in told.items():
+    for name, value in values.items():
         if value or value == 0:
             said = (
                 f"{value:,}"
@@ -73,11 +73,11 @@ def _replies(facts: dict[str, Any]) -> str:
     logged, lost, elsewhere = (facts.get(f"replies_{name}") or 0 for name in ("logged", "lost", "elsewhere"))
     if not logged:
         return "none logged"
-    told = f"{logged:,} logged, {f'{lost:,}' if lost else 'none'} lost"
-    return f"{told}; another record stands for {elsewhere:,}" if elsewhere else told
+    summary = f"{logged:,} logged, {f'{lost:,}' if lost else 'none'} lost"
+    return f"{summary}; another record stands for {elsewhere:,}" if elsewhere else summary
 
 
-def _others(shown: Shown) -> str:
+def _others(shown: PageSession) -> str:
     """The other records of a session, and what each is of."""
     named = [f"{bounded(each['file'])}:{each['row']} ({_kind(each)})" for each in shown.others[:_OTHERS]]
     more = [f"{len(shown.others) - _OTHERS:,} more"] if len(shown.others) > _OTHERS else []
@@ -89,7 +89,7 @@ def _kind(row: dict[str, Any]) -> str:
     return f"{kind}, sample {row['sample']:,}" if row["sample"] else kind
 
 
-def _findings(shown: Shown) -> Iterator[Html]:
+def _findings(shown: PageSession) -> Iterator[Html]:
     if not shown.count:
         return
     items: list[Html] = []
@@ -108,14 +108,14 @@ def _severity(finding: Mapping[str, Any]) -> Html:
     return tag("b", bounded(finding["code"]), class_=f"severity-{finding['severity']}")
 
 
-def _conversation(number: int, shown: Shown, most: int) -> Iterator[Html]:
+def _conversation(number: int, shown: PageSession, most: int) -> Iterator[Html]:
     yield tag("h4", "Conversation")
-    if shown.held is None:
+    if shown.record is None:
         facts = shown.facts
         why = f"There is no record: {bounded(facts.get('filtered') or facts.get('left_out') or 'left out')}."
         yield tag("p", why, class_="quiet")
         return
-    named = tools(shown.held)
+    named = tools(shown.record)
     if named:
         most -= len(named.encode())
         if most > MOST // 3:
@@ -127,7 +127,7 @@ def _conversation(number: int, shown: Shown, most: int) -> Iterator[Html]:
         if isinstance(at := finding.get("message"), int) and finding.get("record") == shown.place:
             notes[at] = [*notes.get(at, ()), tag("span", _severity(finding), f" {bounded(finding['text'], _TEXT)}")]
     showing = Showing(place=shown.place, prefix=f"s{number}-", notes=notes, medium=shown.medium)
-    yield from fitting(shown.held, showing, most - _SPARE)
+    yield from fitting(shown.record, showing, most - _SPARE)
 
 
 _MOST = 12_000
@@ -158,7 +158,7 @@ _ROLES = {
 }
 
 
-def log(shown: Shown) -> Iterator[Html]:
+def log(shown: PageSession) -> Iterator[Html]:
     """The entries of a session's log, or why there are none."""
     entries = shown.entries
     yield tag("h4", "Log entries")
@@ -174,11 +174,11 @@ def log(shown: Shown) -> Iterator[Html]:
         yield tag("p", f"… {left:,} entries more", class_="cut")
 
 
-def _rows(shown: Shown, entries: Entries) -> tuple[list[Html], int]:
+def _rows(shown: PageSession, entries: Entries) -> tuple[list[Html], int]:
     rows: list[Html] = []
     left = _MOST
-    for told in entries.rows:
-        row = _row(shown, told)
+    for entry in entries.rows:
+        row = _row(shown, entry)
         left -= len(row.encode())
         if left < 0:
             return rows, entries.left + len(entries.rows) - len(rows)
@@ -186,17 +186,17 @@ def _rows(shown: Shown, entries: Entries) -> tuple[list[Html], int]:
     return rows, entries.left
 
 
-def _row(shown: Shown, told: dict[str, Any]) -> Html:
-    sized = size(told["bytes"] or 0)
-    reply = f"{_REPLIES.get(told['reply'], 'other')}, {sized}" if told["reply"] else "none"
-    if told["kept"] is None:
+def _row(shown: PageSession, entry: dict[str, Any]) -> Html:
+    sized = size(entry["bytes"] or 0)
+    reply = f"{_REPLIES.get(entry['reply'], 'other')}, {sized}" if entry["reply"] else "none"
+    if entry["kept"] is None:
         reply = sized
-    adds = bounded(f"adds {', '.join(map(_role, told['roles']))}", _SMALL_TEXT) if told["roles"] else ""
-    became = "; ".join(_became(shown, told))
+    adds = bounded(f"adds {', '.join(map(_role, entry['roles']))}", _SMALL_TEXT) if entry["roles"] else ""
+    became = "; ".join(_became(shown, entry))
     return tag(
         "tr",
-        tag("td", f"{told['line']:,}"),
-        tag("td", (told["time"] or "-").partition(".")[0], title=told["time"]),
+        tag("td", f"{entry['line']:,}"),
+        tag("td", (entry["time"] or "-").partition(".")[0], title=entry["time"]),
         tag("td", reply, *_small(adds)),
         tag("td", became, dir="auto"),
     )
@@ -213,29 +213,31 @@ def _role(token: str) -> str:
     return f"{count} {many}" if count else one
 
 
-def _became(shown: Shown, told: dict[str, Any]) -> Iterator[str]:
-    outcome = told["outcome"]
-    words = _OUTCOMES if shown.held else _OUTCOMES | _WITHOUT
+def _became(shown: PageSession, entry: dict[str, Any]) -> Iterator[str]:
+    outcome = entry["outcome"]
+    words = _OUTCOMES if shown.record else _OUTCOMES | _WITHOUT
     if outcome in words:
         yield words[outcome]
     else:
-        yield f"left out ({bounded(outcome)}): {bounded(told['reason'], _TEXT)}" if told["reason"] else bounded(outcome)
-    if others := told["others"]:
+        yield (
+            f"left out ({bounded(outcome)}): {bounded(entry['reason'], _TEXT)}" if entry["reason"] else bounded(outcome)
+        )
+    if others := entry["others"]:
         more = f" and {len(others) - _OTHERS:,} more" if len(others) > _REASONS else ""
         yield f"made of it, too: {', '.join(bounded(each) for each in others[:_OTHERS])}{more}"
-    fates = Counter((each["status"], each["why"], each["record"]) for each in told["replies"])
+    fates = Counter((each["status"], each["why"], each["record"]) for each in entry["replies"])
     for (status, why, record), count in fates.most_common(_REASONS):
-        yield _lost(why or "", count) if status == "lost" else _held(shown, status, record, count)
+        yield _loss_sentence(why or "", count) if status == "lost" else _record_sentence(shown, status, record, count)
 
 
-def _lost(why: str, count: int) -> str:
+def _loss_sentence(why: str, count: int) -> str:
     """Why replies stand in no record of their session."""
     where = "in no record of this session" if why == ELSEWHERE else "lost"
     said = f"its reply is {where}" if count == 1 else f"{count:,} replies are {where}"
     return f"{said}: {bounded(WHY.get(why, why))}"
 
 
-def _held(shown: Shown, status: str, record: str | None, count: int) -> str:
+def _record_sentence(shown: PageSession, status: str, record: str | None, count: int) -> str:
     """Which record holds replies."""
     where = "the record" if record in (None, shown.place) else bounded(record or "")
     said = f"{where} holds {'its reply' if count == 1 else f'{count:,} replies'}"
@@ -247,7 +249,7 @@ class Figure(NamedTuple):
 
     name: str
     value: str
-    told: str = ""
+    details: str = ""
     """What it is made of."""
     severity: str = ""
     """Of findings."""
@@ -272,14 +274,14 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PageSession:
     """A session worth a look."""
 
     facts: dict[str, Any]
     """Its line of the session table."""
     chosen: Sequence[str]
     """Why it is worth that."""
-    held: StoredRecord | None
+    record: StoredRecord | None
     findings: Sequence[Mapping[str, Any]] = ()
     count: int = 0
     """How many findings it has."""
@@ -306,8 +308,8 @@ class Content:
     charts: Sequence[Chart]
     findings: Sequence[Mapping[str, Any]]
     """Those that are shown, as ``reports/findings.jsonl`` has them."""
-    found: Mapping[tuple[str, str], int]
+    code_counts: Mapping[tuple[str, str], int]
     """How many there are, by severity and code."""
-    sessions: Sequence[Shown]
+    sessions: Sequence[PageSession]
     total: int
     """How many sessions there are."""

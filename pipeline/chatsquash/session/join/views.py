@@ -9,20 +9,20 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chatsquash.checks import joins as checks
+from chatsquash.checks import files as checks
 from chatsquash.checks.registry import View as RecordView
 from chatsquash.core import chat
 from chatsquash.core.blocks import FAILED, Result, Turn
 from chatsquash.core.log import Log, line_elsewhere
 from chatsquash.core.model import (
-    Added,
+    AddedRun,
     Conversation,
     Edits,
     Entry,
     Json,
-    Kept,
+    KeptRun,
     Message,
-    Repeated,
+    RepeatedViolation,
     Response,
     Tokens,
     Violation,
@@ -80,7 +80,7 @@ class AgentFiles(Struct, eq=False, dict=True):
     options: Options
     steps: dict[int, AgentReply] = field(default_factory=dict)
     """The replies that these files alone have, by their lines."""
-    notes: list[tuple[int | None, Violation | Repeated]] = field(default_factory=list)
+    notes: list[tuple[int | None, Violation | RepeatedViolation]] = field(default_factory=list)
     """What was found in reading them, where they have such replies."""
 
     def add(self, session: Session, again: Again) -> None:
@@ -277,7 +277,7 @@ class AgentReply(Struct, frozen=True):
             id=logged.response_id or "",
             tokens=Tokens(logged.prompt_tokens, logged.completion_tokens),
         )
-        return Entry(self.line, logged.time, None, messages, (Added(tuple(messages)),), tools, reply, loaded=True)
+        return Entry(self.line, logged.time, None, messages, (AddedRun(tuple(messages)),), tools, reply, loaded=True)
 
     @property
     def reply(self) -> Message:
@@ -325,8 +325,8 @@ def _edits(before: list[Message], messages: list[Message]) -> Edits:
     """What leads from the messages of a request to those of one that goes on from it, or else begins anew."""
     kept = len(before) if before and messages[: len(before)] == before else 0
     added = tuple(messages[kept:])
-    edits: Edits = (Kept(0, kept),) if kept else ()
-    return (*edits, Added(added)) if added else edits
+    edits: Edits = (KeptRun(0, kept),) if kept else ()
+    return (*edits, AddedRun(added)) if added else edits
 
 
 class ReplyFinder:

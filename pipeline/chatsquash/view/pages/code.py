@@ -12,7 +12,7 @@ from chatsquash.core.model import Json, Message
 from chatsquash.core.text import counted, escaped, shown
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import cut, size
-from chatsquash.records.message_texts import Part, parts
+from chatsquash.records.reading import MessagePart, message_parts
 
 _COLOURED = 70_000
 """Characters of a text that are coloured; a longer one is shown as it is."""
@@ -88,11 +88,11 @@ def _prose(said: str) -> Iterator[Html]:
 
 def _unfenced(said: str) -> Iterator[Html]:
     """A text without fences: the lines of a diff are code."""
-    found = _DIFF.search(said[:_LOOKED_AT])
-    if not found:
+    match = _DIFF.search(said[:_LOOKED_AT])
+    if not match:
         yield text(said)
         return
-    stop = begin = found.start()
+    stop = begin = match.start()
     for line in _LINE.finditer(said, begin):
         if not _OF_DIFF.match(line[0].rstrip("\r\n")):
             break
@@ -105,7 +105,7 @@ def _unfenced(said: str) -> Iterator[Html]:
 def _fenced(name: str, code: str) -> Iterator[Html]:
     if name in ("diff", "patch"):
         return _diff(code)
-    return _json(code) if name == "json" else _coloured(_TOKEN.finditer(code), code)
+    return _json(code) if name == "json" else _highlight(_TOKEN.finditer(code), code)
 
 
 def _diff(said: str) -> Iterator[Html]:
@@ -117,12 +117,12 @@ def _diff(said: str) -> Iterator[Html]:
         yield tag("span", line, class_=kind) if kind else text(line)
 
 
-def _coloured(words: Iterator[re.Match[str]], code: str) -> Iterator[Html]:
+def _highlight(words: Iterator[re.Match[str]], code: str) -> Iterator[Html]:
     at = 0
-    for found in islice(words, _SPANS):
-        yield text(code[at : found.start()])
-        yield tag("span", found[0], class_=found.lastgroup)
-        at = found.end()
+    for match in islice(words, _SPANS):
+        yield text(code[at : match.start()])
+        yield tag("span", match[0], class_=match.lastgroup)
+        at = match.end()
     yield text(code[at:])
 
 
@@ -132,19 +132,19 @@ def _json(code: str) -> Iterator[Html]:
     A style sheet does that: the page holds the same text, so what is found in it and copied from it stays what it is.
     """
     at = breaks = 0
-    for found in islice(_JSON.finditer(code), _SPANS):
-        yield text(code[at : found.start()])
-        word = found[0]
+    for match in islice(_JSON.finditer(code), _SPANS):
+        yield text(code[at : match.start()])
+        word = match[0]
         inside: list[Html] = [text(word)]
-        if found.lastgroup == "string" and "\\n" in word and breaks < _BREAKS:
-            inside = list(_broken(word))
+        if match.lastgroup == "string" and "\\n" in word and breaks < _BREAKS:
+            inside = list(_line_breaks(word))
             breaks += len(inside)
-        yield tag("span", *inside, class_=found.lastgroup)
-        at = found.end()
+        yield tag("span", *inside, class_=match.lastgroup)
+        at = match.end()
     yield text(code[at:])
 
 
-def _broken(word: str) -> Iterator[Html]:
+def _line_breaks(word: str) -> Iterator[Html]:
     at = 0
     for escape in _ESCAPE.finditer(word):
         if escape[0] == r"\n" and escape.end() < len(word) - 1:
@@ -185,15 +185,15 @@ def tools(defined: Json) -> Html | None:
 
 def _tool(tool: Json) -> Html:
     inner = chat.custom(tool) or (tool.get("function") if isinstance(tool, dict) else None)
-    told: dict[str, Any] = inner if isinstance(inner, dict) else tool if isinstance(tool, dict) else {}
-    name = chat.tool_name(told) or "?"
-    description = told.get("description")
+    definition: dict[str, Any] = inner if isinstance(inner, dict) else tool if isinstance(tool, dict) else {}
+    name = chat.tool_name(definition) or "?"
+    description = definition.get("description")
     said = description if isinstance(description, str) else ""
-    rest = {key: value for key, value in told.items() if key not in ("name", "description", "type")} or None
+    rest = {key: value for key, value in definition.items() if key not in ("name", "description", "type")} or None
     opening = " ".join(said[: 4 * _OPENING].split())[:_OPENING]
     summary: list[Child] = [tag("code", name[:_NAME], class_="name", dir="auto"), " "]
     summary.append(tag("span", opening, class_="opening", dir="auto"))
-    return tag("details", tag("summary", *summary), *_texts(said, rest if told else tool))
+    return tag("details", tag("summary", *summary), *_texts(said, rest if definition else tool))
 
 
 def _texts(description: str, schema: Json) -> Iterator[Html]:
@@ -251,13 +251,13 @@ def markdown(messages: list[Message], title: str) -> str:
 
 def _message(message: Message) -> Iterator[str]:
     beside = [message.get(name) for name in ("name", "tool_call_id")]
-    told = [text for text in (message["role"], *beside) if isinstance(text, str) and text]
-    yield f"## {_line(' '.join(told))}"
-    for part in parts(message):
+    names = [text for text in (message["role"], *beside) if isinstance(text, str) and text]
+    yield f"## {_line(' '.join(names))}"
+    for part in message_parts(message):
         yield _part(part)
 
 
-def _part(part: Part) -> str:
+def _part(part: MessagePart) -> str:
     if part.kind == "text":
         return part.text
     if part.kind == "part":
@@ -268,7 +268,7 @@ def _part(part: Part) -> str:
 
 
 def _fence_text(text: str, name: str) -> str:
-    longest = max((len(found[1]) for found in _BACKTICKS.finditer(text)), default=2)
+    longest = max((len(match[1]) for match in _BACKTICKS.finditer(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{name}\n{text}\n{fence}"
 

@@ -10,11 +10,11 @@ from chatsquash.core.model import Json
 from chatsquash.core.text import counted, escaped
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.pages.html.record import Showing, articles, medium
-from chatsquash.records.message_texts import made
+from chatsquash.records.reading import message_calls
 from chatsquash.view.conversation import WINDOW, Conversation, Window
 from chatsquash.view.pages import code
 from chatsquash.view.pages.code import tools
-from chatsquash.view.pages.layout import facts, joined, page, short, url
+from chatsquash.view.pages.layout import facts, page, short, spaced, url
 
 TEXT = 16_000
 """Bytes of a text that a page shows; the rest has a place of its own."""
@@ -29,7 +29,7 @@ _PARTS = 1_000
 _CALLS = 20
 """Calls of a message behind which it has a link to all of it."""
 _FINDINGS = 200
-_TOLD = 500
+_LONGEST_VALUE = 500
 """Characters of a finding, or of a value that is known of a session."""
 _NAME = 200
 _MEMBERS = 100
@@ -71,8 +71,8 @@ def attributes(shown: Conversation, window: Window) -> dict[str, Any]:
         "data_from": min(numbers, default=0),
         "data_to": max(numbers, default=-1),
         "data_prompts": _spaced(shown.prompts),
-        "data_errors": _spaced(shown.found_at(errors=True)),
-        "data_findings": _spaced(shown.found_at(errors=False)),
+        "data_errors": _spaced(shown.finding_numbers(errors=True)),
+        "data_findings": _spaced(shown.finding_numbers(errors=False)),
     }
 
 
@@ -86,10 +86,13 @@ def _title(shown: Conversation) -> str:
 
 def _about(shown: Conversation) -> Html:
     """What is known of a session, folded below its first line."""
-    told: dict[str, Child] = {"record": f"{shown.place.file}:{shown.place.row}" if shown.place else "none"}
-    told |= {"log": _place(shown), **{name: _value(value) for name, value in islice(_known(shown.facts), _MEMBERS)}}
+    values: dict[str, Child] = {"record": f"{shown.place.file}:{shown.place.row}" if shown.place else "none"}
+    values |= {
+        "log": _place(shown),
+        **{name: _value(value) for name, value in islice(_named_values(shown.facts), _MEMBERS)},
+    }
     opening = _opening(shown)
-    about = tag("details", tag("summary", opening), facts(told), class_="about")
+    about = tag("details", tag("summary", opening), facts(values), class_="about")
     return together((about, _findings(shown)))
 
 
@@ -97,18 +100,18 @@ def _opening(shown: Conversation) -> Html:
     row = shown.row
     tokens = f"{counted(row['tokens'], 'token')}" if row["tokens"] is not None else None
     turns = f"{counted(row['turns'], 'turn')}" if row["turns"] is not None else None
-    told = (row["format"], row["model"], (row["start"] or "")[:16].replace("T", " "), turns, tokens, row["outcome"])
-    parts = [tag("span", escaped(str(each)), dir="auto") for each in told if each]  # one written from the right
+    values = (row["format"], row["model"], (row["start"] or "")[:16].replace("T", " "), turns, tokens, row["outcome"])
+    parts = [tag("span", escaped(str(each)), dir="auto") for each in values if each]  # one written from the right
     return together([together((", ", each)) if number else each for number, each in enumerate(parts)])
 
 
 def _place(shown: Conversation) -> str:
     row = shown.row
-    return short(f"{row['log']}:{row['line']}" if row["line"] is not None else row["log"], _TOLD)
+    return short(f"{row['log']}:{row['line']}" if row["line"] is not None else row["log"], _LONGEST_VALUE)
 
 
-def _known(told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in islice(told.items(), _MEMBERS):
+def _named_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in islice(values.items(), _MEMBERS):
         if isinstance(value, dict):
             inside = islice(value.items(), _MEMBERS)
             yield from ((short(f"{name} {inner.replace('_', ' ')}"), each) for inner, each in inside)
@@ -121,14 +124,14 @@ def _value(value: Any) -> Child:
         return None
     if isinstance(value, dict):
         inside = (f"{_spelled(count)} {_spelled(why)}" for why, count in islice(value.items(), _MEMBERS))
-        return short(", ".join(inside), _TOLD)
+        return short(", ".join(inside), _LONGEST_VALUE)
     return _spelled(value)
 
 
 def _spelled(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return escaped(f"{value:,}" if isinstance(value, int) else str(value)[:_TOLD])
+    return escaped(f"{value:,}" if isinstance(value, int) else str(value)[:_LONGEST_VALUE])
 
 
 def _findings(shown: Conversation) -> Html | None:
@@ -139,30 +142,30 @@ def _findings(shown: Conversation) -> Html | None:
     if len(shown.findings) > _FINDINGS:
         items.append(tag("li", f"{len(shown.findings) - _FINDINGS:,} more"))
     errors = any(each["severity"] == "error" for each in shown.findings)
-    told = counted(len(shown.findings), "finding")
-    return tag("details", tag("summary", told), tag("ul", *items, class_="findings"), class_="about", open=errors)
+    title = counted(len(shown.findings), "finding")
+    return tag("details", tag("summary", title), tag("ul", *items, class_="findings"), class_="about", open=errors)
 
 
-def _finding(shown: Conversation, told: Mapping[str, Any]) -> Iterator[Child]:
-    yield severity(told)
-    yield f" {_text(told)}"
-    if isinstance(number := told.get("message"), int):
+def _finding(shown: Conversation, finding: Mapping[str, Any]) -> Iterator[Child]:
+    yield severity(finding)
+    yield f" {_text(finding)}"
+    if isinstance(number := finding.get("message"), int):
         yield " "
         yield tag("a", f"message {number:,}", href=message_url(shown, number))
-    if isinstance(line := told.get("line"), int):
+    if isinstance(line := finding.get("line"), int):
         yield f" (line {line:,})"
 
 
-def _text(told: Mapping[str, Any]) -> str:
-    text = str(told.get("text"))
-    return escaped(text if len(text) <= _TOLD else f"{text[:_TOLD]}…")
+def _text(finding: Mapping[str, Any]) -> str:
+    text = str(finding.get("text"))
+    return escaped(text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…")
 
 
-def severity(told: Mapping[str, Any]) -> Html:
+def severity(finding: Mapping[str, Any]) -> Html:
     """The code of a finding in the colour of its severity, which is also said."""
-    kind = told.get("severity")
+    kind = finding.get("severity")
     known = kind if kind in ("error", "warning", "info") else "info"
-    return tag("span", f"{known} ", tag("code", short(told.get("code"), _NAME)), class_=f"severity-{known}")
+    return tag("span", f"{known} ", tag("code", short(finding.get("code"), _NAME)), class_=f"severity-{known}")
 
 
 def message_url(shown: Conversation, number: int) -> str:
@@ -203,22 +206,22 @@ def section(shown: Conversation, window: Window) -> Html:
         why = f"There is no record of this session: {escaped(str(shown.row['outcome']))}."
         return tag("section", tag("p", why), class_="conversation")
     if shown.problem:
-        told = tag("p", f"The record is shown as it stands, since {escaped(shown.problem)}.")
+        note = tag("p", f"The record is shown as it stands, since {escaped(shown.problem)}.")
         text = shown.data[:TEXT].decode("utf-8", "replace")
-        return tag("section", told, code.json(text), class_="conversation")
+        return tag("section", note, code.json(text), class_="conversation")
     whole = (
         [
-            _whole(shown, window.held.places[at]) if _is_large(shown, window.start + at) else None
-            for at in range(len(window.held.messages))
+            _whole(shown, window.record.places[at]) if _is_large(shown, window.start + at) else None
+            for at in range(len(window.record.messages))
         ]
-        if window.held.places
+        if window.record.places
         else []
     )
     notes = _notes(shown, window, whole)
-    body = [tools(window.held.tools) if window.start == 0 else None, *bounded(shown, window, notes)]
+    body = [tools(window.record.tools) if window.start == 0 else None, *bounded(shown, window, notes)]
     return tag(
         "section",
-        *(body if window.held.messages else [tag("p", "The record has no messages.")]),
+        *(body if window.record.messages else [tag("p", "The record has no messages.")]),
         class_="conversation",
         aria_label="Messages",
     )
@@ -226,7 +229,7 @@ def section(shown: Conversation, window: Window) -> Html:
 
 def _is_large(shown: Conversation, at: int) -> bool:
     """Whether a page may leave something of a message out."""
-    return shown.length(at) > TEXT // 4 or len(made(shown.held.messages[at])) > _CALLS
+    return shown.length(at) > TEXT // 4 or len(message_calls(shown.record.messages[at])) > _CALLS
 
 
 def _whole(shown: Conversation, number: int) -> Html:
@@ -235,13 +238,13 @@ def _whole(shown: Conversation, number: int) -> Html:
 
 def _notes(shown: Conversation, window: Window, whole: list[Html | None]) -> dict[int, list[Child]]:
     notes: dict[int, list[Child]] = {}
-    for told in shown.findings:
-        if isinstance(number := told.get("message"), int):
-            notes.setdefault(number, []).append(joined(severity(told), _text(told)))
-    for number, link in zip(window.held.places or [], whole, strict=True):
+    for finding in shown.findings:
+        if isinstance(number := finding.get("message"), int):
+            notes.setdefault(number, []).append(spaced(severity(finding), _text(finding)))
+    for number, link in zip(window.record.places or [], whole, strict=True):
         if link is not None:
             notes.setdefault(number, []).append(link)
-    return {number: told[:_FINDINGS] for number, told in notes.items()}
+    return {number: finding[:_FINDINGS] for number, finding in notes.items()}
 
 
 def bounded(shown: Conversation, window: Window, notes: dict[int, list[Child]]) -> Iterator[Html]:
@@ -262,24 +265,24 @@ def bounded(shown: Conversation, window: Window, notes: dict[int, list[Child]]) 
     place = f"{shown.place.file}:{shown.place.row}" if shown.place else ""
     full = Showing(place, text=TEXT, article=_ARTICLE, parts=_PARTS, notes=notes, medium=picture, body=code.body)
     less = Showing(place, text=_LEAST, notes=notes, medium=picture)
-    return articles(window.held, full, less, _PAGE)
+    return articles(window.record, full, less, _PAGE)
 
 
 def pages(shown: Conversation, window: Window) -> Html | None:
     """Links to the messages before and behind a window."""
-    total = len(shown.held.messages)
+    total = len(shown.record.messages)
     if window.start == 0 and window.stop >= total:
         return None
     before = shown.number(max(0, window.start - WINDOW)) if window.start else None
     behind = shown.number(window.stop) if window.stop < total else None
-    told = f"messages {window.start + 1:,} to {window.stop:,} of {total:,}"
+    position = f"messages {window.start + 1:,} to {window.stop:,} of {total:,}"
     links = [
         tag("a", "Earlier messages", href=url(shown.result, "s", shown.at, m=before), rel="prev")
         if before is not None
         else None,
-        told,
+        position,
         tag("a", "Later messages", href=url(shown.result, "s", shown.at, m=behind), rel="next")
         if behind is not None
         else None,
     ]
-    return tag("nav", joined(*links), class_="pages", aria_label="Messages before and behind")
+    return tag("nav", spaced(*links), class_="pages", aria_label="Messages before and behind")

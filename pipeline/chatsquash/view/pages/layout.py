@@ -8,12 +8,12 @@ from urllib.parse import quote, urlencode
 
 from chatsquash.core.text import escaped
 from chatsquash.pages.html.markup import Child, Html, module, tag, together
-from chatsquash.view.result import Result
+from chatsquash.view.result import ViewerResult
 
 _SHORT = 80
 
 
-def url(result: Result, *parts: object, **query: Any) -> str:
+def url(result: ViewerResult, *parts: object, **query: Any) -> str:
     """The URL of a page about a result; what is ``None`` or empty is left out of the query."""
     return address("/", "r", result.tag, *parts, **query)
 
@@ -22,11 +22,11 @@ def address(first: str, *parts: object, **query: Any) -> str:
     """A URL of this server."""
     path = first + "/".join(quote(str(part), safe="") for part in parts)
     fragment = query.pop("fragment", None)
-    told = urlencode({key: value for key, value in query.items() if value not in (None, "")})
-    return f"{path}{'?' if told else ''}{told}{f'#{fragment}' if fragment else ''}"
+    query_string = urlencode({key: value for key, value in query.items() if value not in (None, "")})
+    return f"{path}{'?' if query_string else ''}{query_string}{f'#{fragment}' if fragment else ''}"
 
 
-def page(title: str, result: Result | None, *body: Child, modules: tuple[str, ...] = (), **main: Any) -> Html:
+def page(title: str, result: ViewerResult | None, *body: Child, modules: tuple[str, ...] = (), **main: Any) -> Html:
     """A whole page; ``main`` are attributes of what holds the body."""
     head = tag(
         "head",
@@ -45,7 +45,7 @@ def page(title: str, result: Result | None, *body: Child, modules: tuple[str, ..
     return Html(f"<!doctype html>\n{tag('html', head, inside, lang='en')}\n")
 
 
-def _header(result: Result | None) -> Html:
+def _header(result: ViewerResult | None) -> Html:
     links: list[Child] = [tag("a", "Sessions", href="/")]
     if result:
         links.append(tag("a", "Search", href=url(result, "search")))
@@ -62,9 +62,9 @@ def short(text: object, most: int = _SHORT) -> str:
     return shown if len(shown) <= most and len(whole) <= most else f"…{shown[1 - most :]}"
 
 
-def facts(told: Mapping[str, Child]) -> Html:
+def facts(values: Mapping[str, Child]) -> Html:
     """Names and values as a list; what is not known is left out."""
-    rows = (tag("div", tag("dt", name), tag("dd", value)) for name, value in told.items() if value not in (None, ""))
+    rows = (tag("div", tag("dt", name), tag("dd", value)) for name, value in values.items() if value not in (None, ""))
     return tag("dl", *rows, class_="facts")
 
 
@@ -88,7 +88,7 @@ def field(name: str, label: str, value: str, **attributes: Any) -> Html:
     return tag("label", label, tag("input", name_=name, value=value, **attributes))
 
 
-def joined(*parts: Child) -> Html:
+def spaced(*parts: Child) -> Html:
     """Parts with spaces between them."""
     kept = [part for part in parts if part is not None]
     spaced: list[Child] = []

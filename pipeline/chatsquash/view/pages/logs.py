@@ -16,14 +16,14 @@ from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import Showing, fitting, size
 from chatsquash.records.reading import StoredRecord
 from chatsquash.view.conversation import Conversation
-from chatsquash.view.difference import Step, steps
-from chatsquash.view.logs import Logs, Looked, NoLogError, Rows
+from chatsquash.view.difference import DiffStep, steps
+from chatsquash.view.logs import Looked, NoLogError, Rows, SessionLogs
 from chatsquash.view.pages import code
 from chatsquash.view.pages.code import readable, tools
 from chatsquash.view.pages.conversation import attributes, head, pages, section, toolbar
-from chatsquash.view.pages.layout import facts, joined, page, short, url
+from chatsquash.view.pages.layout import facts, page, short, spaced, url
 from chatsquash.view.table import WRITTEN
-from chatsquash.view.watching import OUTCOMES, EntryRow, MessageRow, Request
+from chatsquash.view.watching import OUTCOMES, EntryRow, LoggedRequest, MessageRow
 
 ENTRIES = 300
 """Entries that are shown at once."""
@@ -37,7 +37,7 @@ _DIFFERENCE = 400_000
 
 
 def beside(  # noqa: PLR0913 - what a page shows
-    shown: Conversation, message: int, logs: Logs, looked: Looked | NoLogError, first: int, *, has_template: bool
+    shown: Conversation, message: int, logs: SessionLogs, looked: Looked | NoLogError, first: int, *, has_template: bool
 ) -> Html:
     """The record, and beside it what its log has."""
     window = shown.window(message)
@@ -50,12 +50,12 @@ def beside(  # noqa: PLR0913 - what a page shows
     )
 
 
-def _log(shown: Conversation, logs: Logs, looked: Looked | NoLogError, first: int) -> Iterator[Html]:
+def _log(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError, first: int) -> Iterator[Html]:
     yield tag("h2", "The log")
     if isinstance(looked, NoLogError):
         yield tag("p", escaped(str(looked)))
         return
-    yield from _told(looked)
+    yield from _log_facts(looked)
     if looked.messages:
         yield tag("p", "The log is a file of conversations, which holds messages and no requests.")
         yield from (_message(shown, looked, row) for row in islice(looked.messages, first, first + ENTRIES))
@@ -70,7 +70,7 @@ def _log(shown: Conversation, logs: Logs, looked: Looked | NoLogError, first: in
     yield _more(shown, first, len(looked.rows))
 
 
-def _told(looked: Looked) -> Iterator[Html]:
+def _log_facts(looked: Looked) -> Iterator[Html]:
     if looked.changed:
         yield tag("p", "The log is not what it was when it was converted.", class_="severity-warning")
     yield facts({"log": escaped(looked.log.shown), "format": escaped(looked.format)})
@@ -83,23 +83,23 @@ def _more(shown: Conversation, first: int, count: int) -> Html:
         links.append(
             tag("a", said, href=url(shown.result, "s", shown.at, "log", entry=max(0, to))) if is_there else None
         )
-    told = f"{min(first + 1, count):,} to {min(first + ENTRIES, count):,} of {count:,}"
-    return tag("nav", joined(links[0], told, links[1]), class_="pages", aria_label="Entries before and behind")
+    position = f"{min(first + 1, count):,} to {min(first + ENTRIES, count):,} of {count:,}"
+    return tag("nav", spaced(links[0], position, links[1]), class_="pages", aria_label="Entries before and behind")
 
 
 def _message(shown: Conversation, looked: Looked, row: MessageRow) -> Html:
-    told = f"message {row.number:,}, {escaped(row.role)}, {size(row.size)}"
+    description = f"message {row.number:,}, {escaped(row.role)}, {size(row.size)}"
     if row.line is None or not looked.is_in_lines:
-        return tag("p", told)
-    return _raw(shown, row.line, f"line {row.line:,}: {told}", [], None)
+        return tag("p", description)
+    return _raw(shown, row.line, f"line {row.line:,}: {description}", [], None)
 
 
-def _raw(shown: Conversation, line: int, told: Child, links: list[Child], id_: str | None) -> Html:
+def _raw(shown: Conversation, line: int, summary: Child, links: list[Child], id_: str | None) -> Html:
     """A line of the log, which is read when it is unfolded."""
     where = url(shown.result, "s", shown.at, "log", line, "raw")
     links = [*links, tag("a", "the line as it stands", href=where)]
     shown_at = url(shown.result, "s", shown.at, "log", line, "shown")
-    return tag("details", tag("summary", told), tag("p", joined(*links)), class_="entry", data_raw=shown_at, id=id_)
+    return tag("details", tag("summary", summary), tag("p", spaced(*links)), class_="entry", data_raw=shown_at, id=id_)
 
 
 def line(data: bytes) -> str:
@@ -107,8 +107,8 @@ def line(data: bytes) -> str:
     said = data.decode("utf-8", "backslashreplace")
     readable_line = readable(said, _READABLE) or said
     more = len(readable_line) - _RAW
-    told = f"\n… {more:,} characters more (the line as it stands has all)" if more > 0 else ""
-    return unescape(text(readable_line[:_RAW])) + told
+    ending = f"\n… {more:,} characters more (the line as it stands has all)" if more > 0 else ""
+    return unescape(text(readable_line[:_RAW])) + ending
 
 
 def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, replies: list[ReplyOutcome]) -> Html:
@@ -130,7 +130,7 @@ def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, repli
         links.append(tag("span", "; its reply: ", *became(shown, rows, replies)))
     if looked.is_in_lines:
         return _raw(shown, row.line, together(summary), links, f"line{row.line}")
-    return tag("details", tag("summary", *summary), tag("p", joined(*links)), class_="entry", id=f"line{row.line}")
+    return tag("details", tag("summary", *summary), tag("p", spaced(*links)), class_="entry", id=f"line{row.line}")
 
 
 def _sentences(row: EntryRow) -> Iterator[str]:
@@ -156,58 +156,61 @@ def time(at: int | None) -> str:
 # One request
 
 
-def request(shown: Conversation, looked: Looked, found: Request, *, has_template: bool) -> Html:
+def request(shown: Conversation, looked: Looked, logged: LoggedRequest, *, has_template: bool) -> Html:
     """A request and its reply as a conversation."""
-    messages = [*found.messages, *([found.reply] if found.reply else [])]
-    place = f"{looked.log.shown}:{found.line}"
+    messages = [*logged.messages, *([logged.reply] if logged.reply else [])]
+    place = f"{looked.log.shown}:{logged.line}"
     showing = Showing(place=escaped(place), text=4_000, body=code.body)
     body = [
         *head(shown, "", has_template=has_template),
-        tag("h2", f"The request on line {found.line:,}"),
-        _links(shown, looked, found, ""),
-        facts({"log": escaped(place), "messages": f"{len(messages):,}", "tools": f"{len(found.tools):,}"}),
+        tag("h2", f"The request on line {logged.line:,}"),
+        _links(shown, looked, logged, ""),
+        facts({"log": escaped(place), "messages": f"{len(messages):,}", "tools": f"{len(logged.tools):,}"}),
         tag(
-            "section", tools(found.tools), *fitting(StoredRecord(messages, None), showing, _MOST), class_="conversation"
+            "section",
+            tools(logged.tools),
+            *fitting(StoredRecord(messages, None), showing, _MOST),
+            class_="conversation",
         ),
     ]
-    return page(f"line {found.line:,}", shown.result, *body, modules=("conversation.js",))
+    return page(f"line {logged.line:,}", shown.result, *body, modules=("conversation.js",))
 
 
-def _links(shown: Conversation, looked: Looked, found: Request, now: str) -> Html:
+def _links(shown: Conversation, looked: Looked, logged: LoggedRequest, now: str) -> Html:
     """Links to what else there is of a request, and to the same of the ones before and behind it."""
     base = shown.result, "s", shown.at, "log"
-    behind = next((row.line for row in looked.rows if row.line > found.line and row.is_read), None)
+    behind = next((row.line for row in looked.rows if row.line > logged.line and row.is_read), None)
     links: list[Child] = [tag("a", "All entries", href=url(*base))]
     for name, said in (("", "The request"), ("difference", "What it changes")):
-        to = url(*base, found.line, *filter(None, (name,)))
+        to = url(*base, logged.line, *filter(None, (name,)))
         links.append(tag("span", said, aria_current="page") if name == now else tag("a", said, href=to))
-    for at, said, rel in ((found.line_before, "Previous request", "prev"), (behind, "Next request", "next")):
+    for at, said, rel in ((logged.line_before, "Previous request", "prev"), (behind, "Next request", "next")):
         to = url(*base, at, *filter(None, (now,)))
         links.append(tag("a", said, href=to, rel=rel) if at is not None else None)
     return tag("nav", *links, class_="tabs", aria_label="Pages of this request")
 
 
-def difference(shown: Conversation, looked: Looked, found: Request, *, has_template: bool) -> Html:
+def difference(shown: Conversation, looked: Looked, logged: LoggedRequest, *, has_template: bool) -> Html:
     """What differs between a request and the one before it in the log."""
-    place = escaped(f"{looked.log.shown}:{found.line}")
-    if found.before is None:
+    place = escaped(f"{looked.log.shown}:{logged.line}")
+    if logged.before is None:
         inside: list[Child] = [tag("p", "This is the first request of the log: nothing stands before it.")]
     else:
-        told = steps(found.before, found.messages)
-        inside = [tag("p", f"From line {found.line_before:,} to line {found.line:,}:"), *_steps(told, place)]
-        inside += [_tools(found)]
+        changes = steps(logged.before, logged.messages)
+        inside = [tag("p", f"From line {logged.line_before:,} to line {logged.line:,}:"), *_steps(changes, place)]
+        inside += [_tools(logged)]
     body = [
         *head(shown, "", has_template=has_template),
-        tag("h2", f"What line {found.line:,} changes"),
-        _links(shown, looked, found, "difference"),
+        tag("h2", f"What line {logged.line:,} changes"),
+        _links(shown, looked, logged, "difference"),
     ]
     section_of = tag("section", *inside, class_="conversation differences")
-    return page(f"line {found.line:,}", shown.result, *body, section_of, modules=("conversation.js",))
+    return page(f"line {logged.line:,}", shown.result, *body, section_of, modules=("conversation.js",))
 
 
-def _steps(told: list[Step], place: str) -> Iterator[Html]:
+def _steps(changes: list[DiffStep], place: str) -> Iterator[Html]:
     left = _MOST
-    for step in told:
+    for step in changes:
         if left < 0:
             yield tag("p", f"… more differences ({place})", class_="cut")
             return
@@ -216,21 +219,26 @@ def _steps(told: list[Step], place: str) -> Iterator[Html]:
         yield shown
 
 
-def _step(step: Step, place: str) -> Html:
+def _step(step: DiffStep, place: str) -> Html:
     if step.kind == "kept":
-        told = f"{counted(len(step.now), 'message')} as before ({step.begin:,} to {step.begin + len(step.now) - 1:,})"
-        return tag("p", told, class_="kept")
+        text_of_step = (
+            f"{counted(len(step.now), 'message')} as before ({step.begin:,} to {step.begin + len(step.now) - 1:,})"
+        )
+        return tag("p", text_of_step, class_="kept")
     if step.kind == "changed":
         was, now = (_spelled(messages[0]) for messages in (step.before, step.now))
         lines = unified_diff(was.split("\n"), now.split("\n"), "before", "now", lineterm="")
-        told = "\n".join(islice(lines, 2_000))[:_DIFFERENCE]
+        text_of_step = "\n".join(islice(lines, 2_000))[:_DIFFERENCE]
         return tag(
-            "div", tag("p", f"message {step.begin:,} is another"), code.body("difference", told), class_="changed"
+            "div",
+            tag("p", f"message {step.begin:,} is another"),
+            code.body("difference", text_of_step),
+            class_="changed",
         )
     messages = step.now if step.kind == "added" else step.before
     showing = Showing(place=place, text=4_000, body=code.body, prefix=f"{step.kind}-")
-    held = StoredRecord(messages, None, [*range(step.begin, step.begin + len(messages))])
-    inside = fitting(held, showing, _MOST // 4)
+    record = StoredRecord(messages, None, [*range(step.begin, step.begin + len(messages))])
+    inside = fitting(record, showing, _MOST // 4)
     return tag("div", tag("p", f"{counted(len(messages), 'message')} {step.kind}"), *inside, class_=step.kind)
 
 
@@ -245,8 +253,8 @@ def _spelled(message: Message) -> str:
     )
 
 
-def _tools(found: Request) -> Html:
-    before, now = ({jsonio.dumps(tool) for tool in tools or []} for tools in (found.tools_before, found.tools))
+def _tools(logged: LoggedRequest) -> Html:
+    before, now = ({jsonio.dumps(tool) for tool in tools or []} for tools in (logged.tools_before, logged.tools))
     if before == now:
         return tag("p", f"{counted(len(now), 'tool')}, as before", class_="kept")
     names = [
@@ -265,10 +273,10 @@ def became(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> 
     """Where some replies of one conversation stand, each record once and as a link, and why others stand in none."""
     firsts = _firsts(replies)
     for number, reply in enumerate(firsts):
-        told, to = _place(shown, rows, reply)
+        place, to = _place(shown, rows, reply)
         yield ", " if number else "in "
-        yield tag("a", told, href=to) if to else told
-    if why := _lost(replies):
+        yield tag("a", place, href=to) if to else place
+    if why := _loss(replies):
         yield "; " if firsts else ""
         yield why
 
@@ -276,10 +284,10 @@ def became(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> 
 def in_words(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> str:
     """The same without links."""
     places = ", ".join(_place(shown, rows, reply)[0] for reply in _firsts(replies))
-    return "; ".join(filter(None, (f"in {places}" if places else "", _lost(replies))))
+    return "; ".join(filter(None, (f"in {places}" if places else "", _loss(replies))))
 
 
-def _lost(replies: Sequence[ReplyOutcome]) -> str:
+def _loss(replies: Sequence[ReplyOutcome]) -> str:
     """Why replies stand in no record; empty where all do."""
     lost = [reply for reply in replies if reply.status == "lost"]
     whys = dict.fromkeys(WHY.get(reply.why or "", reply.why or "nothing says why") for reply in lost)
@@ -294,11 +302,11 @@ def is_in(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> b
 
 def _firsts(replies: Sequence[ReplyOutcome]) -> list[ReplyOutcome]:
     """The first reply that stands in each record."""
-    found: dict[int, ReplyOutcome] = {}
+    replies_by_record: dict[int, ReplyOutcome] = {}
     for reply in replies:
         if reply.status != "lost":
-            found.setdefault(reply.record or 0, reply)
-    return list(found.values())
+            replies_by_record.setdefault(reply.record or 0, reply)
+    return list(replies_by_record.values())
 
 
 def _row(rows: Rows, reply: ReplyOutcome) -> int | None:

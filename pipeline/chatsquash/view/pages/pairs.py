@@ -18,50 +18,50 @@ from chatsquash.records.places import rows
 from chatsquash.records.reading import NotARecordError, StoredRecord, record
 from chatsquash.view.pages import code
 from chatsquash.view.pages.code import tools
-from chatsquash.view.pages.layout import address, facts, joined, page, short, url
-from chatsquash.view.result import Result
+from chatsquash.view.pages.layout import address, facts, page, short, spaced, url
+from chatsquash.view.result import ViewerResult
 
 _MOST = 1_500_000
 """Bytes of HTML of a prompt or a reply."""
 
 
-def pair(result: Result, found: Pair) -> Html:
+def pair(result: ViewerResult, shown: Pair) -> Html:
     """The page of a pair."""
-    told, replies = _evidence(result, found.value.get("evidence"))
-    place = f"{found.file}:{found.row}"
-    prompt = _messages(found.value, "prompt")
+    reason, replies = _evidence(result, shown.value.get("evidence"))
+    place = f"{shown.file}:{shown.row}"
+    prompt = _messages(shown.value, "prompt")
     count = len(prompt) if isinstance(prompt, list) else 0
     sides = [
         tag(
             "section",
             tag("h2", name),
             replies.get(name),
-            *_shown(_messages(found.value, name), name, place, count),
+            *_articles(_messages(shown.value, name), name, place, count),
             class_="side conversation",
         )
         for name in ("chosen", "rejected")
     ]
     body = [
         tag("h1", "Preference pair"),
-        _links(result, found),
-        facts({"why": told, "place": escaped(place)}),
-        tag("section", tag("h2", "prompt"), *_prompt(found.value, prompt, place), class_="conversation"),
+        _links(result, shown),
+        facts({"why": reason, "place": escaped(place)}),
+        tag("section", tag("h2", "prompt"), *_prompt(shown.value, prompt, place), class_="conversation"),
         tag("div", *sides, class_="sides"),
     ]
-    return page(f"Pair {found.number:,}", result, *body, modules=("conversation.js",))
+    return page(f"Pair {shown.number:,}", result, *body, modules=("conversation.js",))
 
 
-def _links(result: Result, found: Pair) -> Html:
-    before, behind = found.number - 1, found.number + 1 if found.has_next else 0
+def _links(result: ViewerResult, shown: Pair) -> Html:
+    before, behind = shown.number - 1, shown.number + 1 if shown.has_next else 0
     links: list[Child] = [
         tag("a", "Previous pair", href=url(result, "pairs", before), rel="prev") if before else None,
-        f"{found.number:,} of {found.total:,}" if found.total >= found.number else f"pair {found.number:,}",
+        f"{shown.number:,} of {shown.total:,}" if shown.total >= shown.number else f"pair {shown.number:,}",
         tag("a", "Next pair", href=url(result, "pairs", behind), rel="next") if behind else None,
     ]
-    return tag("nav", joined(*links), class_="pages", aria_label="Pairs")
+    return tag("nav", spaced(*links), class_="pages", aria_label="Pairs")
 
 
-def _evidence(result: Result, evidence: Any) -> tuple[str | None, dict[str, Html]]:
+def _evidence(result: ViewerResult, evidence: Any) -> tuple[str | None, dict[str, Html]]:
     """What tells the better reply, in words, and by the names of both where each was logged."""
     if not isinstance(evidence, str):
         return None, {}
@@ -69,10 +69,10 @@ def _evidence(result: Result, evidence: Any) -> tuple[str | None, dict[str, Html
     chosen, _, rejected = places.rpartition("; rejected ")
     if not chosen:
         return escaped(evidence[:500]), {}
-    return escaped(kind[:500]), {"chosen": _logged(result, chosen), "rejected": _logged(result, rejected)}
+    return escaped(kind[:500]), {"chosen": _log_link(result, chosen), "rejected": _log_link(result, rejected)}
 
 
-def _logged(result: Result, place: str) -> Html:
+def _log_link(result: ViewerResult, place: str) -> Html:
     """Where a reply was logged, and what leads to its session, or to all sessions of its log."""
     log = place.rpartition(":")[0]
     frame = result.sessions
@@ -105,12 +105,12 @@ def _prompt(value: dict[str, Any], messages: list[Message] | str, place: str) ->
         return
     last = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
     if last:
-        told = tag("summary", counted(last, "message") + " before")
-        yield tag("details", told, *_shown(messages[:last], "prompt", place, 0), class_="about")
-    yield from _shown(messages[last:], "prompt", place, last)
+        summary = tag("summary", counted(last, "message") + " before")
+        yield tag("details", summary, *_articles(messages[:last], "prompt", place, 0), class_="about")
+    yield from _articles(messages[last:], "prompt", place, last)
 
 
-def _shown(messages: list[Message] | str, name: str, place: str, first: int) -> list[Html]:
+def _articles(messages: list[Message] | str, name: str, place: str, first: int) -> list[Html]:
     """Messages, of which the first has a number in the conversation that the prompt begins."""
     if isinstance(messages, str):
         return [tag("p", escaped(messages))]
@@ -118,7 +118,7 @@ def _shown(messages: list[Message] | str, name: str, place: str, first: int) -> 
     return fitting(StoredRecord(messages, None, [*range(first, first + len(messages))]), showing, _MOST)
 
 
-def nothing(result: Result) -> Html:
+def nothing(result: ViewerResult) -> Html:
     """What is said where there is no such pair."""
     return page("Preference pairs", result, tag("h1", "Preference pairs"), tag("p", "There is no such pair."))
 
@@ -136,17 +136,17 @@ class Pair(NamedTuple):
     """How many there are, as the run counted."""
 
 
-def files(result: Result) -> list[str]:
+def files(result: ViewerResult) -> list[str]:
     """The files of pairs, in their order."""
     return [name for name in result.outputs if name.startswith(f"{PAIRS}/") and is_dataset(result.path / name)]
 
 
-def read_pair(result: Result, number: int) -> Pair | None:
+def read_pair(result: ViewerResult, number: int) -> Pair | None:
     """A pair; ``None`` where there are not so many. All before it are read."""
-    found = [(name, row) for name, row in islice(_rows(result), number - 1, number + 1)] if number > 0 else []
-    if not found:
+    matches = [(name, row) for name, row in islice(_rows(result), number - 1, number + 1)] if number > 0 else []
+    if not matches:
         return None
-    name, row = found[0]
+    name, row = matches[0]
     try:
         value = jsonio.loads(row.data)
     except (ValueError, RecursionError):
@@ -156,12 +156,12 @@ def read_pair(result: Result, number: int) -> Pair | None:
         number,
         name,
         row.number,
-        len(found) > 1,
+        len(matches) > 1,
         sum(result.counts["pairs"].values()),
     )
 
 
-def _rows(result: Result) -> Any:
+def _rows(result: ViewerResult) -> Any:
     for name in files(result):
         for row in rows(result.folder, name, None):
             yield name, row

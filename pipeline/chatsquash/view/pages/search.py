@@ -12,27 +12,27 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.text import escaped
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.datasets import PARQUET
-from chatsquash.records.places import LONGEST, opened, rows
-from chatsquash.records.reading import NotARecordError, native, parsed, record
+from chatsquash.records.places import LONGEST, open_records, rows
+from chatsquash.records.reading import NotARecordError, native, parse, record
 from chatsquash.view.conversation import Needle
 from chatsquash.view.pages.layout import page, short, url
-from chatsquash.view.result import ReplacedError, Result
+from chatsquash.view.result import ReplacedError, ViewerResult
 
 MOST = 500
 """Records that are shown."""
 
 
-def search(result: Result, asked: str) -> Html:
+def search(result: ViewerResult, query: str) -> Html:
     """The page of a search."""
     form = tag(
         "form",
-        tag("label", "Find in all texts ", tag("input", type="search", name_="q", id="q", value=asked, autofocus=True)),
+        tag("label", "Find in all texts ", tag("input", type="search", name_="q", id="q", value=query, autofocus=True)),
         tag("button", "Search"),
         tag("button", "Stop", type="button", id="stop", disabled=True),
         class_="filters",
         role="search",
     )
-    told = (
+    note = (
         "Texts, reasoning, calls and results of all records are searched. Small letters also find words that begin "
         "with a capital, and capitals; a capital letter finds itself alone."
     )
@@ -42,24 +42,24 @@ def search(result: Result, asked: str) -> Html:
         tag("progress", id="progress", value=0, max=1, aria_label="How much was searched", hidden=True),
         tag("p", id="told", role="status"),
         tag("ol", id="hits", class_="hits"),
-        tag("p", told, class_="quiet"),
+        tag("p", note, class_="quiet"),
         tag("noscript", tag("p", "Searching needs JavaScript.")),
     ]
     stream = url(result, "search", "stream")
     return page("Search", result, *body, modules=("search.js",), data_stream=stream)
 
 
-def lines(result: Result, asked: str) -> Generator[bytes]:
+def lines(result: ViewerResult, query: str) -> Generator[bytes]:
     """What a search finds, a line of JSON each, as it is found."""
-    needle = Needle(asked)
+    needle = Needle(query)
     count = 0
     try:
-        for each in _found(result, needle):
+        for each in _checked_hits(result, needle):
             if isinstance(each, Progress):
                 yield _line({"done": each.done, "total": each.total, "found": count})
                 continue
             count += 1
-            yield _line(_hit(result, each, asked))
+            yield _line(_hit(result, each, query))
             if count == MOST:
                 yield _line({"end": "first", "found": count})
                 return
@@ -67,13 +67,13 @@ def lines(result: Result, asked: str) -> Generator[bytes]:
         is_replaced = result.is_replaced()
         if not is_replaced and not isinstance(problem, (ChatsquashError, OSError)):
             raise
-        told = f"{result.title} was replaced while it was searched" if is_replaced else escaped(str(problem))
-        yield _line({"problem": told})
+        problem_text = f"{result.title} was replaced while it was searched" if is_replaced else escaped(str(problem))
+        yield _line({"problem": problem_text})
         return
     yield _line({"end": "all", "found": count})
 
 
-def _found(result: Result, needle: Needle) -> Iterator[Hit | Progress]:
+def _checked_hits(result: ViewerResult, needle: Needle) -> Iterator[Hit | Progress]:
     """What is found, as long as the result is the one that was opened."""
     for each in hits(result, needle) if needle else ():
         if result.is_replaced():
@@ -85,34 +85,34 @@ def _line(value: dict[str, object]) -> bytes:
     return jsonio.dumps(value) + b"\n"
 
 
-def _hit(result: Result, hit: Hit, asked: str) -> dict[str, object]:
+def _hit(result: ViewerResult, hit: Hit, query: str) -> dict[str, object]:
     at = _row(result, hit)
     session = result.sessions.row(at, named=True)["session"] if at is not None else None
-    where = url(result, "s", at, m=hit.message, find=asked, fragment=f"m{hit.message}") if at is not None else None
-    around = (" ".join(text.split("\n")) for text in (hit.before, hit.found, hit.after))
-    before, found, after = map(escaped, around)
+    where = url(result, "s", at, m=hit.message, find=query, fragment=f"m{hit.message}") if at is not None else None
+    around = (" ".join(text.split("\n")) for text in (hit.before, hit.match, hit.after))
+    before, match, after = map(escaped, around)
     return {
         "href": where,
         "session": short(session or hit.file, 200),
         "message": hit.message,
         "count": hit.times,
         "before": before,
-        "hit": found,
+        "hit": match,
         "after": after,
     }
 
 
-def _row(result: Result, hit: Hit) -> int | None:
+def _row(result: ViewerResult, hit: Hit) -> int | None:
     """The row of the session table that a record is told of in."""
     column, value = ("offset", hit.offset) if hit.row is None else ("row", hit.row)
     frame = result.sessions
-    found = frame.filter((frame["file"] == hit.file) & (frame[column] == value))
-    return int(found["at"][0]) if found.height else None
+    rows = frame.filter((frame["file"] == hit.file) & (frame[column] == value))
+    return int(rows["at"][0]) if rows.height else None
 
 
 _CHUNK = 1 << 20
 """Bytes that are looked through at once."""
-_TOLD = 32 << 20
+_STEP_BYTES = 32 << 20
 """Bytes after which progress is told."""
 _ROWS = 256
 AROUND = 80
@@ -131,7 +131,7 @@ class Hit(NamedTuple):
     times: int
     """How often it stands in the record."""
     before: str
-    found: str
+    match: str
     after: str
 
 
@@ -143,11 +143,11 @@ class Progress(NamedTuple):
     """Bytes, of compressed files those that they have on the disk."""
 
 
-def hits(result: Result, needle: Needle) -> Iterator[Hit | Progress]:
+def hits(result: ViewerResult, needle: Needle) -> Iterator[Hit | Progress]:
     """Every record of a result that says something, in the order of the files, and how far the search is."""
     sizes = result.record_files
     total = sum(sizes.values())
-    done = told = 0
+    done = last = 0
     yield Progress(0, total)
     for name, size in sizes.items():
         if name.lower().endswith(PARQUET):
@@ -155,19 +155,19 @@ def hits(result: Result, needle: Needle) -> Iterator[Hit | Progress]:
         else:
             yield from _lines(result, name, needle, done, total)
         done += size
-        if done - told >= _TOLD or done == total:
-            told = done
+        if done - last >= _STEP_BYTES or done == total:
+            last = done
             yield Progress(done, total)
 
 
-def _lines(result: Result, name: str, needle: Needle, done: int, total: int) -> Iterator[Hit | Progress]:
+def _lines(result: ViewerResult, name: str, needle: Needle, done: int, total: int) -> Iterator[Hit | Progress]:
     size = result.outputs[name]
-    with opened(result.folder, name) as file:
-        told = 0
+    with open_records(result.folder, name) as file:
+        last = 0
         for offset, line in _candidates(file, needle.raw):
             if line is None:
-                if offset - told >= _TOLD:
-                    told = offset
+                if offset - last >= _STEP_BYTES:
+                    last = offset
                     yield Progress(done + min(offset, size), total)
             elif needle.may_be_said(line) and (hit := _looked_at(line, needle)):
                 yield Hit(name, None, offset, *hit)
@@ -209,8 +209,8 @@ def _in_lines(buffer: bytearray, stop: int, origin: int, wanted: list[bytes]) ->
     """The lines before a place that hold one of some bytes."""
     at = 0
     places = {each: buffer.find(each, 0, stop) for each in wanted}
-    while found := [place for place in places.values() if place >= 0]:
-        first = min(found)
+    while offsets := [place for place in places.values() if place >= 0]:
+        first = min(offsets)
         begin = buffer.rfind(b"\n", at, first) + 1 or at
         end = buffer.find(b"\n", first, stop)
         end = stop if end < 0 else end
@@ -221,7 +221,7 @@ def _in_lines(buffer: bytearray, stop: int, origin: int, wanted: list[bytes]) ->
                 places[each] = buffer.find(each, end, stop)
 
 
-def _parquet(result: Result, name: str, needle: Needle, progress: Progress) -> Iterator[Hit | Progress]:
+def _parquet(result: ViewerResult, name: str, needle: Needle, progress: Progress) -> Iterator[Hit | Progress]:
     for row in rows(result.folder, name):
         if row.number % _ROWS == 0:
             yield progress  # so that it can be stopped
@@ -232,11 +232,11 @@ def _parquet(result: Result, name: str, needle: Needle, progress: Progress) -> I
 def _looked_at(line: bytes, needle: Needle) -> tuple[int, int, str, str, str] | None:
     """Where a record says it first, how often, and what stands around it; ``None`` where only its JSON has it."""
     try:
-        held = native(record(parsed(line)))
+        conversation = native(record(parse(line)))
     except NotARecordError:
         return None
-    counts = list(needle.counts(held.messages))
-    if not counts or not (first := needle.first(held.messages[counts[0][0]])):
+    counts = list(needle.counts(conversation.messages))
+    if not counts or not (first := needle.first(conversation.messages[counts[0][0]])):
         return None
     text, begin, end = first
     around = text[max(0, begin - AROUND) : begin], text[begin:end], text[end : end + AROUND]

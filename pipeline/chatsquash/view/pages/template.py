@@ -14,7 +14,7 @@ from chatsquash.pages.html.markup import Child, Html, tag, text
 from chatsquash.records.reading import StoredRecord
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.pages.conversation import head, message_url
-from chatsquash.view.pages.layout import facts, joined, page
+from chatsquash.view.pages.layout import facts, page, spaced
 
 _SHOWN = 500_000
 """Characters of a rendering that are shown."""
@@ -22,48 +22,48 @@ _NAMED = 100
 """Replies that are named."""
 
 
-def template(shown: Conversation, rendered: Rendered, name: str) -> Html:
+def template(shown: Conversation, rendered: Rendering, name: str) -> Html:
     """The page of a rendering."""
     body: list[Child] = [*head(shown, "template", has_template=True)]
     if rendered.problem:
         body.append(tag("p", f"The template raises {escaped(rendered.problem)}", class_="severity-error"))
         return page("template", shown.result, *body)
-    told = (
+    note = (
         "Coloured text is trained on: each reply that stands behind exactly what the template gives at inference. "
         "That is the rule of --samples auto."
     )
-    body += [tag("p", told), facts(_facts(rendered, name)), *_untrue(shown, rendered)]
-    body.append(tag("pre", Html("\n"), *_coloured(rendered), class_="rendered"))
+    body += [tag("p", note), facts(_facts(rendered, name)), *_untrue(shown, rendered)]
+    body.append(tag("pre", Html("\n"), *_text_parts(rendered), class_="rendered"))
     if len(rendered.text) > _SHOWN:
         body.append(tag("p", f"… {len(rendered.text) - _SHOWN:,} characters more", class_="cut"))
     return page("template", shown.result, *body)
 
 
-def _facts(rendered: Rendered, name: str) -> dict[str, Child]:
-    told: dict[str, Child] = {"template": escaped(name), "characters": f"{len(rendered.text):,}"}
+def _facts(rendered: Rendering, name: str) -> dict[str, Child]:
+    values: dict[str, Child] = {"template": escaped(name), "characters": f"{len(rendered.text):,}"}
     trained = sum(span.end - span.begin for span in rendered.spans)
-    told["characters trained on"] = f"{trained:,}"
+    values["characters trained on"] = f"{trained:,}"
     if rendered.tokens is not None:
-        told |= {"tokens": f"{rendered.tokens:,}", "tokens trained on": f"{rendered.trained:,}"}
-    told["replies trained on"] = f"{len(rendered.spans):,}"
-    return told
+        values |= {"tokens": f"{rendered.tokens:,}", "tokens trained on": f"{rendered.trained:,}"}
+    values["replies trained on"] = f"{len(rendered.spans):,}"
+    return values
 
 
-def _untrue(shown: Conversation, rendered: Rendered) -> Iterator[Html]:
+def _untrue(shown: Conversation, rendered: Rendering) -> Iterator[Html]:
     if rendered.untrue:
         many = counted(len(rendered.untrue), "reply does", "replies do")
         links = (
             tag("a", f"message {number:,}", href=message_url(shown, number))
             for number in map(shown.number, rendered.untrue[:_NAMED])
         )
-        told = f"{many} not stand behind what the template gives at inference, and need a sample of their own:"
-        yield tag("p", joined(told, *links), class_="severity-warning")
+        warning = f"{many} not stand behind what the template gives at inference, and need a sample of their own:"
+        yield tag("p", spaced(warning, *links), class_="severity-warning")
     if rendered.unseen:
-        told = f"{counted(rendered.unseen, 'reply', 'replies')} more were not looked at, since that takes too long."
-        yield tag("p", told, class_="severity-warning")
+        warning = f"{counted(rendered.unseen, 'reply', 'replies')} more were not looked at, since that takes too long."
+        yield tag("p", warning, class_="severity-warning")
 
 
-def _coloured(rendered: Rendered) -> Iterator[Html]:
+def _text_parts(rendered: Rendering) -> Iterator[Html]:
     at = 0
     whole = rendered.text[:_SHOWN]
     for span in sorted(rendered.spans):
@@ -80,7 +80,7 @@ _SECONDS = 10
 """What finding the trained text of a record may take."""
 
 
-class Span(NamedTuple):
+class TrainedSpan(NamedTuple):
     """Text that is trained on: of a reply that stands behind just what the template gives at inference."""
 
     begin: int
@@ -88,13 +88,13 @@ class Span(NamedTuple):
     message: int
 
 
-class Rendered(NamedTuple):
+class Rendering(NamedTuple):
     """The rendering of a record."""
 
     text: str
     problem: str
     """Why there is none; empty where there is one."""
-    spans: list[Span]
+    spans: list[TrainedSpan]
     untrue: list[int]
     """The replies that are to be trained on and do not stand behind what the model saw."""
     unseen: int
@@ -111,52 +111,52 @@ class Model:
     def __init__(self, path: str) -> None:
         """Raises ``UsageError`` for what is no template."""
         from chatsquash.results.template import template  # which few runs need
-        from chatsquash.templates.counting import Tokenizer, of_template, packed
+        from chatsquash.templates.counting import Tokenizer, of_template, pack
 
         self.path = path
         self._template = template(path)
         folder = of_template(path)
-        self._tokenizer = Tokenizer(packed(folder)) if folder else None
+        self._tokenizer = Tokenizer(pack(folder)) if folder else None
         self._lock = Lock()
 
     def close(self) -> None:
         """End the process that renders."""
         self._template.close()
 
-    def render(self, held: StoredRecord, trained: list[int]) -> Rendered:
+    def render(self, record: StoredRecord, trained: list[int]) -> Rendering:
         """The rendering of a record of which these messages are trained on."""
         with self._lock:
-            return self._rendered(held, trained)
+            return self._render(record, trained)
 
-    def _rendered(self, held: StoredRecord, trained: list[int]) -> Rendered:
-        whole = self._template.render(held.messages, held.tools)
+    def _render(self, record: StoredRecord, trained: list[int]) -> Rendering:
+        whole = self._template.render(record.messages, record.tools)
         if whole.text is None:
-            return Rendered("", whole.problem, [], [], 0, None, None)
+            return Rendering("", whole.problem, [], [], 0, None, None)
         ends = monotonic() + _SECONDS
-        spans: list[Span] = []
+        spans: list[TrainedSpan] = []
         untrue: list[int] = []
         seen = 0
         for at in trained:
             if monotonic() > ends or self._template.given_up:
                 break
             seen += 1
-            span = self._span(held, at, whole.text)
+            span = self._span(record, at, whole.text)
             if span:
                 spans.append(span)
             else:
                 untrue.append(at)
-        tokens, count = self._counted(whole.text, spans)
-        return Rendered(whole.text, "", spans, untrue, len(trained) - seen, tokens, count)
+        tokens, count = self._token_counts(whole.text, spans)
+        return Rendering(whole.text, "", spans, untrue, len(trained) - seen, tokens, count)
 
-    def _span(self, held: StoredRecord, at: int, whole: str) -> Span | None:
+    def _span(self, record: StoredRecord, at: int, whole: str) -> TrainedSpan | None:
         """Where a reply stands in the rendering of all, if its own sample begins that."""
-        prompt = self._template.render(held.messages[:at], held.tools, generation=True).text
-        said = self._template.render(held.messages[: at + 1], held.tools).text
+        prompt = self._template.render(record.messages[:at], record.tools, generation=True).text
+        said = self._template.render(record.messages[: at + 1], record.tools).text
         if not prompt or not said or not said.startswith(prompt) or not whole.startswith(said):
             return None
-        return Span(len(prompt), len(said), at)
+        return TrainedSpan(len(prompt), len(said), at)
 
-    def _counted(self, text: str, spans: list[Span]) -> tuple[int | None, int | None]:
+    def _token_counts(self, text: str, spans: list[TrainedSpan]) -> tuple[int | None, int | None]:
         if self._tokenizer is None:
             return None, None
         from chatsquash.templates.counting import RefusedError
@@ -169,9 +169,9 @@ class Model:
 
 def trained_on(value: Json, messages: list[Message]) -> list[int]:
     """The messages of a record that are trained on: by its flags, or in a completion, or all replies."""
-    held: list[dict[str, Json]] = [dict(message) for message in messages]
-    flags = [(name, yes) for name, (_, yes) in FLAGS.items() if any(name in message for message in held)]
+    members: list[dict[str, Json]] = [dict(message) for message in messages]
+    flags = [(name, yes) for name, (_, yes) in FLAGS.items() if any(name in message for message in members)]
     prompt = value.get("prompt") if isinstance(value, dict) and "completion" in value else None
     first = len(prompt) if isinstance(prompt, list) else 0
-    spoken = [at for at, message in enumerate(held) if message["role"] == "assistant" and at >= first]
-    return [at for at in spoken if not flags or any(held[at].get(name) == yes for name, yes in flags)]
+    spoken = [at for at, message in enumerate(members) if message["role"] == "assistant" and at >= first]
+    return [at for at in spoken if not flags or any(members[at].get(name) == yes for name, yes in flags)]

@@ -7,13 +7,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from chatsquash.core.logged import ReplyOutcome
-from chatsquash.core.text import counted, escaped
-from chatsquash.inspect.conversations import in_lines
+from chatsquash.core.text import counted, escaped, in_lines
 from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.view.conversation import Conversation
-from chatsquash.view.logs import Logs, Looked, NoLogError, Rows
+from chatsquash.view.logs import Looked, NoLogError, Rows, SessionLogs
 from chatsquash.view.pages.conversation import head
-from chatsquash.view.pages.layout import facts, joined, page, short, url
+from chatsquash.view.pages.layout import facts, page, short, spaced, url
 from chatsquash.view.pages.logs import became, is_in, time
 
 _DRAWN = 1_000
@@ -30,7 +29,7 @@ _KINDS = {
 }
 
 
-class Part(NamedTuple):
+class LogPart(NamedTuple):
     """What one log, or one conversation of an agent's file, holds of a session."""
 
     at: int
@@ -46,47 +45,49 @@ class Node(NamedTuple):
     kind: str
     parent: str | None
     replies: list[ReplyOutcome]
-    part: Part
+    part: LogPart
 
 
-def nodes(part: Part) -> list[Node]:
+def nodes(part: LogPart) -> list[Node]:
     """The conversations that replies belong to, in the order in which they begin."""
-    found: dict[str, Node] = {}
+    nodes_by_id: dict[str, Node] = {}
     for reply in part.looked.replies:
-        node = found.setdefault(reply.conversation, Node(reply.conversation, reply.kind, reply.parent, [], part))
+        node = nodes_by_id.setdefault(reply.conversation, Node(reply.conversation, reply.kind, reply.parent, [], part))
         if node.kind == "retry" != reply.kind:
-            found[reply.conversation] = node = node._replace(kind=reply.kind, parent=reply.parent)
+            nodes_by_id[reply.conversation] = node = node._replace(kind=reply.kind, parent=reply.parent)
         node.replies.append(reply)
-    return list(found.values())
+    return list(nodes_by_id.values())
 
 
-def parts(logs: Logs, at: int, looked: Looked) -> list[Part]:
+def parts(logs: SessionLogs, at: int, looked: Looked) -> list[LogPart]:
     """What logs hold of a session: an agent's may stand in several files, and in several parts of one."""
-    found = [Part(at, looked, logs.records(at, looked))]
+    log_parts = [LogPart(at, looked, logs.records(at, looked))]
     for each in logs.related(at) if looked.messages else ():
-        if each in found[0].rows.values():
+        if each in log_parts[0].rows.values():
             continue
         with suppress(NoLogError):
             other = logs.look(each)
-            found.append(Part(each, other, logs.records(each, other)))
-    return sorted(found)
+            log_parts.append(LogPart(each, other, logs.records(each, other)))
+    return sorted(log_parts)
 
 
-def tree(shown: Conversation, logs: Logs, looked: Looked | NoLogError, *, has_template: bool) -> Html:
+def tree(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError, *, has_template: bool) -> Html:
     """The page of a session's tree."""
     body: list[Child] = [*head(shown, "tree", has_template=has_template)]
     if isinstance(looked, NoLogError):
         body += [*_records(shown), tag("p", escaped(str(looked)))]
         return page("tree", shown.result, *body)
-    held = parts(logs, shown.at, looked)
-    found = [node for part in held for node in nodes(part)]
-    replies = sum(len(node.replies) for node in found)
-    names = dict.fromkeys(part.looked.log.shown for part in held)
+    log_parts = parts(logs, shown.at, looked)
+    conversations = [node for part in log_parts for node in nodes(part)]
+    replies = sum(len(node.replies) for node in conversations)
+    names = dict.fromkeys(part.looked.log.shown for part in log_parts)
     body += [
         facts({"log": escaped(", ".join(names)), "format": escaped(looked.format)}),
-        tag("p", f"{counted(len(found), 'conversation')}, {counted(replies, 'logged reply', 'logged replies')}."),
-        _drawn(shown, found) if found else None,
-        facts({kind: text for kind, text in _KINDS.items() if any(node.kind == kind for node in found)}),
+        tag(
+            "p", f"{counted(len(conversations), 'conversation')}, {counted(replies, 'logged reply', 'logged replies')}."
+        ),
+        _as_list(shown, conversations) if conversations else None,
+        facts({kind: text for kind, text in _KINDS.items() if any(node.kind == kind for node in conversations)}),
     ]
     return page(f"tree of {short(shown.row['session'] or 'a session', 40)}", shown.result, *body)
 
@@ -106,7 +107,7 @@ def _records(shown: Conversation) -> Iterator[Html]:
             href=url(shown.result, "s", row["at"]),
             aria_current="true" if row["at"] == shown.at else None,
         )
-        items.append(tag("li", joined(link, escaped(str(row["kind"] or "")), _turns(row))))
+        items.append(tag("li", spaced(link, escaped(str(row["kind"] or "")), _turns(row))))
     yield tag("h2", "Records of this session")
     yield tag("ul", *items)
 
@@ -115,17 +116,17 @@ def _turns(row: dict[str, Any]) -> str | None:
     return counted(row["turns"], "turn") if row["turns"] is not None else None
 
 
-def _drawn(shown: Conversation, found: list[Node]) -> Html:
+def _as_list(shown: Conversation, conversations: list[Node]) -> Html:
     """The conversations as a list of lists; one whose parent is not there, or is itself below it, stands outside."""
-    ids = {node.id for node in found}
+    ids = {node.id for node in conversations}
     below: dict[str | None, list[Node]] = {}
-    for node in found:
+    for node in conversations:
         below.setdefault(node.parent if node.parent in ids and node.parent != node.id else None, []).append(node)
     seen: set[str] = set()
     items = _items(shown, below, None, seen, 0)
-    rest = [node for node in found if node.id not in seen]
+    rest = [node for node in conversations if node.id not in seen]
     items += [tag("li", *_node(shown, node)) for node in rest[: max(0, _DRAWN - len(seen))]]
-    more = [tag("li", f"{len(found) - _DRAWN:,} more")] if len(found) > _DRAWN else []
+    more = [tag("li", f"{len(conversations) - _DRAWN:,} more")] if len(conversations) > _DRAWN else []
     return tag("ul", *items, *more, class_="tree")
 
 
@@ -152,8 +153,8 @@ def _node(shown: Conversation, node: Node) -> Iterator[Child]:
     yield tag("strong", kind, class_="record" if is_in(shown, rows, node.replies) else None)
     lines = sorted({reply.line for reply in node.replies if reply.line < 1 << 60})
     where = escaped(looked.log.shown) if looked.messages else in_lines(lines) if lines else ""
-    told = [counted(len(node.replies), "reply", "replies"), where, _times(looked, lines)]
-    yield f": {', '.join(filter(None, told))}; "
+    phrases = [counted(len(node.replies), "reply", "replies"), where, _times(looked, lines)]
+    yield f": {', '.join(filter(None, phrases))}; "
     yield tag("span", *became(shown, rows, node.replies), class_="fate")
     yield ". "
     if lines and not looked.messages:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from glob import escape
 
 from chatsquash.core.model import Conversation, Json, Origin
-from chatsquash.formats.agents.claude_code.conversation import Known, conversation, in_force
+from chatsquash.formats.agents.claude_code.conversation import FileReplies, conversation, in_force
 from chatsquash.formats.agents.claude_code.paths import is_aside, originals, paths, places
-from chatsquash.formats.agents.claude_code.rows import Row, Rows, is_boundary, rows
-from chatsquash.formats.agents.claude_code.tree import Tree
+from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is_boundary, rows
+from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.agents.qwen_code import has_parts
 from chatsquash.formats.evidence import of, with_origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
@@ -32,12 +32,12 @@ _BESIDE = (
 """Types of lines that name their session and have no id."""
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """Most lines have a session's id beside their own, or are known to have none."""
-    if any(map(has_parts, found)):
+    if any(map(has_parts, values)):
         return None
-    count = sum(map(_is_line, found))
-    return f"sessionId and uuid in {count} of {len(found)} lines" if count * 2 > len(found) else None
+    count = sum(map(_is_line, values))
+    return f"sessionId and uuid in {count} of {len(values)} lines" if count * 2 > len(values) else None
 
 
 def _is_line(line: Json) -> bool:
@@ -70,26 +70,26 @@ def siblings(path: str) -> str:
     return f"{escape(path.rpartition('/')[0])}/agent-*.jsonl*"
 
 
-def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """The conversation of the last line first, then the others of the session, then those of its sub-agents.
 
     A compaction begins another conversation, and so does a prompt that was edited after it was answered.  ``lines`` are
     the 1-based numbers of the file's lines that these are; what is left out of them could not be read.  ``meta`` is
     what the file ``beside`` holds.
     """
-    held = rows(found, lines)
-    tree = Tree(held)
+    contents = rows(values, lines)
+    tree = LineTree(contents)
     taken = paths(tree)
-    known = Known(originals(taken))
+    known = FileReplies(originals(taken))
     taken = [path for path in taken if not is_aside(path) or any(map(known.begins, path.rows))] or taken
     read = [
         conversation(path, place, in_force(tree, path.leaf), known)
         for path, place in zip(taken, places(tree, taken), strict=True)
     ]
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
-    left = count_unread(held, {row.place for path in taken for row in path.rows})
+    left = count_unread(contents, {row.place for path in taken for row in path.rows})
     if read:  # the first one has what is said of the whole file
-        read[0] = with_origin(read[0], findings=(*tree.found, *of(read[0]).findings), unread=left)
+        read[0] = with_origin(read[0], findings=(*tree.findings, *of(read[0]).findings), unread=left)
     # A file beside names the call that began a sub-agent; prompts may be alike.
     call_id = string(meta, "toolUseId")
     for place, each in enumerate(read if call_id else ()):
@@ -117,19 +117,19 @@ _INSIDE = {
 _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
 
 
-def count_unread(held: Rows, taken: set[int]) -> dict[str, int]:
+def count_unread(contents: FileContents, taken: set[int]) -> dict[str, int]:
     """How often each is there; ``taken`` are the places of the lines that conversations hold."""
-    found: Counter[str] = Counter(_name(value) for _, value in held.others)
+    counts: Counter[str] = Counter(_name(value) for _, value in contents.others)
     members = _Members()
-    for row in held.tree.values():
+    for row in contents.tree.values():
         if _is_read(row, taken):
             members.add(row.value)
         else:
-            found[_name(row.value)] += 1
-    return dict(sorted((found + members.names()).items()))
+            counts[_name(row.value)] += 1
+    return dict(sorted((counts + members.names()).items()))
 
 
-def _is_read(row: Row, taken: set[int]) -> bool:
+def _is_read(row: LogLine, taken: set[int]) -> bool:
     if row.turn is not None:
         return row.place in taken
     return is_boundary(row.value) or at(row.value, "attachment", "type") == "prompt_snapshot"
@@ -152,21 +152,21 @@ class _Members:
     def add(self, value: Object) -> None:
         """Take those of one line."""
         line_type = string(value, "type")
-        self._shapes[line_type, "", *_said(value)] += 1
+        self._shapes[line_type, "", *_non_null(value)] += 1
         for inner in _INSIDE:
-            if isinstance(held := value.get(inner), dict):
-                self._shapes[line_type, inner, *_said(held)] += 1
+            if isinstance(body := value.get(inner), dict):
+                self._shapes[line_type, inner, *_non_null(body)] += 1
 
     def names(self) -> Counter[str]:
         """How often each is there."""
-        found: Counter[str] = Counter()
+        names: Counter[str] = Counter()
         for (line_type, inner, *members), count in self._shapes.items():
             where = f"{line_type}.{inner}" if inner else line_type
             read = _INSIDE[inner] if inner else (*_LINE, *_READ.get(line_type, ()))
-            found.update({f"{where}.{name}": count for name in members if name not in read})
-        return found
+            names.update({f"{where}.{name}": count for name in members if name not in read})
+        return names
 
 
-def _said(held: Object) -> Iterable[str]:
+def _non_null(value: Object) -> Iterable[str]:
     """The members that are not null."""
-    return [name for name, member in held.items() if member is not None] if None in held.values() else held
+    return [name for name, member in value.items() if member is not None] if None in value.values() else value

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, Repeated
+from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, RepeatedViolation
 from chatsquash.core.times import Moment
 from chatsquash.formats import view
-from chatsquash.formats.agents.claude_code.paths import Path, Place
-from chatsquash.formats.agents.claude_code.rows import Row
+from chatsquash.formats.agents.claude_code.paths import Origins, Path
+from chatsquash.formats.agents.claude_code.rows import LogLine
 from chatsquash.formats.agents.claude_code.texts import kinds
-from chatsquash.formats.agents.claude_code.tree import Tree
+from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State, named_calls
 from chatsquash.formats.evidence import moment
@@ -39,18 +39,18 @@ class Snapshot(NamedTuple):
     """The line that holds the system prompt."""
 
 
-def in_force(tree: Tree, leaf: Row) -> Snapshot:
+def in_force(tree: LineTree, leaf: LogLine) -> Snapshot:
     """The last system prompt and the last definitions of a chain, up to the compaction that follows a line."""
     system, tools = list[Json](), list[Json]()
     line = None
     for row in tree.snapshots.get(leaf.chain, []):
         if row.era > leaf.era:
             break
-        held = row.value["attachment"]
-        if isinstance(prompt := held.get("systemPrompt"), list):
+        attachment = row.value["attachment"]
+        if isinstance(prompt := attachment.get("systemPrompt"), list):
             system, line = [block for each in prompt if (block := _block(each))], row.line
-        if isinstance(held.get("tools"), list):
-            tools = [_tool(tool) for tool in objects(held["tools"]) if string(tool, "name")]
+        if isinstance(attachment.get("tools"), list):
+            tools = [_tool(tool) for tool in objects(attachment["tools"]) if string(tool, "name")]
     return Snapshot(system, tools, line)
 
 
@@ -72,15 +72,15 @@ def _tool(tool: Object) -> Object:
     return {**rest, "input_schema": schema}
 
 
-def conversation(path: Path, place: Place, snapshot: Snapshot, known: Known) -> Conversation:
+def conversation(path: Path, place: Origins, snapshot: Snapshot, known: FileReplies) -> Conversation:
     """A conversation of a file."""
-    told = known.turns.messages(path.rows)
+    turns = known.turns.messages(path.rows)
     system = view.messages(anthropic.system(snapshot.system))
-    messages = [*system, *(message for message, _ in told)]
-    lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in told)]
-    spoken = (each for each in enumerate(told, len(system)) if each[1][0]["role"] == "assistant")
+    messages = [*system, *(message for message, _ in turns)]
+    lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in turns)]
+    spoken = (each for each in enumerate(turns, len(system)) if each[1][0]["role"] == "assistant")
     own_rows = [row for row in path.rows if row.key not in path.kept] if path.kept else path.rows
-    moments = [(row.line, found) for row in own_rows if (found := known.time(row))]
+    moments = [(row.line, time) for row in own_rows if (time := known.time(row))]
     origin = Origin(
         id=place.id,
         session_id=string(path.leaf.value, "sessionId") or None,
@@ -91,55 +91,57 @@ def conversation(path: Path, place: Place, snapshot: Snapshot, known: Known) -> 
         started=min((moment.at for _, moment in moments), default=None),
         ended=max((moment.at for _, moment in moments), default=None),
         replies=tuple(known.replies(((at, turn) for at, (_, turn) in spoken), path.kept)),
-        findings=_found(messages, lines, moments),
+        findings=_findings(messages, lines, moments),
         lines=tuple(lines),
     )
     return Conversation(messages, list(anthropic.tools(snapshot.tools).functions), origin=origin)
 
 
-def _found(
+def _findings(
     messages: list[Message], lines: list[int | None], moments: list[tuple[int, Moment]]
-) -> tuple[tuple[int | None, Repeated], ...]:
+) -> tuple[tuple[int | None, RepeatedViolation], ...]:
     """Texts that the client wrote in the user's name, and the first time that names no zone."""
     both = zip(messages, lines, strict=True)
-    texts = [(line, Repeated("client-text", (kind,))) for message, line in both for kind in kinds(message)]
-    naive = [(line, Repeated("naive-timestamp")) for line, moment in moments if moment.naive]
+    texts = [(line, RepeatedViolation("client-text", (kind,))) for message, line in both for kind in kinds(message)]
+    naive = [(line, RepeatedViolation("naive-timestamp")) for line, moment in moments if moment.naive]
     return (*texts, *naive[:1])
 
 
-class Known:
+class FileReplies:
     """What was read of the lines of a file, which several conversations may hold."""
 
     def __init__(self, replies: Iterable[str]) -> None:
         """``replies``: the keys of the lines that begin replies."""
-        self.turns = Turns()
+        self.turns = MessageTurns()
         self._replies: dict[str, OriginReply | None] = dict.fromkeys(replies)
         self._times: dict[int, Moment | None] = {}
 
-    def begins(self, row: Row) -> bool:
+    def begins(self, row: LogLine) -> bool:
         """Whether a reply begins with a line."""
         return row.key in self._replies
 
-    def time(self, row: Row) -> Moment | None:
+    def time(self, row: LogLine) -> Moment | None:
         """When a line was written, as far as it says so."""
-        found = self._times.get(row.place, _UNREAD)
-        if found is _UNREAD:
-            found = self._times[row.place] = moment(row.value.get("timestamp"))
-        return found
+        time = self._times.get(row.place, _UNREAD)
+        if time is _UNREAD:
+            time = self._times[row.place] = moment(row.value.get("timestamp"))
+        return time
 
-    def replies(self, spoken: Iterable[tuple[int, Turn]], kept: set[str]) -> Iterator[OriginReply]:
+    def replies(self, spoken: Iterable[tuple[int, MessageTurn]], kept_keys: set[str]) -> Iterator[OriginReply]:
         """What is known of the replies among the assistant's messages, which stand at these places."""
         for index, turn in spoken:
             key = turn.rows[0].key
-            if key in self._replies and key not in kept:
-                found = self._replies[key] or self._sampled(index, turn)
-                self._replies[key] = found
-                yield found if found.at == index else found._replace(at=index)
+            if key in self._replies and key not in kept_keys:
+                reply = self._replies[key] or self._origin_reply(index, turn)
+                self._replies[key] = reply
+                yield reply if reply.at == index else reply._replace(at=index)
 
-    def _sampled(self, index: int, turn: Turn) -> OriginReply:
+    def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
         """What the lines of a reply say of it; each repeats the usage, of which the last word is the greatest."""
         bodies = [row.value["message"] for row in turn.rows]
-        usage = max([members(body.get("usage")) for body in bodies], key=_given)
+        usage = max(
+            [members(body.get("usage")) for body in bodies], key=lambda usage: count(usage.get("output_tokens")) or 0
+        )
         stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
         return OriginReply(
@@ -150,85 +152,80 @@ class Known:
             prompt_tokens=total(usage, *_PROMPT),
             completion_tokens=count(usage.get("output_tokens")),
             finish_reason=FINISHED.get(stopped, stopped) if stopped else None,
-            response_id=next((given for body in bodies if (given := string(body, "id"))), None),
+            response_id=next((ident for body in bodies if (ident := string(body, "id"))), None),
         )
-
-
-def _given(usage: Object) -> int:
-    """The tokens of a reply that a line counts."""
-    return count(usage.get("output_tokens")) or 0
 
 
 _FEW = 8
 """Blocks of a message that are compared with each other; of more the spellings are."""
 
 
-class Turn(Struct, eq=False):
+class MessageTurn(Struct, eq=False):
     """A turn, and the lines that hold it."""
 
     value: Object
-    rows: list[Row]
+    rows: list[LogLine]
     plain: list[Message] | None = None
     """Its messages, where these follow from nothing but itself."""
 
 
-class Turns:
+class MessageTurns:
     """The turns of a file; what several conversations hold is read once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, ...], Turn] = {}
+        self._known: dict[tuple[int, ...], MessageTurn] = {}
 
-    def messages(self, rows: list[Row]) -> list[tuple[Message, Turn]]:
+    def messages(self, rows: list[LogLine]) -> list[tuple[Message, MessageTurn]]:
         """The messages that lines give, with the turn of each; raises ``TurnError`` that names the place."""
-        told: list[tuple[Message, Turn]] = []
+        messages: list[tuple[Message, MessageTurn]] = []
         replay = _Replay()
-        for group in _grouped(rows):
+        for group in _groups(rows):
             turn = self._turn(group)
             loaded = turn.plain
             if loaded is None:
                 loaded = replay.load(turn)
             else:
                 replay.passed.append(loaded)
-            told += [(message, turn) for message in loaded]
-        return told
+            messages += [(message, turn) for message in loaded]
+        return messages
 
-    def _turn(self, rows: list[Row]) -> Turn:
+    def _turn(self, rows: list[LogLine]) -> MessageTurn:
         """The turn that lines are together."""
         key = tuple([row.place for row in rows])
         turn = self._known.get(key)
         if turn is None:
-            value = _joined(rows)
-            turn = self._known[key] = Turn(value, rows, anthropic.plain(value))
+            value = _join_rows(rows)
+            turn = self._known[key] = MessageTurn(value, rows, anthropic.plain(value))
         return turn
 
 
-def _grouped(rows: list[Row]) -> list[list[Row]]:
+def _groups(rows: list[LogLine]) -> list[list[LogLine]]:
     """Lines with those of the same message together, where its first one stands."""
-    found: list[list[Row]] = []
-    messages: dict[object, list[Row]] = {}
+    groups: list[list[LogLine]] = []
+    messages: dict[object, list[LogLine]] = {}
     for row in rows:
         if row.message is None:
-            found.append([row])
+            groups.append([row])
         elif row.message in messages:
             messages[row.message].append(row)
         else:
             messages[row.message] = [row]
-            found.append(messages[row.message])
-    return found
+            groups.append(messages[row.message])
+    return groups
 
 
-def _joined(rows: list[Row]) -> Object:
+def _join_rows(rows: list[LogLine]) -> Object:
     """The turn of lines, of which each has one block of a message, or more."""
     first = rows[0].turn or {}
     if len(rows) == 1:
         return first
-    held = _Blocks(first.get("content"))
+    blocks = _Blocks(first.get("content"))
     for row in rows[1:]:
-        held.join(_listed((row.turn or {}).get("content")))
-    return {**first, "content": held.blocks}
+        blocks.join(_as_blocks((row.turn or {}).get("content")))
+    return {**first, "content": blocks.blocks}
 
 
-def _listed(content: Json) -> list[Json]:
+def _as_blocks(content: Json) -> list[Json]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else listed(content)
 
 
@@ -236,7 +233,7 @@ class _Blocks:
     """The blocks of a message while its lines are joined."""
 
     def __init__(self, content: Json) -> None:
-        self.blocks = list(_listed(content))
+        self.blocks = list(_as_blocks(content))
         self._passed = list(self.blocks)
         """All that were met, as long as they are few."""
         self._seen: set[bytes] = set()
@@ -285,7 +282,7 @@ class _Replay:
         """The messages of the turns since the last one that was read here."""
         self._state = State()
 
-    def load(self, turn: Turn) -> list[Message]:
+    def load(self, turn: MessageTurn) -> list[Message]:
         """The messages of a turn."""
         try:
             loaded, self._state = anthropic.load(turn.value, self._behind())

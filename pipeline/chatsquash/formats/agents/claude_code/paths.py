@@ -9,8 +9,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chatsquash.core.model import ConversationKind
-from chatsquash.formats.agents.claude_code.rows import Row
-from chatsquash.formats.agents.claude_code.tree import Compaction, Tree
+from chatsquash.formats.agents.claude_code.rows import LogLine
+from chatsquash.formats.agents.claude_code.tree import Compaction, LineTree
 from chatsquash.formats.values import at, objects, string
 
 _Place = tuple[int, int, int]
@@ -19,10 +19,10 @@ _Place = tuple[int, int, int]
 class Path(Struct, frozen=True):
     """The lines of a conversation."""
 
-    leaf: Row
-    begun: Row
+    leaf: LogLine
+    begun: LogLine
     """The line that it begins with, which may say nothing."""
-    rows: list[Row]
+    rows: list[LogLine]
     """What is said in it, in order."""
     kept: set[str]
     """The keys of lines that a compaction kept; they are another conversation's."""
@@ -32,7 +32,7 @@ class Path(Struct, frozen=True):
     """The compaction that it begins with."""
 
 
-def paths(tree: Tree) -> list[Path]:
+def paths(tree: LineTree) -> list[Path]:
     """That of the last line first, then those in which the assistant said something that no later one has."""
     taken: list[Path] = []
     passed: set[str] = set()
@@ -47,7 +47,7 @@ def paths(tree: Tree) -> list[Path]:
     return taken or [_path(tree, leaf, begun) for leaf in leaves[:1]]
 
 
-def _says_more(tree: Tree, leaf: Row, passed: set[str]) -> bool:
+def _says_more(tree: LineTree, leaf: LogLine, passed: set[str]) -> bool:
     """Whether the assistant says anything between a leaf and the lines that were passed, which these join."""
     is_more = False
     for row in tree.upward(leaf):
@@ -58,33 +58,33 @@ def _says_more(tree: Tree, leaf: Row, passed: set[str]) -> bool:
     return is_more
 
 
-def _path(tree: Tree, leaf: Row, others: set[str]) -> Path:
+def _path(tree: LineTree, leaf: LogLine, others: set[str]) -> Path:
     """The conversation that ends with a line."""
     walk = list(tree.upward(leaf))[::-1]
     begun = walk[0]
-    found = tree.compactions.get((begun.chain, begun.era))
-    compaction = found if found and found.row.key == begun.key else None
+    compaction_here = tree.compactions.get((begun.chain, begun.era))
+    compaction = compaction_here if compaction_here and compaction_here.row.key == begun.key else None
     on_walk = {row.key for row in walk}
     left = [row for row in compaction.kept.values() if row.key not in on_walk] if compaction else []
-    whole = _Whole(tree, [*walk, *left])
+    whole = _PathLines(tree, [*walk, *left])
     for row in left:
         whole.add(row, compaction.anchor if compaction else None)
-    kept = set(whole.found)
+    kept_keys = set(whole.places_by_key)
     for row in walk:
         whole.add(row, None)
-    return Path(leaf, begun, whole.ordered(), kept, begun.key in others, compaction)
+    return Path(leaf, begun, whole.in_order(), kept_keys, begun.key in others, compaction)
 
 
-class _Whole:
+class _PathLines:
     """The lines of a conversation while they are found; what forks the tree is brought together."""
 
-    def __init__(self, tree: Tree, rows: Iterable[Row]) -> None:
-        self.found: dict[str, tuple[_Place, Row]] = {}
+    def __init__(self, tree: LineTree, rows: Iterable[LogLine]) -> None:
+        self.places_by_key: dict[str, tuple[_Place, LogLine]] = {}
         self._tree = tree
         self._messages: set[object] = set()
         self._answered = {call_id for row in rows for call_id in row.results}
 
-    def add(self, row: Row, anchor: Row | None) -> None:
+    def add(self, row: LogLine, anchor: LogLine | None) -> None:
         """Add a line that is said, and what belongs to it: blocks of its message, results of its calls, prompts.
 
         ``anchor``: the line behind which it stands, if that is not its own place.
@@ -98,25 +98,25 @@ class _Whole:
         for block in [*blocks, *self._answers(blocks)]:
             for each in (block, *self._tree.meanwhile(block)):
                 place = (anchor.place, 1, each.place) if anchor else (each.place, 0, 0)
-                self.found.setdefault(each.key, (place, each))
+                self.places_by_key.setdefault(each.key, (place, each))
 
-    def _answers(self, blocks: list[Row]) -> list[Row]:
+    def _answers(self, blocks: list[LogLine]) -> list[LogLine]:
         """The results of calls of which no line of the path has one."""
         calls = [(block, call_id) for block in blocks for call_id in block.calls]
         open_calls = [self._tree.answer(block, call_id) for block, call_id in calls if call_id not in self._answered]
         self._answered.update(call_id for _, call_id in calls)
         return [answer for answer in open_calls if answer]
 
-    def ordered(self) -> list[Row]:
+    def in_order(self) -> list[LogLine]:
         """All of them, in order."""
-        return [row for _, row in sorted(self.found.values(), key=lambda each: each[0])]
+        return [row for _, row in sorted(self.places_by_key.values(), key=lambda each: each[0])]
 
 
 _SIDE = ("acompact-", "aprompt_suggestion-", "aside_question-")
 """What the ids of agents begin with that Claude Code sends for itself; they are given the conversation once more."""
 
 
-class Place(NamedTuple):
+class Origins(NamedTuple):
     """What a conversation is among those of its file."""
 
     id: str
@@ -128,7 +128,7 @@ class Place(NamedTuple):
     """The ids of sub-agents that its calls began, and of these calls."""
 
 
-def places(tree: Tree, taken: list[Path]) -> list[Place]:
+def places(tree: LineTree, taken: list[Path]) -> list[Origins]:
     """What each conversation is; they come in the order in which lines that several share belong to the first."""
     names = _names(taken)
     owners: dict[str, str] = {}
@@ -138,17 +138,17 @@ def places(tree: Tree, taken: list[Path]) -> list[Place]:
                 owners.setdefault(row.key, name)
     begun = {path.begun.key: name for name, path in reversed(list(zip(names, taken, strict=True)))}
     links = _Links(tree, owners, begun)
-    found = [_place(name, path, links) for name, path in zip(names, taken, strict=True)]
+    placed = [_place(name, path, links) for name, path in zip(names, taken, strict=True)]
     began: dict[str | None, dict[str, str]] = {}
     for agent, (owner, call_id) in links.by_agent.items():
         began.setdefault(owner, {})[agent] = call_id
-    return [place._replace(began=began.get(place.id, {})) for place in found]
+    return [place._replace(began=began.get(place.id, {})) for place in placed]
 
 
 def originals(taken: list[Path]) -> set[str]:
     """The first lines of replies that are no copies of earlier ones, nor of what an agent is asked about."""
-    firsts: dict[object, Row] = {}
-    aside: dict[object, Row] = {}
+    firsts: dict[object, LogLine] = {}
+    aside: dict[object, LogLine] = {}
     said = {row.place: row for path in taken for row in path.rows if row.message}
     for _, row in sorted(said.items()):
         first = firsts.setdefault((row.chain, row.message[2] if row.message else ""), row)
@@ -175,23 +175,23 @@ def _names(taken: list[Path]) -> list[str]:
     return names
 
 
-def _place(name: str, path: Path, links: _Links) -> Place:
+def _place(name: str, path: Path, links: _Links) -> Origins:
     if is_aside(path):
-        return Place(name, "side")
+        return Origins(name, "side")
     if path.is_branch:
         shared = (links.owners.get(row.key, name) for row in reversed(path.rows))
-        return Place(name, "branch", next((each for each in shared if each != name), links.begun[path.begun.key]))
+        return Origins(name, "branch", next((each for each in shared if each != name), links.begun[path.begun.key]))
     if path.compaction:
-        return Place(name, "compacted", links.summarised(path.compaction.row))
+        return Origins(name, "compacted", links.summarised(path.compaction.row))
     if path.begun.chain[0]:
-        return Place(name, "subagent", *links.call_of(path))
-    return Place(name, "main")
+        return Origins(name, "subagent", *links.call_of(path))
+    return Origins(name, "main")
 
 
 class _Links:
     """What tells the origins of conversations: the lines before, and the calls that may have begun sub-agents."""
 
-    def __init__(self, tree: Tree, owners: dict[str, str], begun: dict[str, str]) -> None:
+    def __init__(self, tree: LineTree, owners: dict[str, str], begun: dict[str, str]) -> None:
         self._tree = tree
         self.owners = owners
         """The conversation of each line."""
@@ -208,7 +208,7 @@ class _Links:
                 if prompt and call_id:
                     self._by_prompt.setdefault(prompt, []).append((owners.get(row.key), call_id))
 
-    def summarised(self, boundary: Row) -> str | None:
+    def summarised(self, boundary: LogLine) -> str | None:
         """The conversation with the last reply before a compaction."""
         named = self._tree.rows.get(string(boundary.value, "logicalParentUuid"))
         if named and named.place < boundary.place:

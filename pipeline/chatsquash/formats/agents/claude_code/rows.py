@@ -24,7 +24,7 @@ Chain = tuple[bool, str]
 MAIN: Chain = (False, "")
 
 
-class Row(Struct, frozen=True, eq=False, gc=False):
+class LogLine(Struct, frozen=True, eq=False, gc=False):
     """A line of the tree."""
 
     place: int
@@ -66,10 +66,10 @@ class Gap(NamedTuple):
     lines: int
 
 
-class Rows(Struct, frozen=True):
+class FileContents(Struct, frozen=True):
     """What a file holds."""
 
-    tree: dict[str, Row]
+    tree: dict[str, LogLine]
     """By their keys, in the order of the file; of repeated ones the first."""
     others: list[tuple[int, Object]]
     """Lines that are no part of the tree, with their places."""
@@ -82,14 +82,14 @@ def is_boundary(value: Object) -> bool:
     return value.get("type") == "system" and value.get("subtype") == BOUNDARY
 
 
-def rows(found: list[Json], lines: list[int] | None) -> Rows:
+def rows(values: list[Json], lines: list[int] | None) -> FileContents:
     """The lines of a file; one of a message without an id follows the one before."""
-    queued = cache(partial(_attached, found))
-    tree: dict[str, Row] = {}
+    queued = cache(partial(_attached_prompts, values))
+    tree: dict[str, LogLine] = {}
     others: list[tuple[int, Object]] = []
-    eras = _Eras()
+    eras = _EraCounts()
     before = ""
-    for place, line, value in entries(found, lines or None):
+    for place, line, value in entries(values, lines or None):
         is_queued, turn = _turn(value, place, queued)
         key, parent = string(value, "uuid"), _parent(value)
         if not key and turn is not None:
@@ -102,11 +102,11 @@ def rows(found: list[Json], lines: list[int] | None) -> Rows:
         is_reply = turn is not None and value["type"] == "assistant"
         said = (chain, era, string(value.get("message"), "id") or key) if is_reply else None
         head = place, line, key, "" if begins else parent, chain, era, value, turn, is_queued, said
-        tree[key] = Row(*head, *_ids(turn)) if turn is not None else Row(*head)
+        tree[key] = LogLine(*head, *_ids(turn)) if turn is not None else LogLine(*head)
         before = before if is_queued else key
     neighbours = pairwise([0, *(lines or [])])
     gaps = [Gap(before + 1, line - before - 1) for before, line in neighbours if line > before + 1]
-    return Rows(tree, others, gaps)
+    return FileContents(tree, others, gaps)
 
 
 def _ids(turn: Object) -> tuple[list[str], list[str]]:
@@ -124,7 +124,7 @@ def _ids(turn: Object) -> tuple[list[str], list[str]]:
     return calls, results
 
 
-class _Eras:
+class _EraCounts:
     """How many compactions the chains of a file have had so far."""
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tupl
     """Whether a line is a prompt that was sent meanwhile, and the turn that a line is."""
     of = value.get("type")
     if of in ("user", "assistant"):
-        return False, _said(value, place) if _is_said(value) else None
+        return False, _message_turn(value, place) if _is_said(value) else None
     if of == "system" and value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
         return False, {"role": "user", "content": value["content"]}
     prompt = _attached_prompt(value) if of == "attachment" else _absorbed(value, queued)
@@ -171,7 +171,7 @@ def _is_said(value: Object) -> bool:
     return value.get("isVisibleInTranscriptOnly") is not True or value.get("isCompactSummary") is True
 
 
-def _said(value: Object, place: int) -> Object:
+def _message_turn(value: Object, place: int) -> Object:
     message = value.get("message")
     if not isinstance(message, dict):
         raise TurnError(f"entry {place} has no message")
@@ -179,9 +179,9 @@ def _said(value: Object, place: int) -> Object:
     return {"role": role, "content": message["content"]} if "content" in message else {"role": role}
 
 
-def _attached(found: list[Json]) -> Counter[str]:
+def _attached_prompts(values: list[Json]) -> Counter[str]:
     """How often each text was attached as a prompt that was sent meanwhile; most files need not know."""
-    prompts = (_attached_prompt(value) for value in objects(found))
+    prompts = (_attached_prompt(value) for value in objects(values))
     return Counter(prompt for prompt in prompts if isinstance(prompt, str))
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from chatsquash.core.model import Repeated
-from chatsquash.formats.agents.claude_code.rows import Chain, Gap, Row, Rows
+from chatsquash.core.model import RepeatedViolation
+from chatsquash.formats.agents.claude_code.rows import Chain, FileContents, Gap, LogLine
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import at, string
 
@@ -18,30 +18,30 @@ _Era = tuple[Chain, int]
 class Compaction(Struct, frozen=True):
     """What a conversation goes on with behind a compaction."""
 
-    row: Row
+    row: LogLine
     """The boundary, or the summary where there is none."""
-    anchor: Row
+    anchor: LogLine
     """The line behind which the kept lines stand."""
-    kept: dict[str, Row]
+    kept: dict[str, LogLine]
     """The lines that were kept as they were, by their keys, in order."""
 
 
-class Tree:
+class LineTree:
     """The lines of a file, with what each follows."""
 
-    def __init__(self, held: Rows) -> None:
-        self.rows = held.tree
-        self.said = [row for row in held.tree.values() if row.turn is not None]
-        self.found: list[tuple[int, Repeated]] = []
+    def __init__(self, contents: FileContents) -> None:
+        self.rows = contents.tree
+        self.said = [row for row in contents.tree.values() if row.turn is not None]
+        self.findings: list[tuple[int, RepeatedViolation]] = []
         """Lines whose parents are missing."""
-        self._parents = self._resolved(held.gaps)
+        self._parents = self._resolve_parents(contents.gaps)
         self.compactions = self._compactions()
-        self._messages: dict[tuple[Chain, int, str], list[Row]] = {}
-        self._results: dict[tuple[_Era, str], Row] = {}
-        self._spoken: dict[Chain, list[Row]] = {}
-        self.snapshots: dict[Chain, list[Row]] = {}
+        self._messages: dict[tuple[Chain, int, str], list[LogLine]] = {}
+        self._results: dict[tuple[_Era, str], LogLine] = {}
+        self._spoken: dict[Chain, list[LogLine]] = {}
+        self.snapshots: dict[Chain, list[LogLine]] = {}
         """Lines with a system prompt or definitions of tools."""
-        for row in held.tree.values():
+        for row in contents.tree.values():
             if row.message is not None:
                 self._messages.setdefault(row.message, []).append(row)
                 self._spoken.setdefault(row.chain, []).append(row)
@@ -53,22 +53,22 @@ class Tree:
 
     # Parents
 
-    def _resolved(self, gaps: list[Gap]) -> dict[str, Row | None]:
+    def _resolve_parents(self, gaps: list[Gap]) -> dict[str, LogLine | None]:
         """The line that each follows."""
-        parents: dict[str, Row | None] = {}
-        lost: dict[str, Row | None] = {}
-        passed: dict[Chain, list[Row]] = {}
+        parents: dict[str, LogLine | None] = {}
+        lost: dict[str, LogLine | None] = {}
+        passed: dict[Chain, list[LogLine]] = {}
         ahead, behind = gaps[::-1], list[Gap]()
         for row in self.rows.values():
             while ahead and ahead[-1].line < row.line:
                 behind.append(ahead.pop())
             if row.parent and row.parent not in self.rows and row.parent not in lost:
-                lost[row.parent] = self._lost(row, behind, passed.get(row.chain, []))
+                lost[row.parent] = self._substitute(row, behind, passed.get(row.chain, []))
             parents[row.key] = self.rows.get(row.parent) or lost.get(row.parent)
             passed.setdefault(row.chain, []).append(row)
         return parents
 
-    def _lost(self, row: Row, behind: list[Gap], passed: list[Row]) -> Row | None:
+    def _substitute(self, row: LogLine, behind: list[Gap], passed: list[LogLine]) -> LogLine | None:
         """What a line whose parent is missing goes on from: the last one before a line that could not be read.
 
         Each such line stands for one parent.  Where there is none, the line begins a conversation.
@@ -78,10 +78,10 @@ class Tree:
             gap = behind.pop()
             behind.extend([Gap(gap.line, gap.lines - 1)] if gap.lines > 1 else [])
             before = bisect_left(passed, gap.line, key=lambda each: each.line)
-        self.found.append((row.line, Repeated("missing-parent", ("unreadable" if before else "unknown",))))
+        self.findings.append((row.line, RepeatedViolation("missing-parent", ("unreadable" if before else "unknown",))))
         return passed[before - 1] if before else None
 
-    def above(self, row: Row) -> Row | None:
+    def above(self, row: LogLine) -> LogLine | None:
         """The line that one follows in its conversation, on the same chain; behind kept lines that is a summary."""
         parent = self._parents[row.key]
         if parent is None or parent.chain != row.chain:
@@ -92,10 +92,10 @@ class Tree:
                 return compaction.anchor
         return parent
 
-    def upward(self, row: Row) -> Iterator[Row]:
+    def upward(self, row: LogLine) -> Iterator[LogLine]:
         """A line and all before it, the last one first."""
         passed: set[str] = set()
-        above: Row | None = row
+        above: LogLine | None = row
         while above and above.key not in passed:
             yield above
             passed.add(above.key)
@@ -104,16 +104,16 @@ class Tree:
     # Compactions
 
     def _compactions(self) -> dict[_Era, Compaction]:
-        found: dict[_Era, Compaction] = {}
-        eras: dict[_Era, list[Row]] = {}
+        compactions: dict[_Era, Compaction] = {}
+        eras: dict[_Era, list[LogLine]] = {}
         for row in self.rows.values():
             if row.era:
                 eras.setdefault((row.chain, row.era), []).append(row)
         for era, rows in eras.items():
-            found[era] = self._compaction(rows)
-        return found
+            compactions[era] = self._compaction(rows)
+        return compactions
 
-    def _compaction(self, rows: list[Row]) -> Compaction:
+    def _compaction(self, rows: list[LogLine]) -> Compaction:
         """What the lines of an era begin with."""
         first = rows[0]
         summary = next((row for row in rows if row.is_summary), first)
@@ -121,27 +121,27 @@ class Tree:
         named = at(said, "preservedMessages", "anchorUuid") or at(said, "preservedSegment", "anchorUuid")
         anchor = self.rows.get(named) if isinstance(named, str) else None
         is_own = anchor is not None and (anchor.chain, anchor.era) == (first.chain, first.era)
-        kept = {row.key: row for row in self._kept(said) if row.chain == first.chain}
-        return Compaction(first, anchor if anchor and is_own else summary, kept)
+        kept_lines = {row.key: row for row in self._kept_lines(said) if row.chain == first.chain}
+        return Compaction(first, anchor if anchor and is_own else summary, kept_lines)
 
-    def _kept(self, said: object) -> list[Row]:
+    def _kept_lines(self, said: object) -> list[LogLine]:
         """The lines that a compaction kept: it names them all, or the first and the last."""
         named = at(said, "preservedMessages", "allUuids") or at(said, "preservedMessages", "uuids")
         if isinstance(named, list):
             return [self.rows[key] for key in named if isinstance(key, str) and key in self.rows]
         head, tail = (string(at(said, "preservedSegment"), name) for name in ("headUuid", "tailUuid"))
-        kept: dict[str, Row] = {}
+        kept_lines: dict[str, LogLine] = {}
         row = self.rows.get(tail)
-        while row and row.key not in kept:
-            kept[row.key] = row
+        while row and row.key not in kept_lines:
+            kept_lines[row.key] = row
             if row.key == head:
-                return list(kept.values())[::-1]
+                return list(kept_lines.values())[::-1]
             row = self._parents[row.key]
         return []
 
     # What is said
 
-    def _ends(self) -> tuple[list[Row], dict[str, list[Row]]]:
+    def _ends(self) -> tuple[list[LogLine], dict[str, list[LogLine]]]:
         """The lines that nothing which was said follows; prompts sent meanwhile among them stand behind another."""
         nearest = self._nearest()
         followed = {before.key for row in self.said if not row.is_queued and (before := nearest[row.key])}
@@ -154,11 +154,11 @@ class Tree:
             raise TurnError(f"entry {self.said[-1].place} follows itself by its parentUuid")
         return leaves, self._behind({row.key for row in ends if row.is_queued}, nearest)
 
-    def _behind(self, meanwhile: set[str], nearest: dict[str, Row | None]) -> dict[str, list[Row]]:
+    def _behind(self, meanwhile: set[str], nearest: dict[str, LogLine | None]) -> dict[str, list[LogLine]]:
         """Prompts that were sent meanwhile and nothing follows, by the keys of the lines that they stand behind."""
-        riders: dict[str, list[Row]] = {}
-        anchors: dict[str, Row] = {}
-        last: dict[Chain | None, Row] = {}
+        riders: dict[str, list[LogLine]] = {}
+        anchors: dict[str, LogLine] = {}
+        last: dict[Chain | None, LogLine] = {}
         for row in self.said:
             if row.key not in meanwhile:
                 last[row.chain] = last[None] = row
@@ -170,33 +170,33 @@ class Tree:
                 riders.setdefault(anchor.key, []).append(row)
         return riders
 
-    def _nearest(self) -> dict[str, Row | None]:
+    def _nearest(self) -> dict[str, LogLine | None]:
         """The nearest line above each that was said."""
-        known: dict[str, Row | None] = {}
+        known: dict[str, LogLine | None] = {}
         for row in self.said:
             above = self.above(row)
             between = [row.key]
             while above and above.turn is None and above.key not in known and len(between) <= len(self.rows):
                 between.append(above.key)
                 above = self.above(above)
-            found = above if above is None or above.turn is not None else known.get(above.key)
-            known.update(dict.fromkeys(between, found if found is not row else None))
+            nearest = above if above is None or above.turn is not None else known.get(above.key)
+            known.update(dict.fromkeys(between, nearest if nearest is not row else None))
         return known
 
-    def last_reply(self, row: Row) -> Row | None:
+    def last_reply(self, row: LogLine) -> LogLine | None:
         """The last thing that the assistant said on a chain before a line of it."""
         spoken = self._spoken.get(row.chain, [])
         before = bisect_left(spoken, row.place, key=lambda each: each.place)
         return spoken[before - 1] if before else None
 
-    def blocks(self, row: Row) -> list[Row]:
+    def blocks(self, row: LogLine) -> list[LogLine]:
         """The lines of an assistant's message."""
         return self._messages[row.message] if row.message else []
 
-    def answer(self, row: Row, call_id: str) -> Row | None:
+    def answer(self, row: LogLine, call_id: str) -> LogLine | None:
         """The result of a call."""
         return self._results.get(((row.chain, row.era), call_id))
 
-    def meanwhile(self, row: Row) -> list[Row]:
+    def meanwhile(self, row: LogLine) -> list[LogLine]:
         """Prompts that were sent while the agent worked, and that stand behind a line."""
         return self._riders.get(row.key, [])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from glob import escape
 
-from chatsquash.core.model import Conversation, Json, Message, Origin, Repeated, Tool
+from chatsquash.core.model import Conversation, Json, Message, Origin, RepeatedViolation, Tool
 from chatsquash.formats import view
 from chatsquash.formats.agents.codex import messages
-from chatsquash.formats.agents.codex.rollout import History, Meta, Rollout, is_bare
+from chatsquash.formats.agents.codex.rollout import Meta, Rollout, RolloutHistory, is_bare
 from chatsquash.formats.evidence import Evidence, entries, origin
 from chatsquash.formats.providers import openai_responses
 from chatsquash.formats.values import Object, at, is_plain_name, string
@@ -24,13 +24,13 @@ _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compact
 _BETWEEN_AGENTS = "inter_agent_communication"
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """Most lines have a type of Codex's and a payload; the oldest files have a header, and bare items behind it."""
-    count = sum(map(_is_line, found))
-    if found and count * 2 > len(found):
-        return f"session lines with a payload in {count} of {len(found)} lines"
-    old = (isinstance(line, dict) and (line.get("record_type") == "state" or is_bare(line)) for line in found[1:])
-    is_old = len(found) > 1 and _is_header(found[0]) and all(old)
+    count = sum(map(_is_line, values))
+    if values and count * 2 > len(values):
+        return f"session lines with a payload in {count} of {len(values)} lines"
+    old = (isinstance(line, dict) and (line.get("record_type") == "state" or is_bare(line)) for line in values[1:])
+    is_old = len(values) > 1 and _is_header(values[0]) and all(old)
     return "a session's id, time and instructions before bare items" if is_old else None
 
 
@@ -51,10 +51,10 @@ def home(path: str, origin: Origin) -> str | None:
     return f"{escape(folder)}/rollout-*-{origin.parent}.jsonl*" if is_plain_name(origin.parent) else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """The conversation as it ended first, then what it was before each compaction and before turns were taken back."""
-    rollout = Rollout(has_events=any(at(line, "payload", "type") == "user_message" for line in found))
-    for place, number, line in entries(found, lines):
+    rollout = Rollout(has_events=any(at(line, "payload", "type") == "user_message" for line in values))
+    for place, number, line in entries(values, lines):
         if "type" not in line and _is_header(line):
             rollout.header(number, line)
         else:
@@ -64,23 +64,27 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
     return [_conversation(rollout, each, prompt, meta, place) for place, each in enumerate(histories)]
 
 
-def _conversation(rollout: Rollout, history: History, prompt: list[Message], meta: Meta, place: int) -> Conversation:
+def _conversation(
+    rollout: Rollout, history: RolloutHistory, prompt: list[Message], meta: Meta, place: int
+) -> Conversation:
     head = Evidence(meta.line, meta.time if history.kind == "main" else None)
-    found = messages.told(history.items, prompt, head)
+    loaded = messages.load_items(history.items, prompt, head)
     known: Object = {"session_id": string(rollout.meta[0].payload, "id") or None} if rollout.meta else {}
-    if meta.time and not any(each.time for each in found.evidence):
+    if meta.time and not any(each.time for each in loaded.evidence):
         known |= {"started": meta.time.at, "ended": meta.time.at}
     if rollout.is_continued:
-        known["findings"] = ((meta.line, Repeated("missing-history")),)
+        known["findings"] = ((meta.line, RepeatedViolation("missing-history")),)
     kind = "subagent" if history.kind == "main" and rollout.parent else history.kind
     parent = history.parent or (rollout.parent if kind == "subagent" else None)
     linked = {"id": history.id, "kind": kind, "parent": parent, "unread": rollout.unread.of(place)}
-    return Conversation(found.messages, _defined(rollout), origin=origin(found, **linked, **known))
+    return Conversation(loaded.messages, _definitions(rollout), origin=origin(loaded, **linked, **known))
 
 
-def _defined(rollout: Rollout) -> list[Tool]:
+def _definitions(rollout: Rollout) -> list[Tool]:
     """The definitions of tools that a client of Codex answers itself; of Codex's own no file has them."""
-    held = next((found for meta in rollout.meta if isinstance(found := meta.payload.get("dynamic_tools"), list)), [])
+    definitions = next(
+        (tools for meta in rollout.meta if isinstance(tools := meta.payload.get("dynamic_tools"), list)), []
+    )
     spelled = [
         {
             "type": "function",
@@ -88,7 +92,7 @@ def _defined(rollout: Rollout) -> list[Tool]:
             "description": each.get("description"),
             "parameters": each.get("inputSchema", each.get("input_schema")),
         }
-        for each in held
+        for each in definitions
         if isinstance(each, dict)
     ]
     return list(openai_responses.tools(spelled).functions)

@@ -10,7 +10,7 @@ from chatsquash.core.model import Message
 from chatsquash.formats import view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State as Calls
-from chatsquash.formats.evidence import Evidence, Logged, Told, together
+from chatsquash.formats.evidence import Evidence, LoggedMessages, LoggedTurn, together
 from chatsquash.formats.providers import openai_responses
 from chatsquash.formats.providers.openai_responses.read import State, assistant_turn
 from chatsquash.formats.values import Object, string
@@ -27,21 +27,21 @@ _ASSISTANT = ("reasoning", "function_call")
 _OTHERS = ("user", "developer", "system")
 
 
-def told(turns: Iterable[Logged], head: list[Message], of_head: Evidence) -> Told:
+def load_items(turns: Iterable[LoggedTurn], head: list[Message], of_head: Evidence) -> LoggedMessages:
     """The messages of items, behind those of the head; raises ``TurnError`` that names the place."""
-    told_of = _Messages(Told(list(head), [of_head] * len(head)))
+    told_of = _Messages(LoggedMessages(list(head), [of_head] * len(head)))
     for turn in turns:
         told_of.add(turn)
     told_of.close()
-    return told_of.found
+    return told_of.loaded
 
 
 class _Messages:
     """Messages while their items are read."""
 
-    def __init__(self, found: Told) -> None:
-        self.found = found
-        self._open: list[Logged] = []
+    def __init__(self, loaded: LoggedMessages) -> None:
+        self.loaded = loaded
+        self._open: list[LoggedTurn] = []
         """The assistant's items that are no message yet."""
         self._calls = Calls()
         """What messages left, but for the assistant's last one and what came behind it."""
@@ -50,7 +50,7 @@ class _Messages:
         self._answered: list[str] = []
         """The calls that were answered since."""
 
-    def add(self, turn: Logged) -> None:
+    def add(self, turn: LoggedTurn) -> None:
         """Take one item; of anybody but the assistant it is a message of its own."""
         item = turn.turn
         of = item.get("type")
@@ -79,7 +79,7 @@ class _Messages:
             message, self._calls = view.message(turn), calls.called(turn.blocks)
         self._tell(message, together(opened))
 
-    def _load(self, turn: Logged) -> None:
+    def _load(self, turn: LoggedTurn) -> None:
         """Read an item as one of a request."""
         try:
             if not openai_responses.load(turn.turn, State()).turns:
@@ -94,8 +94,8 @@ class _Messages:
             self._tell(message, turn.evidence)
 
     def _tell(self, message: Message, evidence: Evidence) -> None:
-        self.found.messages.append(message)
-        self.found.evidence.append(evidence)
+        self.loaded.messages.append(message)
+        self.loaded.evidence.append(evidence)
 
     def _behind(self) -> Calls:
         """What the messages so far leave."""
@@ -135,10 +135,10 @@ def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
         message["reasoning_content"] = "\n\n".join(thoughts)
     if calls:
         message["tool_calls"] = calls
-    held = tuple(blocks)
+    content = tuple(blocks)
     if not is_plain:
-        message[PRIVATE] = Turn("assistant", held)
-    return message, held  # type: ignore[return-value]
+        message[PRIVATE] = Turn("assistant", content)
+    return message, content  # type: ignore[return-value]
 
 
 def _said(item: Object) -> Text | None:
@@ -167,15 +167,15 @@ def _thought(item: Object) -> Reasoning | None:
 
 
 def _call(item: Object) -> Call | None:
-    call_id, name, given = item.get("call_id"), item.get("name"), item.get("arguments")
+    call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
     if (
         len(item) == _CALLED
         and call_id
         and isinstance(call_id, str)
         and isinstance(name, str)
-        and isinstance(given, str)
+        and isinstance(arguments, str)
     ):
-        return Call(call_id, name, given)
+        return Call(call_id, name, arguments)
     return None
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, Logged, Unread, moment
-from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
+from chatsquash.formats.values import Object, at, compact, count, kind, objects, string, texts
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
 """Events that tell what items tell."""
@@ -33,13 +33,13 @@ class Meta(NamedTuple):
 
 
 @dataclass(slots=True)
-class History:
+class RolloutHistory:
     """The items that the model saw from a beginning on."""
 
     id: str
     kind: ConversationKind = "main"
     parent: str | None = None
-    items: list[Logged] = field(default_factory=list)
+    items: list[LoggedTurn] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     """Where the user's turns begin in the items."""
     users: list[int] = field(default_factory=list)
@@ -47,7 +47,7 @@ class History:
     sampled: list[int] = field(default_factory=list)
     """Where the items stand that the model gave here."""
 
-    def add(self, turn: Logged) -> None:
+    def add(self, turn: LoggedTurn) -> None:
         """Take one item more."""
         if turn.turn.get("role") == "user":
             self.users.append(len(self.items))
@@ -55,10 +55,10 @@ class History:
             self.sampled.append(len(self.items))
         self.items.append(turn)
 
-    def begun(self, turns: int) -> History:
+    def without_last(self, turns: int) -> RolloutHistory:
         """The same without the user's last turns."""
         start = self.starts[-turns] if turns <= len(self.starts) else self.starts[0]
-        cut = History(self.id, self.kind, self.parent, starts=self.starts[:-turns])
+        cut = RolloutHistory(self.id, self.kind, self.parent, starts=self.starts[:-turns])
         for each in self.items[:start]:
             cut.add(each)
         return cut
@@ -74,8 +74,8 @@ class Rollout:
 
     has_events: bool
     """Whether the user's turns are told by events."""
-    now: History = field(default_factory=lambda: History("1"))
-    left: list[History] = field(default_factory=list)
+    now: RolloutHistory = field(default_factory=lambda: RolloutHistory("1"))
+    left: list[RolloutHistory] = field(default_factory=list)
     """What the items were before they were replaced or taken back."""
     meta: list[Meta] = field(default_factory=list)
     model: str | None = None
@@ -157,7 +157,7 @@ class Rollout:
             return
         if not (is_copied or self.copies) and is_of_model(taken):
             evidence = Evidence(evidence.line, evidence.time, is_sampled=True, model=self.model)
-        self.now.add(Logged(place, taken, evidence))
+        self.now.add(LoggedTurn(place, taken, evidence))
         if not (self.has_events or is_copied) and is_prompt(taken):
             self.now.starts.append(len(self.now.items) - 1)
 
@@ -178,25 +178,25 @@ class Rollout:
         if self.now.sampled and isinstance(used, dict):
             place = self.now.sampled[-1]
             each = self.now.items[place]
-            asked, said = count(used.get("input_tokens")), count(used.get("output_tokens"))
-            evidence = each.evidence._replace(prompt_tokens=asked, completion_tokens=said)
-            self.now.items[place] = Logged(each.place, each.turn, evidence)
+            sent, said = count(used.get("input_tokens")), count(used.get("output_tokens"))
+            evidence = each.evidence._replace(prompt_tokens=sent, completion_tokens=said)
+            self.now.items[place] = LoggedTurn(each.place, each.turn, evidence)
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
         """What stands for the items starts another conversation; without that, the user's own and the summary do."""
         before, history = self.now, payload.get("replacement_history")
         self.unread.rest("compacted", payload, "message", "replacement_history")
-        kept = list[Logged]()
+        messages = list[LoggedTurn]()
         if not isinstance(history, list):
             if not string(payload, "message"):
                 return
-            kept = [each for each in before.items if is_told(each.turn)]
+            messages = [each for each in before.items if is_told(each.turn)]
             history = [{"type": "message", "role": "user", "content": payload["message"]}]
         self.leave(before, 0)
         self.histories += 1
         parent = before.id if before.has_reply() else before.parent
-        self.now = History(str(self.histories), "compacted" if parent else before.kind, parent)
-        for each in kept:
+        self.now = RolloutHistory(str(self.histories), "compacted" if parent else before.kind, parent)
+        for each in messages:
             self.now.add(each._replace(evidence=Evidence(each.evidence.line, evidence.time)))
         for number, item in enumerate(history):
             self.item(f"{place}, replacement_history[{number}]", item, evidence, is_copied=True)
@@ -204,13 +204,13 @@ class Rollout:
     def roll_back(self, turns: Json) -> None:
         """The user takes back so many turns."""
         if type(turns) is int and turns > 0 and self.now.starts:
-            begun = self.now.begun(turns)
+            without_last = self.now.without_last(turns)
             self.histories += 1
             aside = replace(self.now, id=str(self.histories), kind="branch", parent=self.now.id)
-            self.leave(aside, len(begun.items))
-            self.now = begun
+            self.leave(aside, len(without_last.items))
+            self.now = without_last
 
-    def leave(self, history: History, start: int) -> None:
+    def leave(self, history: RolloutHistory, start: int) -> None:
         """Keep a history if the assistant said some of the items that go; what was copied stands in another file."""
         if not history.has_reply(start):
             return
@@ -257,10 +257,10 @@ def ordinary(item: Object, unread: Unread) -> Object | None:
         return None
     if not _READ.issuperset(item):
         unread.rest(f"response_item.{of}", item, *_READ)
-    return _rewritten(item) if of in _OWN else item
+    return _rewrite(item) if of in _OWN else item
 
 
-def _rewritten(item: Object) -> Object:
+def _rewrite(item: Object) -> Object:
     call_id = string(item, "call_id") or string(item, "id")
     match item:
         case {"type": "local_shell_call", "action": dict(action)}:
@@ -300,6 +300,4 @@ def is_told(item: Object) -> bool:
 
 def is_prompt(item: Object) -> bool:
     """Whether the user said an item, which Codex did not put in."""
-    content = item.get("content")
-    texts = [content] if isinstance(content, str) else [string(block, "text") for block in objects(content)]
-    return item.get("role") == "user" and not any(text.startswith(_INJECTED) for text in texts)
+    return item.get("role") == "user" and not any(text.startswith(_INJECTED) for text in texts(item.get("content")))

@@ -9,7 +9,7 @@ from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.cursor import composer, store, transcript
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread, entries, session_folder
-from chatsquash.formats.threads import counted
+from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, compact
 
 NAME = "cursor"
@@ -25,13 +25,13 @@ KEPT = (
 )
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A composer with its bubbles, a store with its messages, or the lines of a transcript."""
-    if found and all(map(composer.is_one, found)):
+    if values and all(map(composer.is_one, values)):
         return "composerId beside a conversation"
-    if found and all(map(store.is_one, found)):
+    if values and all(map(store.is_one, values)):
         return "latestRootBlobId beside messages"
-    return "lines of role and message.content alone" if transcript.is_one(found) else None
+    return "lines of role and message.content alone" if transcript.is_one(values) else None
 
 
 def session(path: str, origin: Origin) -> str | None:
@@ -40,20 +40,20 @@ def session(path: str, origin: Origin) -> str | None:
     return session_folder(path) if path.rpartition("/")[2] == "store.db" else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """What the model saw last of each session, then what that replaced, then what was left.
 
     Only the stores of the CLI have the system prompt; nothing has definitions of tools.
     """
     unread = Unread()
-    placed = list(entries(found, lines))
+    placed = list(entries(values, lines))
     if placed and not (composer.is_one(placed[0][2]) or store.is_one(placed[0][2])):
-        return counted(transcript.conversations(placed, unread), unread)
-    told: list[Conversation] = []
+        return with_unread(transcript.conversations(placed, unread), unread)
+    converted: list[Conversation] = []
     for place, line, value in placed:
         form = store if store.is_one(value) else composer
-        told += form.conversations(f"entry {place}", line, value, unread)
-    return counted(told, unread)
+        converted += form.conversations(f"entry {place}", line, value, unread)
+    return with_unread(converted, unread)
 
 
 _VALUES, _HEADERS = "cursorDiskKV", "composerHeaders"
@@ -63,12 +63,12 @@ _LAYERS = 3
 """How many times JSON may be written as a text of JSON."""
 
 
-def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
     """The IDE has values by key in a table of its own, the CLI blobs by id and one value beside them."""
-    if {"key", "value"} <= {*held.get(_VALUES, [])}:
-        has_headers = {"composerId", "value"} <= {*held.get(_HEADERS, [])}
+    if {"key", "value"} <= {*columns.get(_VALUES, [])}:
+        has_headers = {"composerId", "value"} <= {*columns.get(_HEADERS, [])}
         return {_VALUES: ("key",), **({_HEADERS: ("composerId",)} if has_headers else {})}
-    if {*held.get(_BLOBS, [])} == {"id", "data"} and {*held.get(_META, [])} == {"key", "value"}:
+    if {*columns.get(_BLOBS, [])} == {"id", "data"} and {*columns.get(_META, [])} == {"key", "value"}:
         return {_META: ("key",), _BLOBS: ("id",)}
     return None
 
@@ -77,19 +77,19 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
     """Each composer with its bubbles, by its id; a store is one session."""
     if _BLOBS in index:
         return [{table: [row[0] for row in index.get(table, [])] for table in (_META, _BLOBS)}]
-    found: dict[str, dict[str, list[int]]] = {}
+    families_by_id: dict[str, dict[str, list[int]]] = {}
     keyed = sorted((row[1], row[0]) for row in index[_VALUES] if isinstance(row[1], str))
     for key, rowid in keyed:
         if key.startswith(_COMPOSER):
-            found.setdefault(key.removeprefix(_COMPOSER), {_VALUES: [], _HEADERS: []})[_VALUES].append(rowid)
+            families_by_id.setdefault(key.removeprefix(_COMPOSER), {_VALUES: [], _HEADERS: []})[_VALUES].append(rowid)
     for rowid, ident in index.get(_HEADERS, []):
-        if ident in found:
-            found[ident][_HEADERS].append(rowid)
+        if ident in families_by_id:
+            families_by_id[ident][_HEADERS].append(rowid)
     for key, rowid in keyed:
         owner = key.removeprefix(_BUBBLE).rpartition(":")[0] if key.startswith(_BUBBLE) else ""
-        if owner in found:
-            found[owner][_VALUES].append(rowid)
-    return list(found.values())
+        if owner in families_by_id:
+            families_by_id[owner][_VALUES].append(rowid)
+    return list(families_by_id.values())
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
@@ -114,8 +114,8 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
 
 
 def _header(row: Object) -> Object:
-    held = _object(row["value"], f"{_HEADERS} {row.get('composerId')}") if row.get("value") is not None else {}
-    return {**held, "isSubagent": row.get("isSubagent") == 1}
+    header = _object(row["value"], f"{_HEADERS} {row.get('composerId')}") if row.get("value") is not None else {}
+    return {**header, "isSubagent": row.get("isSubagent") == 1}
 
 
 def _object(cell: Json, place: str) -> Object:

@@ -10,9 +10,9 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.cursor.messages import thought, with_more
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call, tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, moment, of, with_origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment, of, with_origin
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Step
+from chatsquash.formats.threads import ThreadEntry
 from chatsquash.formats.threads import conversations as along
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
 
@@ -45,15 +45,16 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
     if not bubbles:
         return []
     model = string(value.get("modelConfig"), "modelName")
-    reader = Reader(line, "" if model == _UNKNOWN else model, unread)
+    reader = BubbleReader(line, "" if model == _UNKNOWN else model, unread)
     groups = list(_groups(bubbles))
     steps = [
-        Step(turns := tuple(reader.turns(group)), any(each.evidence.is_sampled for each in turns)) for group in groups
+        ThreadEntry(turns := tuple(reader.turns(group)), any(each.evidence.is_sampled for each in turns))
+        for group in groups
     ]
     steps, way = _with_summaries(steps, groups, value, line)
     known = {"session_id": string(value, "composerId")} | bounds(value.get("createdAt"), value.get("lastUpdatedAt"))
-    found = along(openai_chat, steps, [way], known)
-    return [_linked(each, value, bubbles, unread) for each in found]
+    converted = along(openai_chat, steps, [way], known)
+    return [_with_links(each, value, bubbles, unread) for each in converted]
 
 
 # The bubbles
@@ -62,97 +63,104 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
 def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
     """The bubbles in their order."""
     inline = [each for each in objects(value.get(_INLINE)) if string(each, "bubbleId")]
-    held = {**{each["bubbleId"]: each for each in inline}, **members(value.get(_MAP)), **members(value.get("bubbles"))}
+    by_name = {
+        **{each["bubbleId"]: each for each in inline},
+        **members(value.get(_MAP)),
+        **members(value.get("bubbles")),
+    }
     order = listed(value.get(_HEADERS)) or inline
-    found, met = list[Bubble](), set[str]()
+    ordered, met = list[Bubble](), set[str]()
     for header in order:
         name = string(header, "bubbleId")
         if name in met:
             continue
         met.add(name)
-        bubble = held.get(name)
+        bubble = by_name.get(name)
         where = f"{place}, bubble {name[:80]}"
         if bubble is None:
             unread.one("bubble that is not there")
         elif not isinstance(bubble, dict):
             raise TurnError(f"{where} is {kind(bubble)}, not an object")
         else:
-            found.append(Bubble(where, name, bubble))
-    for _ in range(sum(name not in met for name in held)):
+            ordered.append(Bubble(where, name, bubble))
+    for _ in range(sum(name not in met for name in by_name)):
         unread.one("bubble that was taken back")
-    return found
+    return ordered
 
 
 def _groups(bubbles: list[Bubble]) -> list[list[Bubble]]:
     """The bubbles of each prompt and of each reply; calls of one reply name the same call of the model."""
-    found: list[list[Bubble]] = []
+    groups: list[list[Bubble]] = []
     for bubble in bubbles:
-        before = found[-1][-1] if found else None
+        before = groups[-1][-1] if groups else None
         if before is None or not before.goes_on_with(bubble):
-            found.append([])
-        found[-1].append(bubble)
-    return found
+            groups.append([])
+        groups[-1].append(bubble)
+    return groups
 
 
 # Summaries
 
 
 def _with_summaries(
-    steps: list[Step], groups: list[list[Bubble]], value: Object, line: int
-) -> tuple[list[Step], list[int]]:
+    steps: list[ThreadEntry], groups: list[list[Bubble]], value: Object, line: int
+) -> tuple[list[ThreadEntry], list[int]]:
     """The steps with a summary where it came to stand, and the way through all of them in order."""
     places = {bubble.name: place for place, group in enumerate(groups) for bubble in group}
     latest = at(value, _LATEST, "summary")
-    told = [
-        (place, found) for place, group in enumerate(groups) for bubble in group if (found := summary(bubble.value))
+    summaries = [
+        (place, value_of)
+        for place, group in enumerate(groups)
+        for bubble in group
+        if (value_of := summary(bubble.value))
     ]
     if (
         isinstance(latest, dict)
         and string(latest, "summary")
-        and string(latest, "summary") not in [each["summary"] for _, each in told]
+        and string(latest, "summary") not in [each["summary"] for _, each in summaries]
     ):
         last = string(value.get(_LATEST), "lastBubbleId") or string(latest, "truncationLastBubbleIdInclusive")
-        told.append((places.get(last, -1), latest)) if last in places else None
-    added = sorted(((place, number) for number, (place, _) in enumerate(told)))
+        summaries.append((places.get(last, -1), latest)) if last in places else None
+    added = sorted(((place, number) for number, (place, _) in enumerate(summaries)))
     way, at_step = list[int](), 0
     made = list(steps)
     for place, number in added:
         way += range(at_step, place + 1)
         at_step = max(at_step, place + 1)
         way.append(len(made))
-        made.append(_summary(told[number][1], places, line))
+        made.append(_summary(summaries[number][1], places, line))
     return made, [*way, *range(at_step, len(steps))]
 
 
-def _summary(told: Object, places: dict[str, int], line: int) -> Step:
+def _summary(value: Object, places: dict[str, int], line: int) -> ThreadEntry:
     """What stands for the bubbles up to one, in the user's name, with the first one that stays."""
-    kept = places.get(string(told, "clientShouldStartSendingFromInclusiveBubbleId"))
-    if kept is None and (last := places.get(string(told, "truncationLastBubbleIdInclusive"))) is not None:
-        kept = last + 1
-    turn = {"role": "user", "content": told["summary"]}
-    return Step((Logged("a summary", turn, Evidence(line)),), is_summary=True, kept=kept)
+    first_kept = places.get(string(value, "clientShouldStartSendingFromInclusiveBubbleId"))
+    if first_kept is None and (last := places.get(string(value, "truncationLastBubbleIdInclusive"))) is not None:
+        first_kept = last + 1
+    turn = {"role": "user", "content": value["summary"]}
+    return ThreadEntry((LoggedTurn("a summary", turn, Evidence(line)),), is_summary=True, kept=first_kept)
 
 
 # What is said of the whole
 
 
-def _linked(found: Conversation, value: Object, bubbles: list[Bubble], unread: Unread) -> Conversation:
+def _with_links(conversation: Conversation, value: Object, bubbles: list[Bubble], unread: Unread) -> Conversation:
     """A conversation with the sub-agents that its calls began, and with the call that began it."""
-    began = dict(pair for bubble in bubbles if (pair := spawned(bubble.value)))
+    began = dict(pair for bubble in bubbles if (pair := subagent_call(bubble.value)))
     name, header = string(value, "composerId"), value.get("header")
     unread.rest("header", header, "isSubagent", "subagentInfo", "composerId", "createdAt", "lastUpdatedAt")
-    told = next((info for each in (value, header) if isinstance(info := at(each, "subagentInfo"), dict)), {})
-    is_inner = bool(told) or name.startswith(_TASK) or at(header, "isSubagent") is True
-    if is_inner and of(found).kind == "main":
-        call = string(told, "toolCallId") or (name.removeprefix(_TASK) if name.startswith(_TASK) else "")
-        found = with_origin(
-            found,
-            id=of(found).id or name,
+    subagent = next((info for each in (value, header) if isinstance(info := at(each, "subagentInfo"), dict)), {})
+    is_inner = bool(subagent) or name.startswith(_TASK) or at(header, "isSubagent") is True
+    if is_inner and of(conversation).kind == "main":
+        call = string(subagent, "toolCallId") or (name.removeprefix(_TASK) if name.startswith(_TASK) else "")
+        conversation = with_origin(
+            conversation,
+            id=of(conversation).id or name,
             kind="subagent",
-            parent=string(told, "parentComposerId") or None,
+            parent=string(subagent, "parentComposerId") or None,
             call=call or None,
         )
-    return with_origin(found, began=began) if began else found
+    return with_origin(conversation, began=began) if began else conversation
 
 
 _USER, _MODEL = 1, 2
@@ -176,8 +184,8 @@ class Bubble(NamedTuple):
     @property
     def call(self) -> Object | None:
         """The call in it, if it is one."""
-        held = self.value.get(_CALL)
-        return held if isinstance(held, dict) and string(held, "name") else None
+        call = self.value.get(_CALL)
+        return call if isinstance(call, dict) and string(call, "name") else None
 
     def goes_on_with(self, other: Bubble) -> bool:
         """Whether another one is of the same reply; behind a call only one that the model made with it is."""
@@ -191,25 +199,25 @@ class Bubble(NamedTuple):
 
 def summary(bubble: Object) -> Object | None:
     """The summary that a bubble has of those before it."""
-    told = bubble.get(_SUMMARY)
-    value = jsonio.value(told) if isinstance(told, str) else told
+    logged = bubble.get(_SUMMARY)
+    value = jsonio.value(logged) if isinstance(logged, str) else logged
     return value if string(value, "summary") else None
 
 
-def spawned(bubble: Object) -> tuple[str, str] | None:
+def subagent_call(bubble: Object) -> tuple[str, str] | None:
     """The sub-agent that a call began, and the call."""
     agent = string(at(bubble, _CALL, "additionalData"), "subagentComposerId")
     call = string(bubble.get(_CALL), "toolCallId")
     return (agent, call) if agent and call else None
 
 
-class Reader:
+class BubbleReader:
     """The turns of bubbles; a reply has the model of its own bubbles, else that of the prompt."""
 
     def __init__(self, line: int, model: str, unread: Unread) -> None:
         self._line, self._model, self._unread = line, model, unread
 
-    def turns(self, group: list[Bubble]) -> Iterator[Logged]:
+    def turns(self, group: list[Bubble]) -> Iterator[LoggedTurn]:
         """The turns of a prompt, or of a reply with its results."""
         for bubble in group:
             self._rest(bubble)
@@ -221,7 +229,7 @@ class Reader:
             self._model = own or self._model
             if text := string(first.value, "text"):
                 turn = {"role": "user", "content": text}
-                yield Logged(first.place, turn, Evidence(self._line, moment(first.value.get("createdAt"))))
+                yield LoggedTurn(first.place, turn, Evidence(self._line, moment(first.value.get("createdAt"))))
             else:
                 self._unread.one("bubble without a text")
         else:
@@ -229,31 +237,31 @@ class Reader:
 
     def _rest(self, bubble: Bubble) -> None:
         self._unread.rest("bubble", bubble.value, *_BUBBLE)
-        held = bubble.value.get(_CALL)
-        if bubble.call is None and isinstance(held, dict):
+        call = bubble.value.get(_CALL)
+        if bubble.call is None and isinstance(call, dict):
             self._unread.one(f"bubble.{_CALL} without a name")
         elif bubble.call:
-            self._unread.rest(f"bubble.{_CALL}", held, *_CALLED)
+            self._unread.rest(f"bubble.{_CALL}", call, *_CALLED)
 
-    def _reply(self, group: list[Bubble], model: str) -> Iterator[Logged]:
+    def _reply(self, group: list[Bubble], model: str) -> Iterator[LoggedTurn]:
         """What the model thought, said and called, then what its calls gave."""
         shown = [{"type": "text", "text": text} for each in group if (text := string(each.value, "text"))]
-        thoughts = [told for each in group for told in _thoughts(each.value, model)]
+        thoughts = [thought_block for each in group for thought_block in _thoughts(each.value, model)]
         made = [(each, call) for each in group if (call := each.call)]
         calls = [function_call(call.get("toolCallId"), call["name"], arguments(call)) for _, call in made]
         if not (shown or thoughts or calls):
             return
         turn = {"role": "assistant", "content": shown or None, **with_more(thoughts, calls)}
-        yield Logged(group[0].place, turn, self._evidence(group, model))
+        yield LoggedTurn(group[0].place, turn, self._evidence(group, model))
         for bubble, call in made:
             if (answer := _answer(call)) is not None:
-                yield Logged(bubble.place, answer, Evidence(self._line))
+                yield LoggedTurn(bubble.place, answer, Evidence(self._line))
 
     def _evidence(self, group: list[Bubble], model: str) -> Evidence:
         times = [when for each in group if (when := moment(each.value.get("createdAt")))]
         counted = [tokens for each in group if any(tokens := _tokens(each.value))]
-        asked, said = counted[-1] if counted else (None, None)
-        return Evidence(self._line, times[0] if times else None, True, model or None, asked, said)
+        sent, said = counted[-1] if counted else (None, None)
+        return Evidence(self._line, times[0] if times else None, True, model or None, sent, said)
 
 
 def _model(bubble: Object) -> str:
@@ -264,16 +272,16 @@ def _model(bubble: Object) -> str:
 
 def _tokens(bubble: Object) -> tuple[int | None, int | None]:
     """The tokens of a request and of its reply; newer versions write zeros, which say nothing."""
-    asked, said = (count(at(bubble, "tokenCount", name)) for name in ("inputTokens", "outputTokens"))
-    return asked or None, said or None
+    sent, said = (count(at(bubble, "tokenCount", name)) for name in ("inputTokens", "outputTokens"))
+    return sent or None, said or None
 
 
 def _thoughts(bubble: Object, model: str) -> list[Json]:
-    told = bubble.get("thinking")
-    text, signature = (told, "") if isinstance(told, str) else (string(told, "text"), string(told, "signature"))
-    found = [thought(text, signature, "", model)] if text or signature else []
-    hidden = string(told, "redactedThinking")
-    return [*found, thought("", "", hidden, model)] if hidden else found
+    logged = bubble.get("thinking")
+    text, signature = (logged, "") if isinstance(logged, str) else (string(logged, "text"), string(logged, "signature"))
+    blocks = [thought(text, signature, "", model)] if text or signature else []
+    hidden = string(logged, "redactedThinking")
+    return [*blocks, thought("", "", hidden, model)] if hidden else blocks
 
 
 def arguments(call: Object) -> Json:
@@ -281,12 +289,12 @@ def arguments(call: Object) -> Json:
     raw = _once(call.get("rawArgs"))
     if isinstance(raw, dict) or (isinstance(raw, str) and isinstance(jsonio.value(raw), dict)):
         return raw
-    told = _once(call.get("params"))
-    value = jsonio.value(told) if isinstance(told, str) else told
+    params = _once(call.get("params"))
+    value = jsonio.value(params) if isinstance(params, str) else params
     inner = objects(at(value, "tools"))
     if len(inner) == 1 and "parameters" in inner[0]:
         return _once(inner[0]["parameters"])
-    return told if isinstance(told, dict) or isinstance(value, dict) else raw or told
+    return params if isinstance(params, dict) or isinstance(value, dict) else raw or params
 
 
 def _once(value: Json) -> Json:
@@ -297,15 +305,15 @@ def _once(value: Json) -> Json:
 
 def _answer(call: Object) -> Object | None:
     """The result of a call; ``None`` while it has none."""
-    told, status = _once(call.get("result")), call.get("status")
+    content, status = _once(call.get("result")), call.get("status")
     status = at(status, "status") if isinstance(status, dict) else status
     outcome = (
         "denied"
         if call.get("userDecision") == _REFUSED
         else _OUTCOMES.get(status if isinstance(status, str) else "", "")
     )
-    if told in (None, ""):
-        told = _once(call.get("error"))
-    if told in (None, "") and status != "completed":
+    if content in (None, ""):
+        content = _once(call.get("error"))
+    if content in (None, "") and status != "completed":
         return None
-    return tool_message(call.get("toolCallId"), "" if told is None else told, outcome, call["name"])
+    return tool_message(call.get("toolCallId"), "" if content is None else content, outcome, call["name"])

@@ -10,7 +10,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats.agents.cursor.messages import MODEL, is_summary, named_model, turns
 from chatsquash.formats.base import TurnError, expect_object
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, span
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, compact, listed, members, string, unrepeated
 
@@ -38,12 +38,12 @@ def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
     last = string(known, "latestRootBlobId")
     if not last:
         return []
-    held = {row["id"]: _bytes(row.get("data")) for row in blobs if isinstance(row.get("id"), str)}
-    if last not in held:
+    data_by_id = {row["id"]: _bytes(row.get("data")) for row in blobs if isinstance(row.get("id"), str)}
+    if last not in data_by_id:
         raise TurnError("the store has no blob for its latestRootBlobId")
-    reader = _Store(held)
+    reader = _Store(data_by_id)
     first, fields = reader.list_of(last)
-    lists = [first, *(found for blob in held if blob != last and (found := reader.earlier(blob)))]
+    lists = [first, *(earlier for blob in data_by_id if blob != last and (earlier := reader.earlier(blob)))]
     used = {ident: reader.message(ident) for each in lists for ident in each}
     unread = {f"store.{name}": 1 for name in sorted(known) if name not in (*_PLAIN, _HIDDEN)}
     unread |= {f"root.field {number}": count for number, count in fields.items()}
@@ -88,22 +88,22 @@ class _Store:
 
     def list_of(self, last: str) -> tuple[list[str], dict[int, int]]:
         """The messages of the last root, all of which must be there, and its other fields."""
-        found = root(self._blobs[last])
-        if found is None:
+        fields = root(self._blobs[last])
+        if fields is None:
             raise TurnError("the store has a last root that is no message of protobuf")
         idents = []
-        for number, raw in enumerate(found.references):
+        for number, raw in enumerate(fields.references):
             ident = self._ids.get(raw)
             if ident is None or self.message(ident) is None:
                 raise TurnError(f"the store has no message for reference {number} of its last root")
             idents.append(ident)
-        return idents, found.others
+        return idents, fields.others
 
     def earlier(self, blob: str) -> list[str]:
         """The messages of a root that was the last one once; empty for any other blob."""
         data = self._blobs[blob]
-        found = root(data) if data[:2] == b"\x0a\x20" else None
-        idents = [self._ids.get(raw, "") for raw in found.references] if found else []
+        fields = root(data) if data[:2] == b"\x0a\x20" else None
+        idents = [self._ids.get(raw, "") for raw in fields.references] if fields else []
         return idents if all(ident and self.message(ident) for ident in idents) else []
 
 
@@ -125,34 +125,32 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
         for _ in range(count if type(count) is int and 0 < count <= 1_000 else 1):
             unread.one(name)
     lists = _lists(place, value)
-    known: Object = {"session_id": string(value, "agentId") or None}
-    started = moment(value.get("createdAt"))
-    known |= {"started": started.at, "ended": started.at} if started else {}
+    known = {"session_id": string(value, "agentId") or None} | span(value.get("createdAt"), None)
     model = string(value, MODEL)
-    found = []
+    converted = []
     for number, era in enumerate(eras(lists)):
-        turns = _logged(f"{place}, list {number + 1}", line, era, model, Unread() if number else unread)
+        turns = _turns_of(f"{place}, list {number + 1}", line, era, model, Unread() if number else unread)
         linked = {"id": era.id, "kind": era.kind, "parent": era.parent}
-        found.append(load_conversation(openai_chat, turns, **known, **linked))
-    return found
+        converted.append(load_conversation(openai_chat, turns, **known, **linked))
+    return converted
 
 
-def _lists(place: str, value: Object) -> list[list[Said]]:
+def _lists(place: str, value: Object) -> list[list[StoredMessage]]:
     """The lists with their messages in place of the ids."""
     messages, lists = value.get("messages"), value.get("lists")
     if not isinstance(messages, dict) or not isinstance(lists, list):
         raise TurnError(f"{place} has no messages and lists of them")
     by_id = {ident: said(each, is_summary(each)) for ident, each in messages.items() if isinstance(each, dict)}
-    found = []
+    message_lists = []
     for number, idents in enumerate(lists):
         if not isinstance(idents, list) or not all(isinstance(each, str) and each in by_id for each in idents):
             raise TurnError(f"{place} has a list {number + 1} that names messages that are not there")
-        found.append([by_id[ident] for ident in idents])
-    return found
+        message_lists.append([by_id[ident] for ident in idents])
+    return message_lists
 
 
-def _logged(place: str, line: int, era: Era, last_model: str, unread: Unread) -> list[Logged]:
-    found = []
+def _turns_of(place: str, line: int, era: MessageView, last_model: str, unread: Unread) -> list[LoggedTurn]:
+    turns_of = []
     for number, said in enumerate(era.messages):
         message = said.message
         is_sampled = message.get("role") == "assistant" and number not in era.copied and not said.is_summary
@@ -161,8 +159,8 @@ def _logged(place: str, line: int, era: Era, last_model: str, unread: Unread) ->
         known = Evidence(line, None, True, model, response_id=string(options, "modelProviderMessageId") or None)
         where = f"{place}, message {number + 1}"
         made = turns(message, model or "", unread)
-        found += [Logged(where, turn, known if is_sampled else Evidence(line)) for turn in made]
-    return found
+        turns_of += [LoggedTurn(where, turn, known if is_sampled else Evidence(line)) for turn in made]
+    return turns_of
 
 
 _REFERENCE = 32
@@ -228,7 +226,7 @@ _COMPARED = 20
 """Lists that go on from one place with which a list is compared that ends there."""
 
 
-class Said(NamedTuple):
+class StoredMessage(NamedTuple):
     """A message, and what tells it from others."""
 
     message: Object
@@ -237,10 +235,10 @@ class Said(NamedTuple):
     """Whether it stands for messages that were compacted."""
 
 
-class Era(NamedTuple):
+class MessageView(NamedTuple):
     """The messages of one conversation."""
 
-    messages: list[Said]
+    messages: list[StoredMessage]
     id: str
     kind: ConversationKind
     parent: str | None
@@ -248,72 +246,72 @@ class Era(NamedTuple):
     """The places of messages that a conversation before it had."""
 
 
-def said(message: Object, is_summary: bool) -> Said:
+def said(message: Object, is_summary: bool) -> StoredMessage:
     """A message with its key: what was noted beside it changes while it is answered."""
     key = blake2b(
         compact([message.get("role"), message.get("content")]).encode("utf-8", "surrogatepass"), digest_size=16
     )
-    return Said(message, key.digest(), is_summary)
+    return StoredMessage(message, key.digest(), is_summary)
 
 
-def eras(lists: list[list[Said]]) -> list[Era]:
+def eras(lists: list[list[StoredMessage]]) -> list[MessageView]:
     """The first list, then those before compactions, then branches; the others stand in the order of their making.
 
     A list is left out that another one goes on from, or that ends with what the model had not said to the end.
     """
     if not lists or not lists[0]:
         return []
-    first, *others = [lists[0], *_apart(lists)]
+    first, *others = [lists[0], *_independent(lists)]
     own = _summaries(first)
-    before: dict[tuple[bytes, ...], list[Said]] = {}
-    branches: list[tuple[tuple[bytes, ...], list[Said]]] = []
+    before: dict[tuple[bytes, ...], list[StoredMessage]] = {}
+    branches: list[tuple[tuple[bytes, ...], list[StoredMessage]]] = []
     for each in others:
-        held = _summaries(each)
-        if held in before:
-            branches.append((held, before[held]))
-        if held == own:
-            branches.append((held, each))
+        summaries = _summaries(each)
+        if summaries in before:
+            branches.append((summaries, before[summaries]))
+        if summaries == own:
+            branches.append((summaries, each))
         else:
-            before[held] = each  # the last one of its time
-    names = {held: str(number) for number, held in enumerate([own, *before], 1)}
+            before[summaries] = each  # the last one of its time
+    names = {summaries: str(number) for number, summaries in enumerate([own, *before], 1)}
     whole = bool(before or branches)
     order = [*before, own]
-    found = [_era(first, "1" if whole else "", names, order, before)]
-    found += [_era(each, names[held], names, order, before) for held, each in before.items()]
-    for number, (held, each) in enumerate(branches, len(names) + 1):
+    views = [_era(first, "1" if whole else "", names, order, before)]
+    views += [_era(each, names[summaries], names, order, before) for summaries, each in before.items()]
+    for number, (summaries, each) in enumerate(branches, len(names) + 1):
         era = _era(each, str(number), names, order, before)
-        found.append(era._replace(kind="branch", parent=names[held]))
-    return found
+        views.append(era._replace(kind="branch", parent=names[summaries]))
+    return views
 
 
 def _era(
-    messages: list[Said],
+    messages: list[StoredMessage],
     name: str,
     names: dict[tuple[bytes, ...], str],
     order: list[tuple[bytes, ...]],
-    before: dict[tuple[bytes, ...], list[Said]],
-) -> Era:
+    before: dict[tuple[bytes, ...], list[StoredMessage]],
+) -> MessageView:
     """A conversation in a row of those that each go on from a summary of the one before."""
-    held = _summaries(messages)
-    at = order.index(held)
-    if not held:
-        return Era(messages, name, "main", None, frozenset())
+    summaries = _summaries(messages)
+    at = order.index(summaries)
+    if not summaries:
+        return MessageView(messages, name, "main", None, frozenset())
     passed = order[at - 1] if at else None
     known = {said.key for said in before[passed]} if passed is not None else set[bytes]()
     copied = frozenset(number for number, each in enumerate(messages) if each.key in known)
-    return Era(messages, name, "compacted", names[passed] if passed is not None else None, copied)
+    return MessageView(messages, name, "compacted", names[passed] if passed is not None else None, copied)
 
 
-def _summaries(messages: list[Said]) -> tuple[bytes, ...]:
+def _summaries(messages: list[StoredMessage]) -> tuple[bytes, ...]:
     return tuple(said.key for said in messages if said.is_summary)
 
 
-def _apart(lists: list[list[Said]]) -> list[list[Said]]:
+def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
     """The lists but the first that are neither the beginning of another one nor grew into one."""
-    kept = unrepeated([[each.key for each in messages] for messages in lists])
-    following: dict[bytes, dict[bytes, Said]] = {}
+    distinct = unrepeated([[each.key for each in messages] for messages in lists])
+    following: dict[bytes, dict[bytes, StoredMessage]] = {}
     ends: dict[int, bytes] = {}
-    for place in kept:
+    for place in distinct:
         way = blake2b(digest_size=16)
         for number, each in enumerate(lists[place]):
             if number == len(lists[place]) - 1:
@@ -322,10 +320,10 @@ def _apart(lists: list[list[Said]]) -> list[list[Said]]:
             if len(then) < _COMPARED:
                 then.setdefault(each.key, each)
             way.update(each.key)
-    return [lists[place] for place in kept if place and not _grew(lists[place][-1], following[ends[place]])]
+    return [lists[place] for place in distinct if place and not _grew(lists[place][-1], following[ends[place]])]
 
 
-def _grew(last: Said, others: dict[bytes, Said]) -> bool:
+def _grew(last: StoredMessage, others: dict[bytes, StoredMessage]) -> bool:
     """Whether a message ends a list only since it was not said to the end."""
     return any(key != last.key and _goes_on(last.message, each.message) for key, each in others.items())
 

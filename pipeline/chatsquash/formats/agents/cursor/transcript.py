@@ -6,7 +6,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.cursor.messages import thought, with_more
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call, tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, compact, listed, string
 
@@ -19,10 +19,10 @@ _REDACTED = "[REDACTED]"
 """What stands in place of reasoning, at the end of a text or alone."""
 
 
-def is_one(found: list[Json]) -> bool:
+def is_one(values: list[Json]) -> bool:
     """Whether all lines are messages with nothing around them, or say that a turn ended."""
     said = 0
-    for line in found:
+    for line in values:
         if not isinstance(line, dict):
             return False
         if line.get("type") == _ENDS and "message" not in line:
@@ -38,19 +38,19 @@ def is_one(found: list[Json]) -> bool:
 
 def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """The one that the lines are."""
-    reader = _Reader(unread)
+    reader = _TranscriptReader(unread)
     turns = [each for place, line, value in placed for each in reader.read(f"entry {place}", line, value)]
     conversation = load_conversation(openai_chat, turns)
     return [conversation] if conversation.messages else []
 
 
-class _Reader:
+class _TranscriptReader:
     """The turns of lines."""
 
     def __init__(self, unread: Unread) -> None:
         self._unread = unread
 
-    def read(self, place: str, line: int, value: Object) -> list[Logged]:
+    def read(self, place: str, line: int, value: Object) -> list[LoggedTurn]:
         role, message = value.get("role"), value.get("message")
         if role is None and isinstance(value.get("type"), str):
             self._unread.one(f"line of the type {value['type']}")
@@ -68,17 +68,17 @@ class _Reader:
         turns = _turns(role, content, known.model or "")
         if not turns:
             self._unread.one("reply of which nothing is kept")
-        return [Logged(place, turn, known) for turn in turns]
+        return [LoggedTurn(place, turn, known) for turn in turns]
 
 
 def _turns(role: Json, content: Json, model: str) -> list[Object]:
     if role != "assistant":
-        return _heard(role, content)
+        return _other_turns(role, content)
     shown, thoughts, calls = list[Json](), list[Json](), list[Json]()
     for part in listed(content):
         match part:
             case str(text) | {"type": "text", "text": str(text)}:
-                said, is_redacted = _shown(text)
+                said, is_redacted = _without_redaction(text)
                 thoughts += [thought("", "", _REDACTED, model)] if is_redacted else []
                 shown += [{"type": "text", "text": said}] if said else []
             case {"type": "tool_use", "name": name, **more}:
@@ -95,7 +95,7 @@ def _turns(role: Json, content: Json, model: str) -> list[Object]:
     return [{"role": "assistant", "content": shown or None, **with_more(thoughts, calls)}]
 
 
-def _shown(text: str) -> tuple[str, bool]:
+def _without_redaction(text: str) -> tuple[str, bool]:
     """A text without the mark of reasoning that is withheld, and whether it had that."""
     said = text.rstrip()
     if said == _REDACTED or said.endswith(f"\n{_REDACTED}"):
@@ -103,14 +103,14 @@ def _shown(text: str) -> tuple[str, bool]:
     return text, False
 
 
-def _heard(role: Json, content: Json) -> list[Object]:
+def _other_turns(role: Json, content: Json) -> list[Object]:
     """What others say, and results of calls, which only few versions have."""
     if isinstance(content, str):
         return [{"role": role, "content": content}]
     answers = [part for part in content if at(part, "type") == "tool_result"]
     others = [part for part in content if at(part, "type") != "tool_result"]
-    found = [_answer(part) for part in answers]
-    return [*found, {"role": role, "content": others}] if others or not found else found
+    results = [_answer(part) for part in answers]
+    return [*results, {"role": role, "content": others}] if others or not results else results
 
 
 def _answer(part: Object) -> Object:

@@ -7,9 +7,9 @@ from chatsquash.formats.agents.hermes import messages, sessions
 from chatsquash.formats.agents.hermes.database import families as families
 from chatsquash.formats.agents.hermes.database import from_rows as from_rows
 from chatsquash.formats.agents.hermes.database import tables as tables
-from chatsquash.formats.evidence import Logged, Unread, entries, load_conversation
+from chatsquash.formats.evidence import LoggedTurn, Unread, entries, load_conversation
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import counted
+from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, at, string
 
 NAME = "hermes"
@@ -24,12 +24,12 @@ _SESSION = {"id", "source", "started_at", "messages"}
 _BESIDE = ("message_count", "tool_call_count", "end_reason", "parent_session_id")
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A line of the role session_meta comes before messages; an export has sessions with a source and a start."""
-    if found and at(found[0], "role") == META and at(found[0], "type") is None:
-        is_chat = all(isinstance(each, dict) and isinstance(each.get("role"), str) for each in found)
+    if values and at(values[0], "role") == META and at(values[0], "type") is None:
+        is_chat = all(isinstance(each, dict) and isinstance(each.get("role"), str) for each in values)
         return "a line of the role session_meta" if is_chat else None
-    return "source and started_at beside messages" if found and all(map(_is_session, found)) else None
+    return "source and started_at beside messages" if values and all(map(_is_session, values)) else None
 
 
 def _is_session(value: Json) -> bool:
@@ -38,13 +38,13 @@ def _is_session(value: Json) -> bool:
     return any(name in value for name in _BESIDE) and bool(string(value, "source"))
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """What the model saw last of each session, then what compressions replaced, what was taken back, and delegates."""
     unread = Unread()
-    placed = list(entries(found, lines))
+    placed = list(entries(values, lines))
     if placed and placed[0][2].get("role") == META:
-        return counted(conversations_of_lines(placed, unread), unread)
-    return counted(sessions.conversations(placed, unread), unread)
+        return with_unread(conversations_of_lines(placed, unread), unread)
+    return with_unread(sessions.conversations(placed, unread), unread)
 
 
 META = "session_meta"
@@ -53,12 +53,12 @@ META = "session_meta"
 
 def conversations_of_lines(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """The one that the lines are; each reply has the model of the line of the session before it."""
-    turns: list[Logged] = []
+    turns: list[LoggedTurn] = []
     tools: list[Json] = []
     model = ""
     for place, line, value in placed:
         where = f"entry {place}"
-        message = messages.checked(where, value)
+        message = messages.checked_message(where, value)
         if message["role"] == META:
             model = string(message, "model") or model
             tools = openai_chat.tools(message.get("tools")).functions or tools
@@ -67,7 +67,7 @@ def conversations_of_lines(placed: list[tuple[int, int, Object]], unread: Unread
             unread.one(f"message of the role {message['role']}")
         else:
             known = messages.evidence(message, line, model, is_copied=False)
-            turns.append(Logged(where, messages.turn(where, message, unread), known))
+            turns.append(LoggedTurn(where, messages.turn(where, message, unread), known))
     if not turns:
         return []
     return [load_conversation(openai_chat, turns, tools)]

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import ConversationKind, Json
-from chatsquash.formats.threads import linked
+from chatsquash.formats.database_rows import roots
+from chatsquash.formats.threads import first_places, link_entries
 from chatsquash.formats.values import Object, members, string
 
 _SESSION = ("id", "started_at", "parent_session_id", "end_reason", "model_config", "source")
@@ -17,13 +18,13 @@ _DROPPED = ("display_identity", "display_order", "session_id")
 """Columns of messages that only say where they are shown."""
 
 
-def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
     """Its database has sessions of a source, and messages with calls and reasons to end."""
-    sessions, messages = {*held.get("sessions", [])}, {*held.get("messages", [])}
+    sessions, messages = {*columns.get("sessions", [])}, {*columns.get("messages", [])}
     if not ({*_SESSION} <= sessions and {*_MESSAGE, "role", "content", "tool_calls", "finish_reason"} <= messages):
         return None
     more = (_KEY,) if _KEY in sessions else ()
-    if more and _HASH in sessions and {"hash", "prompt"} <= {*held.get(_PROMPTS, [])}:
+    if more and _HASH in sessions and {"hash", "prompt"} <= {*columns.get(_PROMPTS, [])}:
         return {"sessions": (*_SESSION, _KEY, _HASH), "messages": _MESSAGE, _PROMPTS: ("hash",)}
     return {"sessions": (*_SESSION, *more), "messages": _MESSAGE}
 
@@ -31,46 +32,46 @@ def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
     """Sessions with those that go on from them, branch off or work for them; a reset begins another family."""
     rows = sorted(index["sessions"], key=lambda row: (order(row[2]), order(row[1])))
-    told = [_session(row) for row in rows]
-    known = places(told)
-    found: dict[int, dict[str, list[int]]] = {}
+    sessions = [_session(row) for row in rows]
+    known = places(sessions)
+    families_by_root: dict[int, dict[str, list[int]]] = {}
     prompts: dict[Json, int] = {row[1]: row[0] for row in index.get(_PROMPTS, [])}
     used: set[tuple[int, int]] = set()
     for row, each in zip(rows, known, strict=True):
-        family = found.setdefault(each.root, {"sessions": [], "messages": [], _PROMPTS: []})
+        family = families_by_root.setdefault(each.root, {"sessions": [], "messages": [], _PROMPTS: []})
         family["sessions"].append(row[0])
         prompt = prompts.get(row[8]) if len(row) > 8 else None
         if prompt is not None and (each.root, prompt) not in used:
             used.add((each.root, prompt))
             family[_PROMPTS].append(prompt)
-    owners = {own.id: each.root for own, each in zip(told, known, strict=True)}
+    owners = {own.id: each.root for own, each in zip(sessions, known, strict=True)}
     for rowid, _, session in sorted(index["messages"], key=lambda row: order(row[1])):
         if (owner := owners.get(name(session) or "")) is not None:
-            found[owner]["messages"].append(rowid)
-    return list(found.values())
+            families_by_root[owner]["messages"].append(rowid)
+    return list(families_by_root.values())
 
 
-def _session(row: tuple[Any, ...]) -> Session:
+def _session(row: tuple[Any, ...]) -> SessionLink:
     _, own, started, parent, ended, settings, source, *more = row
     key = more[0] if more else None
-    return Session(name(own) or "", started, name(parent), ended, config(settings), source, key)
+    return SessionLink(name(own) or "", started, name(parent), ended, config(settings), source, key)
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
     """The sessions of a family, each as its export, with the messages that are shown no more, too."""
     prompts = {_plain(row.get("hash")): _plain(row.get("prompt")) for row in rows.get(_PROMPTS, [])}
-    found: list[Object] = []
+    exports: list[Object] = []
     by_id: dict[str | None, list[Json]] = {}
     for row in rows.get("sessions", []):
-        held = {column: _plain(value) for column, value in row.items() if value is not None}
-        if (prompt := prompts.get(held.pop(_HASH, None))) is not None:
-            held["system_prompt"] = prompt
-        found.append({**held, "messages": []})
-        by_id.setdefault(name(row.get("id")), found[-1]["messages"])
+        header = {column: _plain(value) for column, value in row.items() if value is not None}
+        if (prompt := prompts.get(header.pop(_HASH, None))) is not None:
+            header["system_prompt"] = prompt
+        exports.append({**header, "messages": []})
+        by_id.setdefault(name(row.get("id")), exports[-1]["messages"])
     for row in rows.get("messages", []):
-        if (told := by_id.get(name(row.get("session_id")))) is not None:
-            told.append({k: _plain(v) for k, v in row.items() if v is not None and k not in _DROPPED})
-    return list(found)
+        if (messages := by_id.get(name(row.get("session_id")))) is not None:
+            messages.append({k: _plain(v) for k, v in row.items() if v is not None and k not in _DROPPED})
+    return list(exports)
 
 
 def _plain(cell: Json) -> Json:
@@ -83,7 +84,7 @@ _RESETS = ("session_reset", "session_switch", "idle", "daily", "suspended", "res
 _ROOT = -1
 
 
-class Session(NamedTuple):
+class SessionLink(NamedTuple):
     """What tells how a session belongs to others."""
 
     id: str
@@ -96,7 +97,7 @@ class Session(NamedTuple):
     """Who it is with, as far as that is known."""
 
 
-class Place(NamedTuple):
+class SessionPlace(NamedTuple):
     """The place of a session among those that belong together."""
 
     parent: int
@@ -105,39 +106,24 @@ class Place(NamedTuple):
     kind: ConversationKind
 
 
-def places(sessions: list[Session]) -> list[Place]:
+def places(sessions: list[SessionLink]) -> list[SessionPlace]:
     """Of each session where it comes from; one that a loop would lead back to begins anew."""
-    first: dict[str, int] = {}
-    for place, each in enumerate(sessions):
-        first.setdefault(each.id, place)
-    kinds = [_kind(each, sessions[first[each.parent]] if each.parent in first else None) for each in sessions]
     names = [each.id for each in sessions]
-    parents = linked(names, [each.parent if of else None for each, of in zip(sessions, kinds, strict=True)])
-    roots = [_ROOT] * len(sessions)
-    for start in range(len(sessions)):
-        way, place = [start], start
-        while parents[place] != _ROOT and roots[place] == _ROOT:
-            place = parents[place]
-            way.append(place)
-        root = place if roots[place] == _ROOT else roots[place]
-        for step in way:
-            roots[step] = root
-    own = zip(sessions, parents, kinds, strict=True)
-    return [Place(parent, root, _alone(each, parent, of)) for (each, parent, of), root in zip(own, roots, strict=True)]
+    first = first_places(names)
+    kinds = [_kind(each, sessions[first[each.parent]] if each.parent in first else None) for each in sessions]
+    parents = link_entries(names, [each.parent if of else None for each, of in zip(sessions, kinds, strict=True)])
+    root_of = roots(dict(enumerate(parents)))
+    return [
+        SessionPlace(parent, root_of[place], (_marked_kind(each) if parent == _ROOT else of) or "main")
+        for place, (each, parent, of) in enumerate(zip(sessions, parents, kinds, strict=True))
+    ]
 
 
-def _alone(session: Session, parent: int, of: ConversationKind | None) -> ConversationKind:
-    """What a session is, also where the one that it comes from is not there, which only a mark tells then."""
-    if parent != _ROOT:
-        return of or "main"
-    return _marked(session) or "main"
-
-
-def _kind(session: Session, parent: Session | None) -> ConversationKind | None:
+def _kind(session: SessionLink, parent: SessionLink | None) -> ConversationKind | None:
     """What a session is to the one that it comes from; ``None``: nothing."""
     if parent is None:
         return None
-    if marked := _marked(session):
+    if marked := _marked_kind(session):
         return marked
     resumes = isinstance(session.key, str) and session.key != "" and session.key == parent.key
     if _mark(session, "_reset_from") or (parent.end_reason in _RESETS and resumes):
@@ -147,13 +133,13 @@ def _kind(session: Session, parent: Session | None) -> ConversationKind | None:
     return "compacted" if parent.end_reason == "compression" and session.source != "tool" else "subagent"
 
 
-def _marked(session: Session) -> ConversationKind | None:
+def _marked_kind(session: SessionLink) -> ConversationKind | None:
     if _mark(session, "_delegate_from"):
         return "subagent"
     return "branch" if _mark(session, "_branched_from") else None
 
 
-def _mark(session: Session, name: str) -> bool:
+def _mark(session: SessionLink, name: str) -> bool:
     """Whether a mark names the parent; one that names another session was inherited."""
     return session.parent is not None and string(session.config, name) == session.parent
 

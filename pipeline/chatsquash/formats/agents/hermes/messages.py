@@ -32,10 +32,10 @@ def is_said(message: Object) -> bool:
 
 def content(message: Object) -> Json:
     """What a message says: a text, or parts of OpenAI's."""
-    held = message.get("content")
-    if isinstance(held, str) and held.startswith(_JSON):
-        return jsonio.value(_bytes(held.removeprefix(_JSON)), held)
-    return held
+    value = message.get("content")
+    if isinstance(value, str) and value.startswith(_JSON):
+        return jsonio.value(_bytes(value.removeprefix(_JSON)), value)
+    return value
 
 
 def is_summary(message: Object) -> bool:
@@ -62,7 +62,7 @@ def turn(place: str, message: Object, unread: Unread) -> Object:
     if role == "tool":
         content_of = "" if said is None else said
         return tool_message(message.get("tool_call_id"), content_of, name=message.get("tool_name"))
-    calls = list(map(_call, objects(_parsed(place, message, "tool_calls"))))
+    calls = list(map(_call, objects(_parse(place, message, "tool_calls"))))
     thoughts = _thoughts(place, message)
     return {"role": role, "content": said or None, **thoughts, **({"tool_calls": calls} if calls else {})}
 
@@ -78,9 +78,9 @@ def evidence(message: Object, line: int, model: str, *, is_copied: bool) -> Evid
 def _thoughts(place: str, message: Object) -> Object:
     """Reasoning as members of a message: its text, and blocks that say more."""
     text = next((said for name in _REASONING if (said := string(message, name)).strip()), "")
-    details = _parsed(place, message, _DETAILS) or [*map(_item, objects(_parsed(place, message, _ITEMS)))]
-    held = {"reasoning_content": text} if text else {}
-    return {**held, **({_DETAILS: details} if details else {})}
+    details = _parse(place, message, _DETAILS) or [*map(_item, objects(_parse(place, message, _ITEMS)))]
+    thoughts = {"reasoning_content": text} if text else {}
+    return {**thoughts, **({_DETAILS: details} if details else {})}
 
 
 def _item(item: Object) -> Object:
@@ -96,7 +96,7 @@ def _call(call: Object) -> Object:
     return {**{name: value for name, value in call.items() if name != "call_id"}, **named}
 
 
-def _parsed(place: str, message: Object, name: str) -> Json:
+def _parse(place: str, message: Object, name: str) -> Json:
     """A member that may be spelled as JSON."""
     value = message.get(name)
     if not isinstance(value, str) or not value:
@@ -126,7 +126,7 @@ def identity(message: Object, *, with_time: bool = True) -> bytes:
     return compact([message.get(name) for name in names]).encode("utf-8", "surrogatepass")
 
 
-def checked(place: str, message: Json) -> Object:
+def checked_message(place: str, message: Json) -> Object:
     """A message; raises ``TurnError`` for what is none."""
     checked_message = expect_object(message, f"{place} is")
     if not isinstance(checked_message.get("role"), str):

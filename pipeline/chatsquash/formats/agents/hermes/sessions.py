@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind
 from chatsquash.formats.agents.hermes import messages
-from chatsquash.formats.agents.hermes.database import Place, Session, config, name, places
+from chatsquash.formats.agents.hermes.database import SessionLink, SessionPlace, config, name, places
 from chatsquash.formats.agents.hermes.messages import identity, is_review, is_said, is_summary
 from chatsquash.formats.base import expect_list
-from chatsquash.formats.evidence import Evidence, Logged, Unread, bounds, origin, told, with_origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, load_conversation, with_origin
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Room
+from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, objects, string
 
 _SESSION = (
@@ -21,106 +21,100 @@ _SESSION = (
 )
 
 
-class _Held(NamedTuple):
+class _FamilySession(NamedTuple):
     """A session of a file."""
 
     place: str
     line: int
     value: Object
-    rows: list[Row]
-    told: Session
+    rows: list[SessionMessage]
+    link: SessionLink
 
 
 def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """Those of each family of sessions: first that of its last session which is no branch and no delegate's."""
-    held = [_held(place, line, value) for place, line, each in placed for value in _segments(each)]
-    known = places([each.told for each in held])
+    # An export of a chain of compressions has the messages of all its segments once more.
+    values = ((place, line, part) for place, line, each in placed for part in objects(each.get("segments")) or [each])
+    sessions = [_read_session(*each) for each in values]
+    known = places([each.link for each in sessions])
     families: dict[int, list[int]] = {}
     for number, place in enumerate(known):
         families.setdefault(place.root, []).append(number)
-    found: list[Conversation] = []
+    converted: list[Conversation] = []
     for numbers in families.values():
-        for number in sorted(numbers, key=lambda each: _rank(held[each], known[each])):
-            found += _conversations(held, known, number, unread)
-    found = [each for each in found if each.messages]
-    return found if len(found) > 1 else [with_origin(each, id="") for each in found]
+        for number in sorted(numbers, key=lambda each: _rank(sessions[each], known[each])):
+            converted += _conversations(sessions, known, number, unread)
+    converted = [each for each in converted if each.messages]
+    return converted if len(converted) > 1 else [with_origin(each, id="") for each in converted]
 
 
-def _rank(session: _Held, place: Place) -> tuple[int, float]:
+def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
     """Sessions in use stand before others, the last of them first."""
-    started = session.told.started
+    started = session.link.started
     is_aside = place.kind in ("branch", "subagent")
     at = float(started) if isinstance(started, int | float) and abs(started) < 1e300 else 0.0
     return is_aside, at if is_aside else -at
 
 
-def _segments(value: Object) -> list[Object]:
-    """The sessions in an object: an export of a chain of compressions has each, and the messages of all once more."""
-    segments = objects(value.get("segments"))
-    return segments or [value]
-
-
-def _held(place: int, line: int, value: Object) -> _Held:
+def _read_session(place: int, line: int, value: Object) -> _FamilySession:
     where = f"entry {place}, session {(name(value.get('id')) or 'without an id')[:80]}"
     logged = expect_list(value.get("messages"), f"{where} has messages that are")
     rows = []
     for number, message in enumerate(logged):
         at = f"{where}, messages[{number}]"
-        rows.append(Row(at, messages.checked(at, message)))
-    return _Held(where, line, value, rows, _told(value))
+        rows.append(SessionMessage(at, messages.checked_message(at, message)))
+    return _FamilySession(where, line, value, rows, _link(value))
 
 
-def _told(value: Object) -> Session:
+def _link(value: Object) -> SessionLink:
     named = ("started_at", "parent_session_id", "end_reason", "model_config", "source", "session_key")
     started, parent, ended, settings, source, key = (value.get(member) for member in named)
-    return Session(name(value.get("id")) or "", started, name(parent), ended, config(settings), source, key)
+    return SessionLink(name(value.get("id")) or "", started, name(parent), ended, config(settings), source, key)
 
 
-def _conversations(held: list[_Held], known: list[Place], number: int, unread: Unread) -> list[Conversation]:
+def _conversations(
+    sessions: list[_FamilySession], known: list[SessionPlace], number: int, unread: Unread
+) -> list[Conversation]:
     """What the model saw in a session: at its end, before compressions in place, and beside."""
-    session, place = held[number], known[number]
+    session, place = sessions[number], known[number]
     unread.rest("session", session.value, *_SESSION)
-    above = held[place.parent] if place.parent >= 0 else None
+    above = sessions[place.parent] if place.parent >= 0 else None
     before = above.rows if above and place.kind == "compacted" else []
     rewinds = session.value.get("rewind_count")
     rewinds = rewinds if type(rewinds) is int else 0
-    found = eras(session.rows, before, rewinds, unread)
-    last = max((each.number for each in found), default=0)
-    own, aside = session.told.id, 0
+    views = eras(session.rows, before, rewinds, unread)
+    last = max((each.number for each in views), default=0)
+    own, aside = session.link.id, 0
     made: list[Conversation] = []
-    for era in found:
+    for era in views:
         aside += era.kind is not None
         ident = own if era.number == last else f"{own}.{era.number + 1}"
-        members: Object = {"id": ident, "kind": place.kind, "parent": above.told.id if above else None}
+        members: Object = {"id": ident, "kind": place.kind, "parent": above.link.id if above else None}
         if above is None and place.kind != "main":
-            members["parent"] = session.told.parent
+            members["parent"] = session.link.parent
         if era.number:
-            before_it = f"{own}.{era.number}"
-            members |= {"kind": "compacted", "parent": before_it}
+            members |= {"kind": "compacted", "parent": f"{own}.{era.number}"}
         if era.kind:
             members = {"id": f"{own}.{era.kind}.{aside}", "kind": era.kind, "parent": ident}
         made.append(_conversation(session, era, members, unread if era.number == last and not era.kind else Unread()))
     return made
 
 
-def _conversation(session: _Held, era: Era, members: Object, unread: Unread) -> Conversation:
+def _conversation(session: _FamilySession, era: SessionView, members: Object, unread: Unread) -> Conversation:
     value, model = session.value, string(session.value, "model")
     prompt = string(value, "system_prompt")
-    turns = [Logged(session.place, {"role": "system", "content": prompt}, Evidence(session.line))] if prompt else []
+    turns = [LoggedTurn(session.place, {"role": "system", "content": prompt}, Evidence(session.line))] if prompt else []
     for at, row in enumerate(era.rows):
         said = messages.turn(row.place, row.message, unread)
         known = messages.evidence(row.message, session.line, model, is_copied=at in era.copied)
-        turns.append(Logged(row.place, said, known))
+        turns.append(LoggedTurn(row.place, said, known))
     if not era.rows:
         return Conversation([], [])
-    found = told(openai_chat, turns)
-    times = {} if any(each.time for each in found.evidence) else bounds(value.get("started_at"), value.get("ended_at"))
-    return Conversation(
-        found.messages, [], origin=origin(found, session_id=session.told.id or None, **times, **members)
-    )
+    times = bounds(value.get("started_at"), value.get("ended_at"))
+    return load_conversation(openai_chat, turns, session_id=session.link.id or None, session_times=times, **members)
 
 
-class Row(NamedTuple):
+class SessionMessage(NamedTuple):
     """A message, and where it stands."""
 
     place: str
@@ -137,24 +131,24 @@ class Row(NamedTuple):
         return self.message.get("compacted") in (1, True)
 
 
-class Era(NamedTuple):
+class SessionView(NamedTuple):
     """What the model saw at a time."""
 
     kind: ConversationKind | None
     """``None``: that of the session."""
     number: int
     """That of the era, from 0 on."""
-    rows: list[Row]
+    rows: list[SessionMessage]
     copied: frozenset[int]
     """The places of rows that were taken over from what a summary replaced."""
 
 
-def eras(rows: list[Row], before: list[Row], rewinds: int, unread: Unread) -> list[Era]:
+def eras(rows: list[SessionMessage], before: list[SessionMessage], rewinds: int, unread: Unread) -> list[SessionView]:
     """The last one first, then those before compressions, then what was taken back, then reviews.
 
     ``before`` are the rows of the session from whose compression this one comes.
     """
-    said = list[Row]()
+    said = list[SessionMessage]()
     for row in rows:
         if is_said(row.message) or is_review(row.message):
             said.append(row)
@@ -162,23 +156,23 @@ def eras(rows: list[Row], before: list[Row], rewinds: int, unread: Unread) -> li
             unread.one(f"message of the role {row.message['role']}")
     spans = _spans(said)
     later = _later(spans)
-    left: list[_Run] = []
-    found: list[Era] = []
-    room = Room(len(rows))
+    left: list[_RemovedRows] = []
+    views: list[SessionView] = []
+    room = EntryBudget(len(rows))
     for number, span in enumerate(spans):
         is_last = number == len(spans) - 1
         seen = [row for row in span if (row.is_active if is_last else row.is_compacted or id(row) in later)]
         passed = spans[number - 1] if number else before
         left += _taken_back(number, span, {id(row) for row in seen} | later, passed)
-        found += _with_reviews(number, seen, passed, room, unread)
-    order = sorted((each for each in found if each.kind is None), key=lambda each: -each.number)
-    return [*order, *_branches(left, rewinds, room, unread), *(each for each in found if each.kind)]
+        views += _with_reviews(number, seen, passed, room, unread)
+    order = sorted((each for each in views if each.kind is None), key=lambda each: -each.number)
+    return [*order, *_branches(left, rewinds, room, unread), *(each for each in views if each.kind)]
 
 
 # What compressions in place did
 
 
-def _spans(rows: list[Row]) -> list[list[Row]]:
+def _spans(rows: list[SessionMessage]) -> list[list[SessionMessage]]:
     """The rows before each compression in place, and those from the last one on."""
     if all(row.is_active for row in rows):
         return [rows]
@@ -190,112 +184,116 @@ def _spans(rows: list[Row]) -> list[list[Row]]:
     return [passed, [row for row in rows if not row.is_compacted]] if passed else [rows]
 
 
-def _starts(rows: list[Row]) -> list[int]:
+def _starts(rows: list[SessionMessage]) -> list[int]:
     """The places at which what replaces others begins: with a summary, or with copies of rows before it."""
     met = set[bytes]()
-    found = list[int]()
+    starts = list[int]()
     begins = 0
     for place, row in enumerate(rows):
         own = identity(row.message)
         if own not in met:
             if is_summary(row.message):
-                found.append(begins)
+                starts.append(begins)
             begins = place + 1  # where copies may follow
         met.add(own)
-    return found
+    return starts
 
 
-def _later(spans: list[list[Row]]) -> set[int]:
+def _later(spans: list[list[SessionMessage]]) -> set[int]:
     """The rows that are not sent any more, but copies of them are."""
-    found, met = set[int](), set[bytes]()
+    later, met = set[int](), set[bytes]()
     for span in reversed(spans):
         for row in reversed(span):
             own = identity(row.message)
             if not row.is_active and own in met:
-                found.add(id(row))
+                later.add(id(row))
             met.add(own)
-    return found
+    return later
 
 
-def _with_reviews(number: int, rows: list[Row], before: list[Row], room: Room, unread: Unread) -> list[Era]:
+def _with_reviews(
+    number: int, rows: list[SessionMessage], before: list[SessionMessage], room: EntryBudget, unread: Unread
+) -> list[SessionView]:
     """The rows without reviews, and each review behind what it is about."""
-    kept: list[Row] = []
-    found: list[Era] = []
+    seen: list[SessionMessage] = []
+    reviews: list[SessionView] = []
     at = 0
     while at < len(rows):
         row = rows[at]
         at += 1
         if not is_review(row.message):
-            kept.append(row)
+            seen.append(row)
             continue
         begins = at
         while at < len(rows) and rows[at].message["role"] in ("assistant", "tool"):
             at += 1
         work = rows[begins:at]
-        if not work or not room.take(len(kept)):
+        if not work or not room.take(len(seen)):
             for _ in (row, *work):
                 unread.one("message of a review")
             continue
-        found.append(Era("side", number, [*kept, row, *work], _copied(kept, before)))
-    return [Era(None, number, kept, _copied(kept, before)), *found]
+        reviews.append(SessionView("side", number, [*seen, row, *work], _copied_places(seen, before)))
+    return [SessionView(None, number, seen, _copied_places(seen, before)), *reviews]
 
 
-def _copied(rows: list[Row], before: list[Row]) -> frozenset[int]:
+def _copied_places(rows: list[SessionMessage], before: list[SessionMessage]) -> frozenset[int]:
     """The places of replies at the beginning that stood before the summary, too."""
     known = {identity(row.message, with_time=False) for row in before}
-    found = []
+    places_of = []
     for place, row in enumerate(rows):
         if row.message["role"] != "assistant" or is_summary(row.message):
             continue
         if identity(row.message, with_time=False) not in known:
             break
-        found.append(place)
-    return frozenset(found)
+        places_of.append(place)
+    return frozenset(places_of)
 
 
 # What was taken back
 
 
-class _Run(NamedTuple):
+class _RemovedRows(NamedTuple):
     """Rows that were taken back together."""
 
     number: int
     """That of the era."""
-    before: list[Row]
+    before: list[SessionMessage]
     """What stands before it, and maybe more."""
     prefix: int
     """How many of those stand before it."""
-    rows: list[Row]
-    passed: list[Row]
+    rows: list[SessionMessage]
+    passed: list[SessionMessage]
     """The rows that a summary before all of them replaced."""
 
 
-def _taken_back(number: int, span: list[Row], kept: set[int], passed: list[Row]) -> list[_Run]:
+def _taken_back(
+    number: int, span: list[SessionMessage], kept_ids: set[int], passed: list[SessionMessage]
+) -> list[_RemovedRows]:
     """Runs of rows that were taken back, each behind what stood before it."""
-    found: list[_Run] = []
-    before: list[Row] = []
+    runs: list[_RemovedRows] = []
+    before: list[SessionMessage] = []
     is_open = False
     for row in span:
-        is_before = id(row) in kept
+        is_before = id(row) in kept_ids
         if is_before:
             before.append(row)
         elif is_open:
-            found[-1].rows.append(row)
+            runs[-1].rows.append(row)
         else:
-            found.append(_Run(number, before, len(before), [row], passed))
+            runs.append(_RemovedRows(number, before, len(before), [row], passed))
         is_open = not is_before
-    return found
+    return runs
 
 
-def _branches(runs: list[_Run], rewinds: int, room: Room, unread: Unread) -> list[Era]:
+def _branches(runs: list[_RemovedRows], rewinds: int, room: EntryBudget, unread: Unread) -> list[SessionView]:
     """What was taken back and had a reply, unless rows of several rewinds may stand one behind the other."""
-    found: list[Era] = []
+    branches: list[SessionView] = []
     for run in runs:
         has_reply = any(row.message["role"] == "assistant" for row in run.rows)
         if has_reply and len(runs) >= rewinds and room.take(run.prefix):
             rows = [*run.before[: run.prefix], *run.rows]
-            found.append(Era("branch", run.number, rows, _copied(rows, run.passed)))
+            branches.append(SessionView("branch", run.number, rows, _copied_places(rows, run.passed)))
             continue
         for _ in run.rows:
             unread.one("message that was taken back")
-    return found
+    return branches

@@ -14,7 +14,7 @@ from chatsquash.formats import values
 from chatsquash.formats.agents.inspect_ai.sample import conversations_of
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread, numbers
-from chatsquash.formats.threads import counted
+from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, at, members
 from chatsquash.storage import decoders
 
@@ -30,15 +30,15 @@ _HEADERS = ("header.json", "_journal/start.json")
 _LISTS = ("messages", "events", "calls", "attachments")
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(documents: list[Json]) -> str | None:
     """A log has a version, a status and an evaluation; what is made of a zip file holds one sample of it."""
-    held = values.objects(found)
-    if not held or len(held) != len(found):
+    logs = values.objects(documents)
+    if not logs or len(logs) != len(documents):
         return None
-    if all(isinstance(each.get("sample"), dict) and isinstance(each.get("eval"), dict) for each in held):
+    if all(isinstance(each.get("sample"), dict) and isinstance(each.get("eval"), dict) for each in logs):
         return "samples of a log"
-    value = held[0]
-    is_log = len(held) == 1 and isinstance(value.get("samples"), list) and isinstance(value.get("eval"), dict)
+    value = logs[0]
+    is_log = len(logs) == 1 and isinstance(value.get("samples"), list) and isinstance(value.get("eval"), dict)
     return "eval and samples beside status" if is_log and "status" in value else None
 
 
@@ -49,14 +49,14 @@ def begins(head: bytes) -> bool:
 
 def divided(file: BinaryIO) -> list[bytes] | None:
     """The samples of a zip file, each by the beginning of its name; ``None`` for any other file."""
-    held = _directory(file)
-    if held is None or not any(name in held for name in _HEADERS):
+    entries_of = _directory(file)
+    if entries_of is None or not any(name in entries_of for name in _HEADERS):
         return None
-    found: dict[str, None] = {}
-    for name in held:
+    names: dict[str, None] = {}
+    for name in entries_of:
         if match := _SAMPLE.fullmatch(name) or _CHUNKED.fullmatch(name):
-            found.setdefault(match[1])
-    return [name.encode("utf-8", "surrogateescape") for name in found]
+            names.setdefault(match[1])
+    return [name.encode("utf-8", "surrogateescape") for name in names]
 
 
 def objects(file: BinaryIO, unit: bytes) -> list[Json]:
@@ -65,21 +65,23 @@ def objects(file: BinaryIO, unit: bytes) -> list[Json]:
 
 
 def _sample(file: BinaryIO, unit: bytes) -> Object:
-    held = _directory(file) or {}
+    entries_of = _directory(file) or {}
     name = unit.decode("utf-8", "surrogateescape")
-    header = next((_json(file, held, each) for each in _HEADERS if each in held), None)
+    header = next((_json(file, entries_of, each) for each in _HEADERS if each in entries_of), None)
     whole = f"samples/{name}.json"
-    if whole in held:
-        return {"eval": members(at(header, "eval")), "sample": members(_json(file, held, whole))}
+    if whole in entries_of:
+        return {"eval": members(at(header, "eval")), "sample": members(_json(file, entries_of, whole))}
     sample: Object = {}
     for part in ("skeleton", "metadata", "sample"):
-        if (each := f"samples/{name}/{part}.json") in held:
-            sample |= members(_json(file, held, each))
+        if (each := f"samples/{name}/{part}.json") in entries_of:
+            sample |= members(_json(file, entries_of, each))
     pieces: Object = {}
     for of in _LISTS:
         begins = f"samples/{name}/{of}/"
-        chunks = sorted((entry for entry in held if entry.startswith(begins)), key=lambda entry: _start(entry, begins))
-        read = [_json(file, held, entry) for entry in chunks]
+        chunks = sorted(
+            (entry for entry in entries_of if entry.startswith(begins)), key=lambda entry: _start(entry, begins)
+        )
+        read = [_json(file, entries_of, entry) for entry in chunks]
         pieces[of] = [item for value in read if isinstance(value, list) for item in value]
     return {"eval": members(at(header, "eval")), "sample": _put_together(sample, pieces)}
 
@@ -89,9 +91,9 @@ def _start(name: str, begins: str) -> int:
     return int(number) if number.isdigit() and len(number) < 12 else 0
 
 
-def _json(file: BinaryIO, held: Json, name: str) -> Json:
+def _json(file: BinaryIO, entries_of: Json, name: str) -> Json:
     try:
-        return jsonio.loads(_entry(file, held[name]))
+        return jsonio.loads(_entry(file, entries_of[name]))
     except (ValueError, RecursionError):
         raise TurnError(f"{name} is no JSON") from None
 
@@ -108,10 +110,10 @@ def _put_together(sample: Object, pieces: Object) -> Object:
     return made
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(documents: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """Of each sample its messages at the end, then what events tell beside them: compacted turns, sub-agents."""
     unread, whole = Unread(), list[Conversation]()
-    for place, (line, value) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
+    for place, (line, value) in enumerate(zip(numbers(documents, lines), documents, strict=True), 1):
         samples = [at(value, "sample")] if "sample" in members(value) else at(value, "samples")
         if not isinstance(samples, list):
             raise TurnError(f"entry {place} has no samples")
@@ -120,7 +122,7 @@ def conversations(found: list[Json], lines: list[int] | None = None) -> list[Con
         for number, sample in enumerate(samples):
             where = f"samples[{number}]" if len(samples) > 1 else "sample"
             whole += conversations_of(sample, where, line, model if isinstance(model, str) else None, unread)
-    return counted(whole, unread)
+    return with_unread(whole, unread)
 
 
 _ZIP_BEGINS = b"PK\3\4"

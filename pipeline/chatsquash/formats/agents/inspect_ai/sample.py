@@ -9,9 +9,9 @@ from chatsquash.core.jsonio import Rounded
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.calls import spell_call
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import Room, text
+from chatsquash.formats.threads import EntryBudget, text
 from chatsquash.formats.values import Object, at, compact, count, listed, members, objects, string, total
 
 _SAMPLE = ("id", "epoch", "messages", "output", "scores", "events", "attachments", "events_data", "model_usage")
@@ -22,7 +22,7 @@ _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _DEEPEST = 50
 
 
-class _Known(NamedTuple):
+class _SampleFacts(NamedTuple):
     """What is known of a sample's replies: what the model's own events say, by the ids of messages."""
 
     model: str | None
@@ -37,7 +37,7 @@ def conversations_of(sample: Json, where: str, line: int, model: str | None, unr
     unread.rest("sample", sample, *_SAMPLE)
     events = [each for each in objects(sample.get("events")) if each.get("event") == "model"]
     outputs = {name: each for each in events if (name := _answer_id(each))}
-    known = _Known(model, outputs, members(sample.get("attachments")))
+    known = _SampleFacts(model, outputs, members(sample.get("attachments")))
     messages = expect_list(sample.get("messages"), f"{where} has messages that are")
     session: Object = {"session_id": _name(sample), **_reward(sample.get("scores"))}
     main = _turns(messages, where, line, known, unread)
@@ -77,22 +77,22 @@ def _others(
 ) -> list[tuple[ConversationKind, list[Json], Object]]:
     """What events tell of replies that the end state lacks: each conversation that no later event goes on from."""
     pool = listed(at(sample, "events_data", "messages"))
-    room = Room(len(pool) + sum(len(listed(each.get("input"))) + 1 for each in events))
-    found, gone_on = list[tuple[ConversationKind, list[Json], Object]](), set[str | None]()
+    room = EntryBudget(len(pool) + sum(len(listed(each.get("input"))) + 1 for each in events))
+    others, gone_on = list[tuple[ConversationKind, list[Json], Object]](), set[str | None]()
     for event in reversed(events):
         own, spans = _answer_id(event), _spans(event, len(pool))
         is_new = own is not None and own not in seen and own not in gone_on
         if not room.take(sum(map(len, spans))):
             unread.one("event beyond those that are read")
             continue
-        asked = [pool[place] for span in spans for place in span] or listed(event.get("input"))
-        gone_on |= {own, *map(_id, objects(asked))}
+        messages = [pool[place] for span in spans for place in span] or listed(event.get("input"))
+        gone_on |= {own, *map(_id, objects(messages))}
         if is_new:
             answer = at(next(iter(objects(at(event, "output", "choices"))), {}), "message")
-            first = [_id(each) for each in objects(asked)[:2]]
+            first = [_id(each) for each in objects(messages)[:2]]
             of: ConversationKind = "branch" if any(each in seen for each in first if each) else "subagent"
-            found.append((of, [*asked, answer], event))
-    return found[::-1]
+            others.append((of, [*messages, answer], event))
+    return others[::-1]
 
 
 def _spans(event: Object, most: int) -> list[range]:
@@ -102,19 +102,21 @@ def _spans(event: Object, most: int) -> list[range]:
     return [range(min(start, most), min(stop, most)) for start, stop in spans]
 
 
-def _turns(messages: list[Json], where: str, line: int, known: _Known, unread: Unread) -> list[Logged]:
-    turns = list[Logged]()
+def _turns(messages: list[Json], where: str, line: int, known: _SampleFacts, unread: Unread) -> list[LoggedTurn]:
+    turns = list[LoggedTurn]()
     for number, message in enumerate(messages):
         place = f"{where}, messages[{number}]"
         expect_object(message, f"{place} is")
         unread.rest("message", message, *_MESSAGE)
         turns.append(
-            Logged(place, _turn(_resolved(message, known.attached, 0), unread), _evidence(message, line, known))
+            LoggedTurn(
+                place, _turn(_with_attachments(message, known.attached, 0), unread), _evidence(message, line, known)
+            )
         )
     return turns
 
 
-def _evidence(message: Object, line: int, known: _Known) -> Evidence:
+def _evidence(message: Object, line: int, known: _SampleFacts) -> Evidence:
     if message.get("role") != "assistant" or message.get("source") in ("input", "operator"):
         return Evidence(line)
     event = known.outputs.get(_id(message) or "", {})
@@ -131,17 +133,17 @@ def _evidence(message: Object, line: int, known: _Known) -> Evidence:
     )
 
 
-def _resolved(value: Json, attached: Object, depth: int) -> Json:
+def _with_attachments(value: Json, attached: Object, depth: int) -> Json:
     """A value in which what was attached stands in its place."""
     if isinstance(value, str):
-        held = attached.get(value[len(_ATTACHED) :]) if value.startswith(_ATTACHED) else None
-        return held if isinstance(held, str) else value
+        value_of = attached.get(value[len(_ATTACHED) :]) if value.startswith(_ATTACHED) else None
+        return value_of if isinstance(value_of, str) else value
     if depth > _DEEPEST:
         return value
     if isinstance(value, list):
-        return [_resolved(each, attached, depth + 1) for each in value]
+        return [_with_attachments(each, attached, depth + 1) for each in value]
     if isinstance(value, dict):
-        return {name: _resolved(each, attached, depth + 1) for name, each in value.items()}
+        return {name: _with_attachments(each, attached, depth + 1) for name, each in value.items()}
     return value
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.opencode import newer
-from chatsquash.formats.agents.opencode.session import Reader
+from chatsquash.formats.agents.opencode.session import SessionReader
 from chatsquash.formats.agents.opencode.storage import SESSIONS as SESSIONS
+from chatsquash.formats.agents.opencode.storage import as_export, is_session
 from chatsquash.formats.agents.opencode.storage import beside as beside
 from chatsquash.formats.agents.opencode.storage import families as families
 from chatsquash.formats.agents.opencode.storage import from_rows as from_rows
 from chatsquash.formats.agents.opencode.storage import home as home
-from chatsquash.formats.agents.opencode.storage import is_session, joined
 from chatsquash.formats.agents.opencode.storage import owner as owner
 from chatsquash.formats.agents.opencode.storage import tables as tables
 from chatsquash.formats.evidence import Unread, entries
@@ -29,11 +29,11 @@ KEPT = (
 _ID = "ses_"
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A session's id begins with ``ses_``; its messages are parts beside what is said of them, or have types."""
-    if len(found) == 1 and is_session(found[0]):
+    if len(values) == 1 and is_session(values[0]):
         return "an id that begins with ses_ beside projectID"
-    if found and all(map(_is_export, found)):
+    if values and all(map(_is_export, values)):
         return "info.id that begins with ses_, and messages"
     return None
 
@@ -49,13 +49,13 @@ def _is_message(value: Json) -> bool:
     return is_older or (isinstance(value, dict) and value.get("type") in newer.TYPES)
 
 
-def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """What the model sees of each session, what it saw before each compaction, and what was undone.
 
     Neither the system prompt nor the tools are kept, but for what clients add to the prompt.
     """
-    reader = Reader(Unread())
-    for place, number, value in entries(found, lines):
-        session = joined(value, meta, reader.unread) if is_session(value) else value
+    reader = SessionReader(Unread())
+    for place, number, value in entries(values, lines):
+        session = as_export(value, meta, reader.unread) if is_session(value) else value
         reader.add(session, f"entry {place}", number)
     return reader.conversations()

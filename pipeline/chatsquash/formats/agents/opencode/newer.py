@@ -6,22 +6,8 @@ import base64
 
 from chatsquash.core.model import Json
 from chatsquash.core.times import Moment
-from chatsquash.formats.agents.opencode.message_texts import (
-    BROKEN_OFF,
-    EXECUTED,
-    OPTIONS,
-    Answer,
-    Item,
-    Said,
-    answered,
-    begun,
-    failed,
-    member,
-    results,
-    text,
-    texts_and_files,
-    tokens,
-)
+from chatsquash.formats.agents.opencode import turns
+from chatsquash.formats.agents.opencode.turns import EXECUTED, OPTIONS, CallResult, ModelTurn, SessionMessage, text
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, at, compact, kind, members, objects, string
@@ -31,7 +17,6 @@ TYPES = (
     *("user", "synthetic", "system", "skill", "shell", "assistant", COMPACTION),
     *("agent-switched", "model-switched", "location-switched", "idle"),
 )
-_TOLD = ("synthetic", "skill", "system")
 _BASE = ("id", "type", "time")
 _READ = {
     "user": ("text", "files"),
@@ -59,14 +44,14 @@ _SIGNED = {
 _TEXTS = ("text/plain", "application/x-directory")
 
 
-def is_boundary(item: Item) -> bool:
+def is_boundary(item: SessionMessage) -> bool:
     """Whether a message stands for all before it; what only its provider can read stands for nothing here."""
     value = item.value
     is_done = value.get("type") == COMPACTION and value.get("status") in (None, "completed")
     return is_done and not value.get("providerContext")
 
 
-def said(item: Item, unread: Unread) -> list[Said]:
+def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     """The turns of a message, as the model sees them."""
     of = item.value.get("type")
     if not isinstance(of, str):
@@ -76,46 +61,46 @@ def said(item: Item, unread: Unread) -> list[Said]:
         return []
     unread.rest(f"message.{of}", item.value, *_BASE, *_READ[of])
     if of == "assistant":
-        return _replied(item, unread)
-    content = _asked(item, of, unread)
+        return _reply_turns(item, unread)
+    content = _request_parts(item, of, unread)
     role = "system" if of == "system" else "user"
     turn = {"role": role, "content": content}
-    return [Said(turn, Evidence(item.line, _time(item)))] if content else []
+    return [ModelTurn(turn, Evidence(item.line, _time(item)))] if content else []
 
 
-def _time(item: Item) -> Moment | None:
+def _time(item: SessionMessage) -> Moment | None:
     return moment(at(item.value, "time", "created"))
 
 
-def _asked(item: Item, of: str, unread: Unread) -> list[Json]:
+def _request_parts(item: SessionMessage, of: str, unread: Unread) -> list[Json]:
     """What anybody but the model says."""
     value = item.value
     if of == "shell":
         output = at(value, "output", "output") if isinstance(value.get("output"), dict) else value.get("output")
         return [text(f"Shell command: {string(value, 'command')}\n\n{output if isinstance(output, str) else ''}")]
     if of == COMPACTION:
-        kept = [string(value, name) for name in ("summary", "recent")]
-        return [text("\n\n".join(filter(None, kept)))] if any(kept) else []
+        parts = [string(value, name) for name in ("summary", "recent")]
+        return [text("\n\n".join(filter(None, parts)))] if any(parts) else []
     words = [text(value["text"])] if string(value, "text") else []
     return [*words, *_files(value, unread)] if of == "user" else words
 
 
 def _files(value: Object, unread: Unread) -> list[Json]:
     """The files that a user adds: texts and images; others are not sent."""
-    found = list[Json]()
+    content = list[Json]()
     for file in objects(value.get("files")):
         mime, data, name = (string(file, member) for member in ("mime", "data", "name"))
         place = {"data": data} if data else {"url": file.get("uri")}
         if mime.startswith("image/"):
-            found.append({"type": "file", "mediaType": mime, **place, **({"filename": name} if name else {})})
-        elif mime in _TEXTS and (words := _decoded(data)):
-            found.append(text(f"Attached file: {name}\n\n{words}" if name else words))
+            content.append({"type": "file", "mediaType": mime, **place, **({"filename": name} if name else {})})
+        elif mime in _TEXTS and (words := _decode(data)):
+            content.append(text(f"Attached file: {name}\n\n{words}" if name else words))
         else:
             unread.one("message.user.files")
-    return found
+    return content
 
 
-def _decoded(data: str) -> str:
+def _decode(data: str) -> str:
     try:
         return base64.b64decode(data, validate=True).decode("utf-8", "replace")
     except ValueError:
@@ -125,8 +110,8 @@ def _decoded(data: str) -> str:
 # What the model says
 
 
-def _replied(item: Item, unread: Unread) -> list[Said]:
-    content, given, began = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str]()
+def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
+    content, answers, began = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str]()
     provider = string(item.value.get("model"), "providerID")
     for place, part in enumerate(_content(item)):
         where, of = f"{item.place}, content {place}", part.get("type")
@@ -138,26 +123,24 @@ def _replied(item: Item, unread: Unread) -> list[Said]:
             content.append({"type": of, "text": member_text(part, where), **_options(part, provider)})
             continue
         unread.rest("content.tool.state", part.get("state"), *_STATE)
-        call, answer = _called(part, where, provider)
+        call, answer = _call_and_result(part, where, provider)
         content.append(call)
         result = {"type": "tool-result", "toolCallId": call["toolCallId"], "toolName": call["toolName"]}
         if answer and call.get(EXECUTED):
             content.append({**result, "output": answer.output})
         elif answer:
-            given.append(answered(result, answer))
-        if child := begun(part["state"]):
+            answers.append(turns.result_parts(result, answer))
+        if child := turns.subagent_session(part["state"]):
             began[child] = call["toolCallId"]
     known = _evidence(item)
-    if not any(part["type"] not in _PART or part.get("text") != "" or OPTIONS in part for part in content):
-        return []
-    return [Said({"role": "assistant", "content": content}, known, began=began), *results(given, known, 0)]
+    return turns.reply(content, known, began, answers, 0)
 
 
-def _content(item: Item) -> list[Object]:
-    held = item.value.get("content")
-    if not isinstance(held, list) or not all(isinstance(part, dict) for part in held):
+def _content(item: SessionMessage) -> list[Object]:
+    content = item.value.get("content")
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         raise TurnError(f"{item.place} has a content that is no list of objects")
-    return held
+    return content
 
 
 def member_text(part: Object, where: str) -> str:
@@ -170,22 +153,22 @@ def member_text(part: Object, where: str) -> str:
 
 def _options(part: Object, provider: str) -> Object:
     """What the provider said of a part, by his name."""
-    told = part.get("providerMetadata") or at(part, "provider", "metadata")
-    if isinstance(told, dict) and told:
-        return {OPTIONS: {key: value for key, value in told.items() if isinstance(value, dict)}}
+    metadata = part.get("providerMetadata") or at(part, "provider", "metadata")
+    if isinstance(metadata, dict) and metadata:
+        return {OPTIONS: {key: value for key, value in metadata.items() if isinstance(value, dict)}}
     names = ("native", "providerState") if part.get("type") == "tool" else ("native", "state")
-    held = next((members(part.get(name)) for name in names if members(part.get(name))), {})
-    whose = next((who for name, who in _SIGNED.items() if name in held), provider)
-    return {OPTIONS: {whose: held}} if held and whose else {}
+    state = next((members(part.get(name)) for name in names if members(part.get(name))), {})
+    whose = next((who for name, who in _SIGNED.items() if name in state), provider)
+    return {OPTIONS: {whose: state}} if state and whose else {}
 
 
-def _called(part: Object, where: str, provider: str) -> tuple[Object, Answer | None]:
+def _call_and_result(part: Object, where: str, provider: str) -> tuple[Object, CallResult | None]:
     state = expect_object(part.get("state"), f"{where} has a state that is")
     is_hosted = part.get("executed") is True or at(part, "provider", "executed") is True
     call = {
         "type": "tool-call",
-        "toolCallId": member(part, "id", where),
-        "toolName": member(part, "name", where),
+        "toolCallId": turns.member(part, "id", where),
+        "toolName": turns.member(part, "name", where),
         "input": state.get("input"),
         **({EXECUTED: True} if is_hosted else {}),
         **_options(part, provider),
@@ -193,19 +176,23 @@ def _called(part: Object, where: str, provider: str) -> tuple[Object, Answer | N
     return call, _answer(state)
 
 
-def _answer(state: Object) -> Answer | None:
+def _answer(state: Object) -> CallResult | None:
     """The result of a call that has ended."""
     content = objects(state.get("content"))
     words = "\n".join(string(each, "text") for each in content if each.get("type") == "text")
-    files = [_attached(each) for each in content if each.get("type") == "file"]
+    files = [
+        turns.file_part("file-url", string(each, "mime"), each.get("uri"), string(each, "name"))
+        for each in content
+        if each.get("type") == "file"
+    ]
     match state.get("status"):
         case "completed":
             whole = words if content else _value(state.get("result"))
-            return Answer(texts_and_files(whole, files))
+            return CallResult(turns.texts_and_files(whole, files))
         case "error":
             error = state.get("error")
-            told = string(error, "message") or _value(error)
-            return Answer(failed("\n".join(filter(None, [words, told]))))
+            message = string(error, "message") or _value(error)
+            return CallResult(turns.error_output("\n".join(filter(None, [words, message]))))
     return None
 
 
@@ -213,14 +200,9 @@ def _value(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else compact(value)
 
 
-def _attached(part: Object) -> Object:
-    named = {"filename": part["name"]} if string(part, "name") else {}
-    return {"type": "file-url", "mediaType": string(part, "mime"), "url": part.get("uri"), **named}
-
-
-def _evidence(item: Item) -> Evidence:
+def _evidence(item: SessionMessage) -> Evidence:
     value = item.value
-    prompt, completion = tokens(value.get("tokens"), is_split=True)
+    prompt, completion = turns.tokens(value.get("tokens"), is_split=True)
     model = string(value.get("model"), "id") or None
-    reason = string(value, "finish") or (BROKEN_OFF if value.get("error") else None)
+    reason = string(value, "finish") or (turns.BROKEN_OFF if value.get("error") else None)
     return Evidence(item.line, _time(item), True, model, prompt, completion, reason)

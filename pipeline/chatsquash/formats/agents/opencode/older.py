@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chatsquash.core.model import Json
-from chatsquash.formats.agents.opencode.message_texts import (
-    BROKEN_OFF,
-    EXECUTED,
-    OPTIONS,
-    Answer,
-    Item,
-    Said,
-    answered,
-    begun,
-    failed,
-    member,
-    results,
-    text,
-    texts_and_files,
-    tokens,
-)
+from chatsquash.formats.agents.opencode import turns
+from chatsquash.formats.agents.opencode.turns import EXECUTED, OPTIONS, CallResult, ModelTurn, SessionMessage, text
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, at, members, objects, string
@@ -51,21 +35,21 @@ _ASKED = {COMPACTION: "What did we do so far?", "subtask": "The following tool w
 """What opencode sends for parts that hold no text."""
 
 
-def info(item: Item) -> Object:
+def info(item: SessionMessage) -> Object:
     """What a message says of itself."""
     return members(item.value.get("info"))
 
 
-def parts(item: Item) -> list[Object]:
+def parts(item: SessionMessage) -> list[Object]:
     """The parts of a message; raises ``TurnError`` where they are none."""
-    held = expect_list(item.value.get("parts"), f"{item.place} has parts that are")
-    for place, part in enumerate(held):
+    message_parts = expect_list(item.value.get("parts"), f"{item.place} has parts that are")
+    for place, part in enumerate(message_parts):
         if not isinstance(at(part, "type"), str):
             raise TurnError(f"{item.place}, part {place} has no type")
-    return held
+    return message_parts
 
 
-def said(item: Item, unread: Unread) -> list[Said]:
+def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     """The turns of a message, as the model sees them."""
     header = info(item)
     role = header.get("role")
@@ -76,22 +60,22 @@ def said(item: Item, unread: Unread) -> list[Said]:
         unread.one(f"reply with the error {string(error, 'name')}")
         return []
     _count(item, unread)
-    return _asked(item, unread) if role == "user" else _replied(item, unread)
+    return _request_turns(item, unread) if role == "user" else _reply_turns(item, unread)
 
 
-def is_failed(item: Item) -> bool:
+def is_failed(item: SessionMessage) -> bool:
     """Whether opencode leaves a reply out of what it sends later."""
     error = members(info(item).get("error"))
     return bool(error) and not _is_kept(error, parts(item))
 
 
-def _is_kept(error: Object, held: list[Object]) -> bool:
+def _is_kept(error: Object, message_parts: list[Object]) -> bool:
     """Whether a reply that ended in an error is still sent: the user stopped it, and it had said something."""
-    is_said = any(part["type"] not in ("step-start", "reasoning") for part in held)
+    is_said = any(part["type"] not in ("step-start", "reasoning") for part in message_parts)
     return string(error, "name") == _ABORTED and is_said
 
 
-def _count(item: Item, unread: Unread) -> None:
+def _count(item: SessionMessage, unread: Unread) -> None:
     header = info(item)
     is_reply = header["role"] == "assistant"
     unread.rest("message", header, *_MESSAGE, *(("summary",) if is_reply else ()))
@@ -109,7 +93,7 @@ def _count(item: Item, unread: Unread) -> None:
 # What the user says
 
 
-def _asked(item: Item, unread: Unread) -> list[Said]:
+def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     content = list[Json]()
     for part in parts(item):
         match part:
@@ -118,51 +102,38 @@ def _asked(item: Item, unread: Unread) -> list[Said]:
             case {"type": "file"} if part.get("mime") in _BESIDE:
                 unread.one("file whose text stands beside it")
             case {"type": "file"}:
-                content.append(_file(part))
+                file = turns.file_part("file", string(part, "mime"), part.get("url"), string(part, "filename"))
+                content.append(file)
             case {"type": str(of)} if of in _ASKED:
                 content.append(text(_ASKED[of]))
     system = string(info(item), "system")
     turn = {"role": "user", "content": content}
     known = Evidence(item.line, moment(at(info(item), "time", "created")))
-    return [Said(turn, known, system=system)] if content else []
-
-
-def _file(part: Object) -> Object:
-    named = {"filename": part["filename"]} if string(part, "filename") else {}
-    return {"type": "file", "mediaType": string(part, "mime"), "url": part.get("url"), **named}
+    return [ModelTurn(turn, known, system=system)] if content else []
 
 
 # What the model says
 
 
-def _replied(item: Item, unread: Unread) -> list[Said]:
-    steps, found = _steps(parts(item)), list[Said]()
-    for number, step in enumerate(steps):
-        is_last = number == len(steps) - 1
-        found += _step(item, step, unread, is_last=is_last)
-    return found
+def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
+    steps, replies = _steps(parts(item)), list[ModelTurn]()
+    for number, step in enumerate(steps, 1):
+        replies += _step(item, step, unread, is_last=number == len(steps))
+    return replies
 
 
-def _steps(held: list[Object]) -> list[list[Object]]:
+def _steps(message_parts: list[Object]) -> list[list[Object]]:
     """The parts of each answer of the model."""
     steps: list[list[Object]] = [[]]
-    for part in held:
+    for part in message_parts:
         if part["type"] == "step-start" and steps[-1]:
             steps.append([])
         steps[-1].append(part)
     return steps
 
 
-class _Call(NamedTuple):
-    """A call with its result."""
-
-    part: Object
-    answer: Answer
-    is_hosted: bool
-
-
-def _step(item: Item, step: list[Object], unread: Unread, *, is_last: bool) -> list[Said]:
-    content, given, began, cleared_at = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str](), 0
+def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: bool) -> list[ModelTurn]:
+    content, answers, began, cleared_at = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str](), 0
     for part in step:
         where = f"{item.place}, part {string(part, 'id')}"
         match part:
@@ -173,101 +144,87 @@ def _step(item: Item, step: list[Object], unread: Unread, *, is_last: bool) -> l
             case {"type": "tool"} if at(part, "metadata", "codeMode", "parentCallID") is not None:
                 unread.one("call within another one")
             case {"type": "tool"}:
-                call, answer = _called(part, where, unread)
+                call, answer = _call_and_result(part, where, unread)
                 content.append(call)
-                made = answered(
-                    {key: call[key] for key in ("toolCallId", "toolName")} | {"type": "tool-result"}, answer
-                )
+                named = {key: call[key] for key in ("toolCallId", "toolName")}
+                made = turns.result_parts({**named, "type": "tool-result"}, answer)
                 if call.get(EXECUTED):
                     content.append(made[0])
                 else:
-                    given.append(made)
+                    answers.append(made)
                     cleared_at = max(cleared_at, answer.cleared_at)
-                if child := begun(part.get("state")):
+                if child := turns.subagent_session(part.get("state")):
                     began[child] = call["toolCallId"]
     known = _evidence(item, step, is_last=is_last)
-    if not any(_says(part) for part in content):
-        return []
-    return [Said({"role": "assistant", "content": content}, known, began=began), *results(given, known, cleared_at)]
-
-
-def _says(part: Json) -> bool:
-    """Whether anything is left of a part once it is read."""
-    return part["type"] not in ("text", "reasoning") or part["text"] != "" or OPTIONS in part
+    return turns.reply(content, known, began, answers, cleared_at)
 
 
 def _options(part: Object) -> Object:
     """What the provider said of a part."""
-    held = part.get("metadata")
-    options = {key: value for key, value in held.items() if isinstance(value, dict)} if isinstance(held, dict) else {}
-    options = {key: value for key, value in options.items() if key not in _OWN and value}
+    metadata = members(part.get("metadata")).items()
+    options = {key: value for key, value in metadata if isinstance(value, dict) and key not in _OWN and value}
     return {OPTIONS: options} if options else {}
 
 
-def _called(part: Object, where: str, unread: Unread) -> tuple[Object, Answer]:
+def _call_and_result(part: Object, where: str, unread: Unread) -> tuple[Object, CallResult]:
     state = expect_object(part.get("state"), f"{where} has a state that is")
-    given, raw = state.get("input"), string(state, "raw")
+    arguments, raw = state.get("input"), string(state, "raw")
     call = {
         "type": "tool-call",
-        "toolCallId": member(part, "callID", where),
-        "toolName": member(part, "tool", where),
-        "input": raw if raw and not given else given,
+        "toolCallId": turns.member(part, "callID", where),
+        "toolName": turns.member(part, "tool", where),
+        "input": raw if raw and not arguments else arguments,
         **({EXECUTED: True} if at(part, "metadata", EXECUTED) is True else {}),
         **_options(part),
     }
     return call, _answer(part["tool"], state, unread)
 
 
-def _answer(tool: str, state: Object, unread: Unread) -> Answer:
+def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
     """The result of a call; a tool called ``invalid`` says what was wrong with the call of another one."""
     match state:
         case {"status": "completed"}:
             output = string(state, "output")
-            files = list(map(_attached, objects(state.get("attachments"))))
+            files = [
+                turns.file_part("file-url", string(each, "mime"), each.get("url"), string(each, "filename"))
+                for each in objects(state.get("attachments"))
+            ]
             cleared = moment(at(state, "time", "compacted"))
-            shown = failed(output) if tool == "invalid" else texts_and_files(output, files)
-            return Answer(shown, cleared.at if cleared else 0)
+            shown = turns.error_output(output) if tool == "invalid" else turns.texts_and_files(output, files)
+            return CallResult(shown, cleared.at if cleared else 0)
         case {"status": "error"}:
-            said_until_then = at(state, "metadata", "output") if at(state, "metadata", "interrupted") is True else None
-            return Answer(failed(said_until_then if isinstance(said_until_then, str) else string(state, "error")))
+            metadata = state.get("metadata")
+            until_then = at(metadata, "output") if at(metadata, "interrupted") is True else None
+            shown = turns.error_output(until_then if isinstance(until_then, str) else string(state, "error"))
+            return CallResult(shown)
         case {"status": "pending" | "running"}:
             pass
         case _:
             unread.one("part.tool.state.status")
-    return Answer(failed(_INTERRUPTED), is_made_up=True)
+    return CallResult(turns.error_output(_INTERRUPTED), is_made_up=True)
 
 
-def _attached(part: Object) -> Object:
-    named = {"filename": part["filename"]} if string(part, "filename") else {}
-    return {"type": "file-url", "mediaType": string(part, "mime"), "url": part.get("url"), **named}
-
-
-def _evidence(item: Item, step: list[Object], *, is_last: bool) -> Evidence:
+def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evidence:
     """What is known of an answer; what the message says of its usage is about the last one."""
     header = info(item)
-    started = next((time for part in step if (time := _started(part))), at(header, "time", "created"))
+    starts = (at(part, "time", "start") or at(part, "state", "time", "start") for part in step)
+    started = next(filter(None, starts), at(header, "time", "created"))
     known = Evidence(item.line, moment(started))
     if header.get("summary") is True or not _is_sampled(header, step):
         return known
     end: Object = next((part for part in reversed(step) if part["type"] == "step-finish"), {})
-    reason = string(end, "reason") or (_reason(header) if is_last else "")
+    reason = string(end, "reason")
+    if is_last and not reason:
+        reason = string(header, "finish") or (turns.BROKEN_OFF if header.get("error") else "")
     used = end.get("tokens", header.get("tokens") if is_last else None)
-    prompt, completion = tokens(used)
+    prompt, completion = turns.tokens(used)
     model = string(header, "modelID") or None
     return known._replace(
         is_sampled=True, model=model, prompt_tokens=prompt, completion_tokens=completion, finish_reason=reason or None
     )
 
 
-def _reason(header: Object) -> str:
-    return string(header, "finish") or (BROKEN_OFF if header.get("error") else "")
-
-
-def _started(part: Object) -> Json:
-    return at(part, "time", "start") or at(part, "state", "time", "start")
-
-
 def _is_sampled(header: Object, step: list[Object]) -> bool:
     """Whether a model gave an answer; calls of commands that the user runs have neither steps nor tokens."""
-    told = tokens(header.get("tokens"))
-    return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(told.prompt or told.completion)
+    used = turns.tokens(header.get("tokens"))
+    return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(used.prompt or used.completion)

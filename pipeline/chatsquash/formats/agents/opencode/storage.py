@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.core.model import Json, Origin
 from chatsquash.core.outcome import EACH
 from chatsquash.formats.base import expect_object
-from chatsquash.formats.database_rows import key, named, order, parsed, readable, roots
+from chatsquash.formats.database_rows import key, order, parse_cell, readable, roots, row_label
 from chatsquash.formats.evidence import Unread, moment
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
@@ -35,18 +35,18 @@ _LATER = 10 * 10**9
 Rows = dict[str, list[Object]]
 
 
-def tables(held: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
     """The database has sessions with a directory, and messages with ``data``, either with parts or with types."""
-    fitting = [name for name, marks in _MARKS.items() if {*marks} <= {*held.get(name, [])}]
+    fitting = [name for name, marks in _MARKS.items() if {*marks} <= {*columns.get(name, [])}]
     has_older = {*_OLDER} <= {*fitting}
     if not any(name in fitting for name in SESSIONS) or not (has_older or _NEWER in fitting):
         return None
-    found: dict[str, tuple[str, ...]] = {name: _SESSION for name in SESSIONS if name in fitting}
-    found |= _OLDER if has_older else {}
+    indexed: dict[str, tuple[str, ...]] = {name: _SESSION for name in SESSIONS if name in fitting}
+    indexed |= _OLDER if has_older else {}
     if _NEWER in fitting:
-        ordering = [name for name in ("seq", "time_created") if name in held[_NEWER]][:1]
-        found[_NEWER] = ("id", "session_id", *ordering)
-    return found
+        ordering = [name for name in ("seq", "time_created") if name in columns[_NEWER]][:1]
+        indexed[_NEWER] = ("id", "session_id", *ordering)
+    return indexed
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
@@ -57,30 +57,30 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
     for _, (_, own, parent, _) in sessions:
         parents.setdefault(key(own), key(parent))
     above = roots(parents)
-    found: dict[object, dict[str, list[int]]] = {}
+    families_by_root: dict[object, dict[str, list[int]]] = {}
     for _, (_, own, *_) in sessions:
         if (name := key(own)) in above:
-            found.setdefault(above[name], {table: [] for table in index})
+            families_by_root.setdefault(above[name], {table: [] for table in index})
     for table, (rowid, own, *_) in sessions:
-        _put(found, above.get(key(own)), table, rowid)
+        _put(families_by_root, above.get(key(own)), table, rowid)
     holders: dict[object, object] = {}
-    for rowid, own, session, _ in _sorted(index.get("message", []), 3, 1):
+    for rowid, own, session, _ in _in_order(index.get("message", []), 3, 1):
         holders.setdefault(key(own), above.get(key(session)))
-        _put(found, above.get(key(session)), "message", rowid)
-    for rowid, _, message in _sorted(index.get("part", []), 1):
-        _put(found, holders.get(key(message)), "part", rowid)
-    for rowid, _, session, *_ in _sorted(index.get(_NEWER, []), -1, 1):
-        _put(found, above.get(key(session)), _NEWER, rowid)
-    return [family for family in found.values() if any(family.get(name) for name in SESSIONS)]
+        _put(families_by_root, above.get(key(session)), "message", rowid)
+    for rowid, _, message in _in_order(index.get("part", []), 1):
+        _put(families_by_root, holders.get(key(message)), "part", rowid)
+    for rowid, _, session, *_ in _in_order(index.get(_NEWER, []), -1, 1):
+        _put(families_by_root, above.get(key(session)), _NEWER, rowid)
+    return [family for family in families_by_root.values() if any(family.get(name) for name in SESSIONS)]
 
 
-def _sorted(rows: list[tuple[Any, ...]], *columns: int) -> list[tuple[Any, ...]]:
+def _in_order(rows: list[tuple[Any, ...]], *columns: int) -> list[tuple[Any, ...]]:
     return sorted(rows, key=lambda row: [order(row[column]) for column in columns])
 
 
-def _put(found: dict[object, dict[str, list[int]]], family: object, table: str, rowid: int) -> None:
-    if family in found:
-        found[family][table].append(rowid)
+def _put(families_by_root: dict[object, dict[str, list[int]]], family: object, table: str, rowid: int) -> None:
+    if family in families_by_root:
+        families_by_root[family][table].append(rowid)
 
 
 def from_rows(rows: Rows) -> list[Json]:
@@ -91,7 +91,7 @@ def from_rows(rows: Rows) -> list[Json]:
     parts = _by(rows.get("part", []), "message_id")
     older, newer = (_by(rows.get(table, []), "session_id") for table in ("message", _NEWER))
     headers = {table: {key(row.get("id")): row for row in rows.get(table, [])} for table in SESSIONS}
-    found: list[Json] = []
+    exports: list[Json] = []
     for name in {**headers["session"], **headers["session_v2"]}:
         old, new = older.get(name, []), newer.get(name, [])
         is_new = _is_ahead(old, [part for row in old for part in parts.get(key(row.get("id")), [])], new)
@@ -99,16 +99,16 @@ def from_rows(rows: Rows) -> list[Json]:
         taken = list(map(_entry, new)) if is_new else [_message(row, parts) for row in old]
         left = old if is_new else new
         others = {"left": {"message" if is_new else _NEWER: len(left)}} if left else {}
-        found.append({"info": _header(header), "messages": taken, **others})
-    return found
+        exports.append({"info": _header(header), "messages": taken, **others})
+    return exports
 
 
 def _by(rows: list[Object], column: str) -> dict[object, list[Object]]:
     """Rows by what they belong to."""
-    found: dict[object, list[Object]] = {}
+    groups: dict[object, list[Object]] = {}
     for row in rows:
-        found.setdefault(key(row.get(column)), []).append(row)
-    return found
+        groups.setdefault(key(row.get(column)), []).append(row)
+    return groups
 
 
 def _is_ahead(old: list[Object], parts: list[Object], new: list[Object]) -> bool:
@@ -132,18 +132,20 @@ def _time(row: Object, *columns: str) -> int:
 
 def _header(row: Object) -> Object:
     """A session as its export has it."""
-    place = named(row, "session")
+    place = row_label(row, "session")
     header: Object = {}
     for column, value in row.items():
         if value is not None and not column.startswith("time_"):
-            header[_RENAMED.get(column, column)] = parsed(row, column, place) if column in _JSON else readable(value)
+            header[_RENAMED.get(column, column)] = (
+                parse_cell(row, column, place) if column in _JSON else readable(value)
+            )
     return {**header, "time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
 
 
 def _message(row: Object, parts: dict[object, list[Object]]) -> Object:
     name = row.get("id")
-    held = [{**_data(part, "part"), "id": readable(part.get("id"))} for part in parts.get(key(name), [])]
-    return {"info": {**_data(row, "message"), "id": readable(name)}, "parts": held}
+    parts_of = [{**_data(part, "part"), "id": readable(part.get("id"))} for part in parts.get(key(name), [])]
+    return {"info": {**_data(row, "message"), "id": readable(name)}, "parts": parts_of}
 
 
 def _entry(row: Object) -> Object:
@@ -151,8 +153,8 @@ def _entry(row: Object) -> Object:
 
 
 def _data(row: Object, table: str) -> Object:
-    place = named(row, table)
-    return expect_object(parsed(row, "data", place), f"{place} has a data that is")
+    place = row_label(row, table)
+    return expect_object(parse_cell(row, "data", place), f"{place} has a data that is")
 
 
 _SESSION_FILE = re.compile(r"(ses_[0-9A-Za-z]{1,100})\.json")
@@ -167,8 +169,8 @@ def is_session(value: Json) -> bool:
 
 def beside(name: str) -> str | None:
     """Globs for the messages of a session, in a folder of its name, and for their parts, in folders of theirs."""
-    found = _SESSION_FILE.fullmatch(name)
-    return f"../../message/{found[1]}/msg_*.json{EACH}../../part/{EACH}/prt_*.json" if found else None
+    match = _SESSION_FILE.fullmatch(name)
+    return f"../../message/{match[1]}/msg_*.json{EACH}../../part/{EACH}/prt_*.json" if match else None
 
 
 def home(path: str, origin: Origin) -> str | None:
@@ -184,10 +186,10 @@ def owner(path: str) -> str | None:
     return f"{path[: path.rindex('storage/')]}storage/session" if _PART_FILE.fullmatch(path) else None
 
 
-def joined(session: Object, held: Json, unread: Unread) -> Object:
+def as_export(session: Object, beside_files: Json, unread: Unread) -> Object:
     """A session as its export; ``held`` are its messages and their parts in any order."""
     messages, parts = list[Object](), dict[str, list[Object]]()
-    for value in held if isinstance(held, list) else []:
+    for value in beside_files if isinstance(beside_files, list) else []:
         if isinstance(value, dict) and isinstance(value.get("role"), str):
             messages.append(value)
         elif isinstance(value, dict) and isinstance(value.get("messageID"), str):

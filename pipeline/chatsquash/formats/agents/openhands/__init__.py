@@ -11,7 +11,7 @@ from chatsquash.formats.agents.openhands import v0, v1
 from chatsquash.formats.agents.openhands.v1 import Event
 from chatsquash.formats.base import expect_object
 from chatsquash.formats.evidence import Unread, numbers, with_origin
-from chatsquash.formats.threads import counted, text
+from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, string
 
 NAME = "openhands"
@@ -25,16 +25,18 @@ _HOLDING = ("history", "trajectory")
 """Members that hold the events of one run, beside what came of it."""
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """Most objects are events, or all of them hold a list of such."""
-    if _is_state(found):
+    if _is_state(values):
         return "agent.llm and execution_status"
-    runs = [_events(each) for each in found]
-    held = [events for events in runs if events is not None]
-    if held and len(held) == len(found):
-        count = sum(bool(events) and _generation(events) is not None for events in held)
-        return f"events with source, action and observation in {count} histories" if count * 2 > len(held) else None
-    generation = _generation(found)
+    runs = [_events(each) for each in values]
+    histories = [events for events in runs if events is not None]
+    if histories and len(histories) == len(values):
+        count = sum(bool(events) and _generation(events) is not None for events in histories)
+        return (
+            f"events with source, action and observation in {count} histories" if count * 2 > len(histories) else None
+        )
+    generation = _generation(values)
     return f"events of OpenHands {generation}" if generation else None
 
 
@@ -51,41 +53,41 @@ def owner(path: str) -> str | None:
     return f"{above}{_STATE}" if is_event and f"/{folder}".endswith(f"/{_EVENTS}") else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """The conversation of each run: the events are one, or each object holds those of another, or they lie beside."""
-    unread, runs = Unread(), list[_Run]()
-    if _is_state(found):
-        return _of_state(found[0], meta if isinstance(meta, list) else [], unread)
-    for value, line in zip(found, numbers(found, lines), strict=True):
+    unread, runs = Unread(), list[_EventRun]()
+    if _is_state(values):
+        return _of_state(values[0], meta if isinstance(meta, list) else [], unread)
+    for value, line in zip(values, numbers(values, lines), strict=True):
         if (events := _events(value)) is not None:
-            runs.append(_Run(value, events, [line] * len(events)))
-    runs = runs or [_Run({}, found, numbers(found, lines))]
+            runs.append(_EventRun(value, events, [line] * len(events)))
+    runs = runs or [_EventRun({}, values, numbers(values, lines))]
     instances = [text(at(run.value, _INSTANCE)) for run in runs]
     met = Counter(instances)
     whole = [_conversation(run, unread) for run in runs]
     named = zip(whole, instances, strict=True)
     whole = [with_origin(each, session_id=name) if name and met[name] == 1 else each for each, name in named]
     told_of = [each for each in whole if each.messages]
-    return counted(told_of, unread)
+    return with_unread(told_of, unread)
 
 
-def _of_state(state: Object, held: list[Json], unread: Unread) -> list[Conversation]:
+def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Conversation]:
     """The conversation of a session whose events are files of their own; one that is no JSON costs no other."""
-    events = [event for event in held if event is not None]
+    events = [event for event in events_read if event is not None]
     unread.rest("state", state, "id", "agent")
-    for _ in range(len(held) - len(events)):
+    for _ in range(len(events_read) - len(events)):
         unread.one("event that cannot be read")
-    each = _conversation(_Run(state, events, [1] * len(events)), unread)
+    each = _conversation(_EventRun(state, events, [1] * len(events)), unread)
     whole = with_origin(each, session_id=string(state, "id") or None, unread=unread.of(0))
     return [whole] if each.messages else []
 
 
-def _is_state(found: list[Json]) -> bool:
+def _is_state(values: list[Json]) -> bool:
     """Whether a file tells of a session what its events do not."""
-    return len(found) == 1 and isinstance(at(found[0], "agent", "llm"), dict) and "execution_status" in found[0]
+    return len(values) == 1 and isinstance(at(values[0], "agent", "llm"), dict) and "execution_status" in values[0]
 
 
-class _Run(NamedTuple):
+class _EventRun(NamedTuple):
     """The events of one run, and what holds them."""
 
     value: Json
@@ -110,7 +112,7 @@ def _generation(events: list[Json]) -> str | None:
     return None
 
 
-def _conversation(run: _Run, unread: Unread) -> Conversation:
+def _conversation(run: _EventRun, unread: Unread) -> Conversation:
     if isinstance(run.value, dict) and not _is_state([run.value]):
         unread.rest("run", run.value, _INSTANCE, *_HOLDING)
     known: dict[str, Event] = {}

@@ -8,7 +8,7 @@ from chatsquash.core import reasoning
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.agents.openhands.v1 import Event
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, without
@@ -35,20 +35,20 @@ def is_event(value: Json) -> bool:
 
 def conversation(events: list[Event], model: str | None, unread: Unread) -> Conversation:
     """What was said, called and observed."""
-    run = _Run(model, unread)
+    run = _RunReader(model, unread)
     for place, (line, event) in enumerate(events):
         run.add(f"event {place}", line, event)
     return load_conversation(openai_chat, run.turns, run.tools)
 
 
 @dataclass(slots=True)
-class _Run:
+class _RunReader:
     """A conversation while its events are read."""
 
     model: str | None
     """The one that the run is set to."""
     unread: Unread
-    turns: list[Logged] = field(default_factory=list)
+    turns: list[LoggedTurn] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
     responses: set[str] = field(default_factory=set)
     """Ids of the model's responses that are messages already: each of their actions repeats them."""
@@ -69,7 +69,7 @@ class _Run:
         if turn:
             known = Evidence(line, moment(event.get("timestamp")))
             known = _of_model(event, known, self.model) if turn["role"] == "assistant" else known
-            self.turns.append(Logged(where, turn, known))
+            self.turns.append(LoggedTurn(where, turn, known))
 
     def act(self, action: str, event: Object) -> Object | None:
         """An action: a message, or a call; one that is from no call of the model's is one of its own."""
@@ -80,19 +80,19 @@ class _Run:
         if isinstance(event.get("tool_call_metadata"), dict):
             return self.call(event)
         if action == "message" or source == "user":
-            told = string(args, "content") or string(args, "command") or string(event, "message")
+            words = string(args, "content") or string(args, "command") or string(event, "message")
             images = [image(url) for url in listed(at(args, "image_urls")) if isinstance(url, str)]
             return {
                 "role": "assistant" if source == "agent" else "user",
-                "content": [text(told), *images] if images else told,
+                "content": [text(words), *images] if images else words,
             }
         if source != "agent":
             return None
         if action in ("finish", "reject", "think"):
-            told = string(args, "final_thought") or string(args, "thought") or string(event, "message")
-            return {"role": "assistant", "content": told}
+            words = string(args, "final_thought") or string(args, "thought") or string(event, "message")
+            return {"role": "assistant", "content": words}
         self.calls[str(event.get("id"))] = action
-        return _called(event, {}, action)
+        return _call_message(event, {}, action)
 
     def call(self, event: Object) -> Object | None:
         """The response that an action is from, once; where that was not kept, the call of the action alone."""
@@ -102,7 +102,7 @@ class _Run:
         said = choices[0].get("message") if choices else None
         if not isinstance(said, dict) or not objects(said.get("tool_calls")):
             call_id = string(metadata, "tool_call_id")
-            return _called(event, {"id": call_id}, string(metadata, "function_name"))
+            return _call_message(event, {"id": call_id}, string(metadata, "function_name"))
         key = string(response, "id") or compact(said)
         if key in self.responses:
             return None
@@ -117,8 +117,8 @@ class _Run:
         if not call_id and not name:
             return {"role": "user", "content": content}
         outcome = _OUTCOMES.get(observation, "success")
-        held = {PRIVATE: Private(outcome=outcome)}
-        return {"role": "tool", "tool_call_id": call_id, "name": name, "content": content, **held}
+        outcomes = {PRIVATE: Private(outcome=outcome)}
+        return {"role": "tool", "tool_call_id": call_id, "name": name, "content": content, **outcomes}
 
 
 def _of_model(event: Object, known: Evidence, model: str | None) -> Evidence:
@@ -135,9 +135,9 @@ def _of_model(event: Object, known: Evidence, model: str | None) -> Evidence:
     )
 
 
-def _called(event: Object, call: Object, name: str) -> Object:
+def _call_message(event: Object, call: Object, name: str) -> Object:
     """A message with one call, made of an action: its thought is what was said."""
     args = event.get("args")
-    given = compact(without(args, *_SETTINGS)) if isinstance(args, dict) else "{}"
-    called = {**call, "function": {"name": name, "arguments": given}}
+    arguments = compact(without(args, *_SETTINGS)) if isinstance(args, dict) else "{}"
+    called = {**call, "function": {"name": name, "arguments": arguments}}
     return {"role": "assistant", "content": string(args, "thought") or None, "tool_calls": [called]}

@@ -9,7 +9,7 @@ from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import parts
 from chatsquash.formats.base import expect_object
 from chatsquash.formats.calls import tool_message
-from chatsquash.formats.evidence import Evidence, Logged, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
@@ -45,8 +45,8 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
         known = Evidence(line, moment(event.get("timestamp")))
         match event.get("kind"):
             case "SystemPromptEvent":
-                held = [event.get("system_prompt"), event.get("dynamic_context")]
-                turns[where] = (where, {"role": "system", "content": _parts([each for each in held if each])})
+                prompts = [event.get("system_prompt"), event.get("dynamic_context")]
+                turns[where] = (where, {"role": "system", "content": _parts([each for each in prompts if each])})
                 tools = tools or openai_chat.tools([_tool(tool) for tool in objects(event.get("tools"))]).functions
             case "MessageEvent":
                 turns[where] = (where, _message(event, where))
@@ -65,11 +65,11 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
                 continue
         unread.rest(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)
-    logged = [Logged(where, _joined(turn), evidence[key]) for key, (where, turn) in turns.items()]
+    logged = [LoggedTurn(where, _with_content(turn), evidence[key]) for key, (where, turn) in turns.items()]
     return load_conversation(openai_chat, logged, tools)
 
 
-def _joined(turn: Object) -> Object:
+def _with_content(turn: Object) -> Object:
     """Parts as content: a text alone is a string; without any, only calls have no content at all."""
     content = turn["content"]
     if not isinstance(content, list):
@@ -79,18 +79,18 @@ def _joined(turn: Object) -> Object:
 
 def _parts(content: Json) -> list[Json]:
     """Contents as parts of OpenAI chat."""
-    found: list[Json] = []
+    parts_of: list[Json] = []
     for part in listed(content):
         match part:
             case str():
-                found.append(text(part))
+                parts_of.append(text(part))
             case {"type": "image", "image_urls": list(urls)}:
-                found += [image(url) for url in urls if isinstance(url, str)]
+                parts_of += [image(url) for url in urls if isinstance(url, str)]
             case {"text": str(said)}:
-                found.append(text(said))
+                parts_of.append(text(said))
             case _:
-                found.append(part)
-    return found
+                parts_of.append(part)
+    return parts_of
 
 
 def _message(event: Object, where: str) -> Object:
@@ -114,14 +114,14 @@ def _call(call: Object) -> Object:
 
 def _thought(holder: Object) -> Object:
     """The reasoning in a message or an action, with the item of OpenAI Responses among the details."""
-    found = {name: holder[name] for name in MEMBERS if holder.get(name)}
+    thoughts = {name: holder[name] for name in MEMBERS if holder.get(name)}
     item = holder.get("responses_reasoning_item")
     if isinstance(item, dict):
-        told = [each for each in [*listed(item.get("content")), *listed(item.get("summary"))] if isinstance(each, str)]
-        block = {"text": "\n\n".join(told), "data": item.get("encrypted_content"), "id": item.get("id")}
+        texts = [each for each in [*listed(item.get("content")), *listed(item.get("summary"))] if isinstance(each, str)]
+        block = {"text": "\n\n".join(texts), "data": item.get("encrypted_content"), "id": item.get("id")}
         details = {key: value for key, value in block.items() if value}
-        found["reasoning_details"] = [*listed(found.get("reasoning_details")), details]
-    return found
+        thoughts["reasoning_details"] = [*listed(thoughts.get("reasoning_details")), details]
+    return thoughts
 
 
 def _action(event: Object, before: Object, where: str) -> Object:

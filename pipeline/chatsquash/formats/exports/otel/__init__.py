@@ -9,7 +9,7 @@ from xxhash import xxh3_128_digest
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Origin, OriginReply, Tool
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Logged, Unread, numbers, of, origin, told, with_origin
+from chatsquash.formats.evidence import LoggedTurn, Unread, load_turns, numbers, of, origin, with_origin
 from chatsquash.formats.exports.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
 from chatsquash.formats.exports.otel.messages import content, said
 from chatsquash.formats.providers import openai_chat
@@ -120,8 +120,8 @@ def _conversations(holder: Holder) -> Iterator[Conversation]:
     choices = [[answer] for answer in answers] if are_choices else [answers]
     evidence, of_reply = holder.evidence(), holder.of_reply()
     for choice in choices:
-        turns = [Logged(place, turn, evidence) for place, turn in asked]
-        found = told(openai_chat, [*turns, *(Logged(place, turn, of_reply) for place, turn in choice)])
+        turns = [LoggedTurn(place, turn, evidence) for place, turn in asked]
+        found = load_turns(openai_chat, [*turns, *(LoggedTurn(place, turn, of_reply) for place, turn in choice)])
         yield Conversation(found.messages, tools, origin=origin(found, session_id=holder.session))
 
 

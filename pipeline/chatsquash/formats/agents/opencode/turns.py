@@ -17,7 +17,7 @@ CLEARED = "[Old tool result content cleared]"
 """What opencode sends in place of a result that was cleared."""
 
 
-class Item(NamedTuple):
+class SessionMessage(NamedTuple):
     """A message of a session, and where it stands."""
 
     place: str
@@ -25,7 +25,7 @@ class Item(NamedTuple):
     value: Object
 
 
-class Said(NamedTuple):
+class ModelTurn(NamedTuple):
     """A turn as the AI SDK has it in its model messages."""
 
     turn: Object
@@ -42,7 +42,7 @@ class Said(NamedTuple):
     """What the user's client added to the system prompt."""
 
 
-class Answer(NamedTuple):
+class CallResult(NamedTuple):
     """The result of a call."""
 
     output: Object
@@ -56,39 +56,56 @@ def text(value: str) -> Object:
     return {"type": "text", "text": value}
 
 
-def failed(value: str) -> Object:
+def error_output(value: str) -> Object:
     """The output of a tool that failed."""
     return {"type": "error-text", "value": value}
 
 
 def texts_and_files(said: str, files: list[Object]) -> Object:
     """The output of a tool that gives files beside a text."""
-    return (
-        {"type": "content", "value": [*([text(said)] if said else []), *files]}
-        if files
-        else {**text(said), "value": said}
-    )
+    if not files:
+        return {**text(said), "value": said}
+    return {"type": "content", "value": [*([text(said)] if said else []), *files]}
 
 
-def answered(part: Object, answer: Answer) -> tuple[Object, Object, bool]:
+def file_part(of: str, mime: str, url: Json, name: str) -> Object:
+    """A file by its address."""
+    return {"type": of, "mediaType": mime, "url": url, **({"filename": name} if name else {})}
+
+
+def result_parts(part: Object, answer: CallResult) -> tuple[Object, Object, bool]:
     """A result, the same once it was cleared, and whether it is made up."""
     shown = {**part, "output": answer.output}
     gone = {**part, "output": {"type": "text", "value": CLEARED}} if answer.cleared_at else shown
     return shown, gone, answer.is_made_up
 
 
-def results(found: list[tuple[Object, Object, bool]], evidence: Evidence, cleared_at: int) -> list[Said]:
-    """The turn of the results of a reply, if it called anything."""
-    if not found:
+def reply(
+    content: list[Json],
+    known: Evidence,
+    began: dict[str, str],
+    answers: list[tuple[Object, Object, bool]],
+    cleared: int,
+) -> list[ModelTurn]:
+    """The turns of a reply: what it says, if anything is left of that, and the results of its calls.
+
+    ``cleared``: when the last of these was cleared, 0 if none was.
+    """
+    if not any(part["type"] not in ("text", "reasoning") or part["text"] != "" or OPTIONS in part for part in content):
         return []
-    shown, gone, real = (
-        [each[0] for each in found],
-        [each[1] for each in found],
-        [each[0] for each in found if not each[2]],
-    )
+    said = ModelTurn({"role": "assistant", "content": content}, known, began=began)
+    return [said, *_results(answers, known, cleared)]
+
+
+def _results(answers: list[tuple[Object, Object, bool]], evidence: Evidence, cleared_at: int) -> list[ModelTurn]:
+    if not answers:
+        return []
+    shown = [each[0] for each in answers]
+    gone = [each[1] for each in answers]
+    real = [each[0] for each in answers if not each[2]]
     made, cleared, last = ({"role": "tool", "content": content} for content in (shown, gone, real))
     at = evidence._replace(is_sampled=False, model=None, prompt_tokens=None, completion_tokens=None, finish_reason=None)
-    return [Said(made, at, cleared if cleared_at else None, cleared_at, last if len(real) < len(shown) else None)]
+    return [ModelTurn(made, at, cleared if cleared_at else None, cleared_at, last if len(real) < len(shown) else None)]
 
 
 def member(holder: Object, name: str, place: str) -> str:
@@ -101,7 +118,7 @@ def member(holder: Object, name: str, place: str) -> str:
     return value
 
 
-def begun(state: Json) -> str:
+def subagent_session(state: Json) -> str:
     """The session of the sub-agent that a call began, by its state; empty where it began none."""
     holders = objects([state.get(name) for name in ("metadata", "structured")]) if isinstance(state, dict) else []
     named = (string(holder, name) for holder in holders for name in ("sessionId", "sessionID"))

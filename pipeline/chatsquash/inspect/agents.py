@@ -26,7 +26,7 @@ _DAY = 86_400
 _LONGEST = 1 << 20
 
 
-class Agent(Struct, frozen=True):
+class AgentFiles(Struct, frozen=True):
     """What an agent keeps here."""
 
     name: str
@@ -47,17 +47,17 @@ class Agent(Struct, frozen=True):
         return f"chatsquash convert --agent {self.name} -o out-{self.name.replace('_', '-')}"
 
 
-def agents() -> list[Agent]:
+def agents() -> list[AgentFiles]:
     """The agents of which anything is here."""
-    found = (Agent(name, *_told_apart(files(documents.kept(name)))) for name in documents.names())
-    return [each for each in found if each.files]
+    agents_here = (AgentFiles(name, *_without_copies(files(documents.kept(name)))) for name in documents.names())
+    return [each for each in agents_here if each.files]
 
 
-def _told_apart(found: list[Kept]) -> tuple[list[Kept], list[Kept]]:
+def _without_copies(files: list[Kept]) -> tuple[list[Kept], list[Kept]]:
     """Files, and those that hold what one of them holds, compressed; a run would convert the plain one."""
     first = dict[str, Kept]()
     copies = list[Kept]()
-    for each in found:
+    for each in files:
         if first.setdefault(uncompressed(each.path), each) is not each:
             copies.append(each)
     return list(first.values()), copies
@@ -70,17 +70,17 @@ def known_agents() -> tuple[str, ...]:
 
 def paths(names: tuple[str, ...]) -> list[str]:
     """The files of agents; raises ``UsageError`` for an agent that keeps nothing here, or nobody knows where."""
-    found: list[str] = []
+    paths_of_agents: list[str] = []
     known = known_agents()
     for name in names:
         if name not in known:
             raise UsageError(f"--agent {name}: {_unknown(name, known)}")
-        held = files(documents.kept(name))
-        if not held:
+        agent_files = files(documents.kept(name))
+        if not agent_files:
             looked = ", ".join(filter(None, map(place, documents.kept(name))))
             raise UsageError(f"--agent {name}: nothing is kept here; looked for {looked}{_elsewhere(name)}")
-        found += [each.path for each in held]
-    return found
+        paths_of_agents += [each.path for each in agent_files]
+    return paths_of_agents
 
 
 def _unknown(name: str, known: tuple[str, ...]) -> str:
@@ -100,24 +100,24 @@ def _elsewhere(name: str) -> str:
 
 def as_text() -> str:
     """The table for a terminal."""
-    found = agents()
-    if not found:
+    agents_here = agents()
+    if not agents_here:
         return (
             "no agent that is known keeps anything here; name your logs: chatsquash convert LOGS"
             " (`chatsquash formats` lists what is read)"
         )
-    rows = [("agent", "files", "MB", "first", "last", "command"), *map(_row, found)]
+    rows = [("agent", "files", "MB", "first", "last", "command"), *map(_row, agents_here)]
     lines = [line.rstrip() for line in aligned(rows)]
-    told = [line for each in found if each.name == _CLAUDE and (line := _clean_up(each, time.time()))]
-    return "\n".join([*lines, *told])
+    notes = [line for each in agents_here if each.name == _CLAUDE and (line := _clean_up(each, time.time()))]
+    return "\n".join([*lines, *notes])
 
 
 def as_json() -> str:
     """The same for programs."""
-    return json.dumps([_told(each) for each in agents()], indent=1)
+    return json.dumps([_as_dict(each) for each in agents()], indent=1)
 
 
-def _told(agent: Agent) -> dict[str, Any]:
+def _as_dict(agent: AgentFiles) -> dict[str, Any]:
     databases = sum(each.is_database for each in agent.files)
     times = [each.changed for each in agent.files]
     return {
@@ -132,26 +132,33 @@ def _told(agent: Agent) -> dict[str, Any]:
     }
 
 
-def _row(agent: Agent) -> tuple[str, ...]:
+def _row(agent: AgentFiles) -> tuple[str, ...]:
     databases = sum(each.is_database for each in agent.files)
     alone = len(agent.files) - databases
-    held = [f"{alone:,}"] if alone else []
-    held += [f"in {counted(databases, 'database')}"] if databases else []
+    contents = [f"{alone:,}"] if alone else []
+    contents += [f"in {counted(databases, 'database')}"] if databases else []
     times = [each.changed for each in agent.files]
-    return agent.name, " + ".join(held), f"{agent.size / 1e6:,.1f}", _day(min(times)), _day(max(times)), agent.command
+    return (
+        agent.name,
+        " + ".join(contents),
+        f"{agent.size / 1e6:,.1f}",
+        _day(min(times)),
+        _day(max(times)),
+        agent.command,
+    )
 
 
 def _day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
-def _clean_up(agent: Agent, now: float) -> str:
+def _clean_up(agent: AgentFiles, now: float) -> str:
     """What Claude Code's own clean-up deletes next."""
     days = _period()
-    held = [*agent.files, *agent.copies]
-    ages = [(now - each.changed) / _DAY for each in held]
-    over = [each for each, age in zip(held, ages, strict=True) if age >= days]
-    soon = [each for each, age in zip(held, ages, strict=True) if days - _SOON <= age < days]
+    files_of_agent = [*agent.files, *agent.copies]
+    ages = [(now - each.changed) / _DAY for each in files_of_agent]
+    over = [each for each, age in zip(files_of_agent, ages, strict=True) if age >= days]
+    soon = [each for each, age in zip(files_of_agent, ages, strict=True) if days - _SOON <= age < days]
     said = f"Claude Code deletes files {days:g} days after their last change ({_PERIOD} in its settings): "
     parts = []
     if over:
@@ -161,8 +168,8 @@ def _clean_up(agent: Agent, now: float) -> str:
     return said + (" and ".join(parts) if parts else f"none within {_SOON} days")
 
 
-def _megabytes(held: list[Kept]) -> str:
-    return f"{sum(each.size for each in held) / 1e6:,.1f}"
+def _megabytes(files: list[Kept]) -> str:
+    return f"{sum(each.size for each in files) / 1e6:,.1f}"
 
 
 def _period() -> float:
