@@ -25,7 +25,8 @@ from chatsquash.formats import documents
 from chatsquash.inspect.conversations import of_file, tree_lines
 from chatsquash.reading.envelopes import PLAIN
 from chatsquash.session.chains import each_session
-from chatsquash.session.converter import Converter, EntryStream
+from chatsquash.session.converter import Converter
+from chatsquash.session.plan import EntryStream
 from chatsquash.session.session import Session
 from chatsquash.session.stages.supplied_definitions import as_toml
 from chatsquash.trees.kinds import conversations

@@ -142,7 +142,6 @@ def _search_base64(
 
 
 def _decode_runs(reading: UnescapedText, breaks: Substitution | None = None) -> Iterator[_Base64Run]:
-    """What the runs of base64 in a reading decode to."""
     for start, end in run_spans(reading.text):
         if breaks and breaks.piece(start)[1] >= end:
             continue

@@ -166,7 +166,6 @@ def _starts(values: list[str], text: str) -> list[int]:
 
 
 def _characters(data: bytes, offsets: Iterable[int]) -> list[int]:
-    """Offsets of characters for those of bytes, in order."""
     characters, done, count = [], 0, 0
     for at in offsets:
         count += len(data[done:at].decode())

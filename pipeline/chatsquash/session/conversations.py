@@ -57,7 +57,6 @@ _GIVES_CONTEXT = ("results", "all")
 
 
 def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: RestoreScope) -> tuple[Entry, list[Violation]]:
-    """An entry with what its path has and it lacks."""
     history = number_messages(entry.messages, trees.requests.canon)
     made = restored(history, path, wanted, trees.copied_reasoning)
     findings = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []

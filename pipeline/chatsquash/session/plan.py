@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec.structs import replace
 from xxhash import xxh3_128_digest
@@ -15,7 +15,7 @@ from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Entry, Mark, Message, SkippedLine, StageResult, Tool, Violation
+from chatsquash.core.model import Conversation, Entry, Mark, Message, Seen, SkippedLine, StageResult, Tool, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection, Usage
 from chatsquash.records import presets
@@ -35,9 +35,23 @@ from chatsquash.session.stages.tools import known
 if TYPE_CHECKING:
     from chatsquash.session.stages.public import Wanted
 
-EntryStage = Callable[[Iterator[Entry | SkippedLine]], Iterator[Entry | SkippedLine]]
+EntryStream = Iterator[Entry | SkippedLine]
+EntryStage = Callable[[EntryStream], EntryStream]
 ConversationStage = Callable[[Conversation], StageResult]
 Check = Callable[[Conversation, View], Iterable[Violation]]
+
+
+class EntryObserver(Protocol):
+    """Sees the entries of a session while it is converted."""
+
+    def watch_logged(self, items: EntryStream) -> EntryStream:
+        """The entries as they were read."""
+
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
+        """Those that cleaning left."""
+
+    def settle(self, seen: Seen | None, session: Session) -> None:
+        """What is known of the log, and what its lines came to."""
 
 
 class Plan(NamedTuple):
@@ -45,7 +59,7 @@ class Plan(NamedTuple):
 
     entries: tuple[EntryStage, ...]
     """Over the stream of its entries."""
-    select: Callable[[Iterator[Entry | SkippedLine]], Session]
+    select: Callable[[EntryStream], Session]
     """To the entry that becomes the record."""
     compose: Callable[..., StageResult]
     """To the conversation of that entry."""
@@ -60,7 +74,7 @@ class Plan(NamedTuple):
     """Over the conversation, to what the record is to hold."""
     record: Callable[[Conversation], RecordLine]
 
-    def through(self, items: Iterator[Entry | SkippedLine]) -> Iterator[Entry | SkippedLine]:
+    def through(self, items: EntryStream) -> EntryStream:
         """The entries that the entry stages leave of a stream."""
         for stage in self.entries:
             items = stage(items)

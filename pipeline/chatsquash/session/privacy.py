@@ -174,7 +174,6 @@ class OutcomePrivacy:
         return self._with_value(replace(made, addresses=record.addresses + addresses), value)
 
     def _with_value(self, record: Record, value: dict[str, Any]) -> Record:
-        """A record with another value."""
         line = jsonio.dumps(value)
         return replace(
             record,
@@ -236,7 +235,6 @@ def _divide_counts(counts: _Counts, records: list[Pieces]) -> list[_Counts]:
 
 
 def _line(outcome: Outcome, record: Record) -> int | None:
-    """The line of the entry that a record is made from."""
     chosen = record.chosen or outcome.output.chosen
     return chosen.line if chosen else None
 

@@ -119,7 +119,6 @@ def _failed_calls(each: _Selection, judge: Judge, session: Session, reread: Rere
 
 
 def _goes_on(replies: list[Reply], longer: int, shorter: int) -> bool:
-    """Whether a reply goes on from another one."""
     return any(reply.number == shorter for reply in replies[longer].back())
 
 
@@ -170,7 +169,6 @@ def _rows(
 
 
 def _context(path: LogPath, replies: Iterable[Reply], messages: list[Message], trees: Trees) -> dict[int, Standing]:
-    """Where replies stand that are context in a sample."""
     before = sorted(replies, key=lambda reply: reply.number)
     return place_replies(path, before, messages, trees.requests.canon).standing if before else {}
 

@@ -14,7 +14,7 @@ from chatsquash.core.text import counted
 from chatsquash.pages.html.record import size
 
 if TYPE_CHECKING:
-    from chatsquash.session.converter import EntryStream
+    from chatsquash.session.plan import EntryStream
     from chatsquash.session.session import Session
 
 _ENTRIES = 200_000

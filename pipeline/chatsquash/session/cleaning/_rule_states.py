@@ -148,7 +148,6 @@ class FollowerState(_RuleState[Follower]):
         return left.edits
 
     def _goes(self, message: Message, follower: Message | None) -> str | None:
-        """The rule by which a message goes."""
         if follower is None:
             return None
         for rule in self._rules.get(message["role"], ()):

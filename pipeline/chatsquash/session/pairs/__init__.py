@@ -98,7 +98,6 @@ def _divide(snapshot: Snapshot, message: Message, make: Make) -> dict[str, Any] 
 
 
 def _with_reply(entry: Entry, message: Message) -> Entry:
-    """An entry with another reply."""
     if entry.reply.included:
         return replace(entry, messages=[*entry.messages, message])
     return replace(entry, reply=replace(entry.reply, message=message))
