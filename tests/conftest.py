@@ -97,6 +97,15 @@ def assistant(content: Any = "hello", **fields: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": content, **fields}
 
 
+def cases(names: str, *rows: Any) -> pytest.MarkDecorator:
+    """Run a test for each row; a row that has one value more than there are names begins with a sentence, its id."""
+    count = names.count(",") + 1
+    return pytest.mark.parametrize(
+        names,
+        [pytest.param(*row[1:], id=row[0]) if type(row) is tuple and len(row) == count + 1 else row for row in rows],
+    )
+
+
 def log_line(*messages: Any, reply: Any = "hello", at: Any = "2026-01-13T10:00:00Z", **fields: Any) -> dict[str, Any]:
     """One entry: texts are the user's, a text for a reply is the assistant's, ``reply=None`` means no response.
 

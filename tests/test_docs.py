@@ -37,6 +37,7 @@ from chatsquash.reading.evidence import look
 from chatsquash.reading.identify import document_content
 from chatsquash.session import cleaning
 from chatsquash.sources.open import opened
+from tests.conftest import cases
 
 from . import generate, page_shell
 
@@ -558,20 +559,18 @@ def test_every_cleaning_rule_has_the_name_under_which_it_is_counted():
 # The tests themselves
 
 
-@pytest.mark.parametrize(
+@cases(
     "sentence, expected, printed, same",
-    [
-        ("equal lines", ["a", "b"], ["a", "b"], True),
-        ("a line more", ["a"], ["a", "b"], False),
-        ("a line less", ["a", "b"], ["a"], False),
-        ("dots stand for no line", ["a", "...", "b"], ["a", "b"], True),
-        ("dots stand for several lines", ["...", "b"], ["a", "", "b"], True),
-        ("what follows the dots counts", ["...", "b"], ["a"], False),
-        ("dots within a line stand for themselves", ["a ... b"], ["a x b"], False),
-        ("seconds differ from run to run", ["0.1 MB in 0.02 s (5 MB/s)"], ["0.1 MB in 1.20 s (1,234 MB/s)"], True),
-        ("sizes do not", ["0.1 MB in 0.02 s (5 MB/s)"], ["0.2 MB in 0.02 s (5 MB/s)"], False),
-        ("seconds in JSON", ['"seconds": 0.1'], ['"seconds": 12'], True),
-    ],
+    ("equal lines", ["a", "b"], ["a", "b"], True),
+    ("a line more", ["a"], ["a", "b"], False),
+    ("a line less", ["a", "b"], ["a"], False),
+    ("dots stand for no line", ["a", "...", "b"], ["a", "b"], True),
+    ("dots stand for several lines", ["...", "b"], ["a", "", "b"], True),
+    ("what follows the dots counts", ["...", "b"], ["a"], False),
+    ("dots within a line stand for themselves", ["a ... b"], ["a x b"], False),
+    ("seconds differ from run to run", ["0.1 MB in 0.02 s (5 MB/s)"], ["0.1 MB in 1.20 s (1,234 MB/s)"], True),
+    ("sizes do not", ["0.1 MB in 0.02 s (5 MB/s)"], ["0.2 MB in 0.02 s (5 MB/s)"], False),
+    ("seconds in JSON", ['"seconds": 0.1'], ['"seconds": 12'], True),
 )
 def test_output_is_compared_line_by_line(sentence, expected, printed, same):
     assert shows(expected, printed) is same, sentence

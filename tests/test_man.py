@@ -8,6 +8,7 @@ import click
 import pytest
 
 from chatsquash.cli.main import cli
+from tests.conftest import cases
 
 from . import man
 
@@ -43,9 +44,13 @@ def test_options_of_a_command_with_many_stand_in_groups():
     assert titles == ["Input", "Sessions", "Record", "Dataset", "Privacy", "Run"]
 
 
-@pytest.mark.parametrize(
-    ("text", "made"),
-    [("a-b", "a\\-b"), ("a\\b", "a\\eb"), (".TH x", "\\&.TH x"), ("'x'", "\\&'x'"), ("two\n  lines", "two lines")],
+@cases(
+    "text, made",
+    ("a-b", "a\\-b"),
+    ("a\\b", "a\\eb"),
+    (".TH x", "\\&.TH x"),
+    ("'x'", "\\&'x'"),
+    ("two\n  lines", "two lines"),
 )
 def test_text_is_no_request_and_no_escape(text, made):
     assert man._text(text) == made

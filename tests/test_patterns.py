@@ -21,6 +21,7 @@ from chatsquash.session.cleaning.info_messages import _OPEN, _is_info
 from chatsquash.sources import compression as compressed
 from chatsquash.storage.stores.address import _HOSTS
 from chatsquash.storage.stores.objects import _WHY
+from tests.conftest import cases
 from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
 
 # Patterns that only the running code knows, by what stands there: what they may be.
@@ -71,24 +72,6 @@ RUNNING = {
     ("chatsquash.redact.credentials", "pattern"): [("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS],
 }  # fmt: skip
 # What goes through a whole text with several patterns, or with one time after time.
-WALKS = [
-    ("addresses", lambda text: deque(addresses.private(text), maxlen=0), [*ADDRESSES, *OF_ADDRESSES, *USERINFO], 0),
-    ("passwords", userinfo.passwords, USERINFO, 0),
-    ("known values", lists.values({"some-value": ("SECRET", "known")}), IN_FORMS, 0),
-    ("names", listed_names.names(b"Some Body"), [*IN_FORMS, listed_names._FILLED.pattern], 0),
-    ("hashes", lists.Lists(known=b"sha256:" + b"0" * 64).find, [*IN_FORMS, *(each.pattern for each in lists._TOKENS)], 0),
-    ("phones", phones.phones("US"), [phones._WITH_CODE.pattern, phones._LOCAL.pattern], 0),
-    ("IP addresses", ips.ips, [ips._FOUR.pattern, ips._SIX.pattern], 0),
-    ("paths", paths.paths, [paths._HOME.pattern, paths._DASHED.pattern, paths._PROMPT.pattern, paths._LISTED.pattern], 0),
-    ("without_credentials", lambda data: deque(credentials.without_credentials([data]), maxlen=0), CREDENTIALS, re.IGNORECASE),
-    ("secrets", SECRETS.find, [r"(?:password=|token: |://a:b@|aGVsbG8gd29ybGQ|%41|a1b2c3d4e5f6a7b8\n)*"], 0),
-    ("_is_info", _is_info, [_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
-    ("is_command_echo", client_texts.is_command_echo, ["(?:<command-name>(?:</command-name>)?)*"], 0),
-    ("without_reminders", client_texts.without_reminders, ["(?:<system-reminder>(?:</system-reminder>)?)*"], 0),
-    ("events, lines", replies.events, [r"(?:data: {}\r\n|\n|event: \s|: )*"], 0),
-    ("events, an array", lambda text: replies.events("[" + text), [r"(?:(?:1|\[|{}|\"[^\"]*\"), ?)*"], 0),
-    ("_defined", text._defined, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
-]  # fmt: skip
 
 
 @cache
@@ -129,8 +112,25 @@ def test_a_text_twice_as_long_takes_a_pattern_at_most_three_times_as_long(way, p
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name, walk, patterns, flags", WALKS, ids=[name for name, *_ in WALKS])
-def test_a_text_twice_as_long_takes_what_walks_through_it_at_most_three_times_as_long(name, walk, patterns, flags):
+@cases("walk, patterns, flags",
+    ("addresses", lambda text: deque(addresses.private(text), maxlen=0), [*ADDRESSES, *OF_ADDRESSES, *USERINFO], 0),
+    ("passwords", userinfo.passwords, USERINFO, 0),
+    ("known values", lists.values({"some-value": ("SECRET", "known")}), IN_FORMS, 0),
+    ("names", listed_names.names(b"Some Body"), [*IN_FORMS, listed_names._FILLED.pattern], 0),
+    ("hashes", lists.Lists(known=b"sha256:" + b"0" * 64).find, [*IN_FORMS, *(each.pattern for each in lists._TOKENS)], 0),
+    ("phones", phones.phones("US"), [phones._WITH_CODE.pattern, phones._LOCAL.pattern], 0),
+    ("IP addresses", ips.ips, [ips._FOUR.pattern, ips._SIX.pattern], 0),
+    ("paths", paths.paths, [paths._HOME.pattern, paths._DASHED.pattern, paths._PROMPT.pattern, paths._LISTED.pattern], 0),
+    ("without_credentials", lambda data: deque(credentials.without_credentials([data]), maxlen=0), CREDENTIALS, re.IGNORECASE),
+    ("secrets", SECRETS.find, [r"(?:password=|token: |://a:b@|aGVsbG8gd29ybGQ|%41|a1b2c3d4e5f6a7b8\n)*"], 0),
+    ("_is_info", _is_info, [_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
+    ("is_command_echo", client_texts.is_command_echo, ["(?:<command-name>(?:</command-name>)?)*"], 0),
+    ("without_reminders", client_texts.without_reminders, ["(?:<system-reminder>(?:</system-reminder>)?)*"], 0),
+    ("events, lines", replies.events, [r"(?:data: {}\r\n|\n|event: \s|: )*"], 0),
+    ("events, an array", lambda text: replies.events("[" + text), [r"(?:(?:1|\[|{}|\"[^\"]*\"), ?)*"], 0),
+    ("_defined", text._defined, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
+)  # fmt: skip
+def test_a_text_twice_as_long_takes_what_walks_through_it_at_most_three_times_as_long(walk, patterns, flags):
     assert worse_than_linear(walk, [shape for each in patterns for shape in shapes(re.compile(each, flags))]) is None
 
 

@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests import picture
+from tests.conftest import cases
 from tests.picture import COLUMNS, PICTURE, Shown, drawn, timeless
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -44,13 +45,11 @@ def test_a_long_line_goes_on_in_the_next():
     assert texts(drawn([Shown("x", ["a" * COLUMNS + "b"])])) == ["$ x", "a" * COLUMNS, "b"]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "one", "other", "same"),
-    [
-        ("times differ from run to run", "1.9 MB in 0.46 s (4 MB/s)", "1.9 MB in 10.02 s (1,234 MB/s)", True),
-        ("sizes do not", "1.9 MB in 0.46 s (4 MB/s)", "1.8 MB in 0.46 s (4 MB/s)", False),
-        ("nor does other text", "85 sessions", "84 sessions", False),
-    ],
+@cases(
+    "sentence, one, other, same",
+    ("times differ from run to run", "1.9 MB in 0.46 s (4 MB/s)", "1.9 MB in 10.02 s (1,234 MB/s)", True),
+    ("sizes do not", "1.9 MB in 0.46 s (4 MB/s)", "1.8 MB in 0.46 s (4 MB/s)", False),
+    ("nor does other text", "85 sessions", "84 sessions", False),
 )
 def test_pictures_are_compared_without_times(sentence, one, other, same):
     drawings = [timeless(drawn([Shown("x", [line])])) for line in (one, other)]

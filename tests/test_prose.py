@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.conftest import cases
+
 from . import prose
 from .prose import ROOT
 
@@ -24,21 +26,19 @@ def test_a_page_is_plain(page):
     assert not [f"{page}:{found.line}: {found.says}" for found in prose.findings(text_of(page))]
 
 
-@pytest.mark.parametrize(
-    ("page", "said"),
-    [
-        ("One two three.\n", []),
-        (" ".join(["word"] * 30) + ".\n", []),
-        (" ".join(["word"] * 31) + ".\n", ["31 words"]),
-        ("chatsquash reads logs.\n\n" + " ".join(["word"] * 31) + ".\n", ["31 words"]),
-        ("```text\n" + " ".join(["word"] * 31) + "\n```\n", []),
-        ("| " + " ".join(["word"] * 31) + " |\n", []),
-        ("- A line is left out.\n", []),
-        ("- A line is left out.\n- It was also told.\n", ["passive", "passive"]),
-        ("- A line `is left` out.\n- It was also told.\n", []),
-        ("It will utilize the dialogue.\n", ["'utilize', write use", "'dialogue', write conversation"]),
-        ("It adds files, e.g. `a.json`.\n", ["write for example"]),
-    ],
+@cases(
+    "page, said",
+    ("One two three.\n", []),
+    (" ".join(["word"] * 30) + ".\n", []),
+    (" ".join(["word"] * 31) + ".\n", ["31 words"]),
+    ("chatsquash reads logs.\n\n" + " ".join(["word"] * 31) + ".\n", ["31 words"]),
+    ("```text\n" + " ".join(["word"] * 31) + "\n```\n", []),
+    ("| " + " ".join(["word"] * 31) + " |\n", []),
+    ("- A line is left out.\n", []),
+    ("- A line is left out.\n- It was also told.\n", ["passive", "passive"]),
+    ("- A line `is left` out.\n- It was also told.\n", []),
+    ("It will utilize the dialogue.\n", ["'utilize', write use", "'dialogue', write conversation"]),
+    ("It adds files, e.g. `a.json`.\n", ["write for example"]),
 )
 def test_what_is_hard_to_read_is_found(page, said):
     found = [found.says for found in prose.findings(page)]

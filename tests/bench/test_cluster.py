@@ -9,6 +9,7 @@ from bench import scale
 from bench.cluster import HOUR, MB, Cluster, Given, divided, own_speed, share, simulate
 from bench.compared import _LOCAL, Compared
 from bench.kept import Kept, keep, kept
+from tests.conftest import cases
 
 QUIET = replace(_LOCAL, core=100, log=10, records=0.1, start=2, divide=0, join=0, copy=50, shard=1000)
 """Nothing happens by chance; a shard takes 2 s to start and 10 s to convert."""
@@ -18,28 +19,26 @@ def seconds(given, shards=10, machines=1, seed=0):
     return Cluster(given, [1000.0] * shards, machines, seed).seconds()
 
 
-@pytest.mark.parametrize(
+@cases(
     "sentence, given, shards, machines, expected",
-    [
-        ("one slot takes all shards in turns", {}, 10, 1, 120),
-        ("two machines take half of them each", {}, 10, 2, 60),
-        ("two slots of a machine do as two machines", {"cores": 2}, 10, 1, 60),
-        ("more slots than cores share these, where nothing is waited for", {"slots": 2}, 10, 1, 5 * (2 + 20)),
-        ("a slot more than there are shards is idle", {}, 2, 3, 12),
-        ("the last shard is waited for", {}, 3, 2, 24),
-        ("a machine that comes up late", {"boot": 30}, 10, 1, 150),
-        ("a shard that has to be placed", {"place": 1}, 10, 1, 130),
-        ("a slower machine", {"slow": 1, "slower": 3}, 10, 1, 360),
-        ("a network that gives less than the core takes", {"network": 50}, 10, 1, 220),
-        ("which slots of a machine share", {"network": 50, "cores": 2}, 10, 1, 5 * (2 + 40)),
-        ("a store that answers 5 reads a second, of 10 MB each", {"requests": 5, "part": 10}, 10, 1, 220),
-        ("the same of 5 MB each", {"requests": 5, "part": 5}, 10, 1, 420),
-        ("which all machines share", {"requests": 5, "part": 10}, 10, 2, 5 * (2 + 40)),
-        ("reading takes the core as well", {"fetch": 100}, 10, 1, 220),
-        ("each log is waited for", {"wait": 0.1}, 10, 1, 10 * (2 + 20)),
-        ("two logs are waited for at a time", {"wait": 0.1, "ahead": 2}, 10, 1, 10 * (2 + 15)),
-        ("slots wait for each other's sake", {"wait": 0.1, "slots": 2}, 10, 1, 5 * (2 + 20)),
-    ],
+    ("one slot takes all shards in turns", {}, 10, 1, 120),
+    ("two machines take half of them each", {}, 10, 2, 60),
+    ("two slots of a machine do as two machines", {"cores": 2}, 10, 1, 60),
+    ("more slots than cores share these, where nothing is waited for", {"slots": 2}, 10, 1, 5 * (2 + 20)),
+    ("a slot more than there are shards is idle", {}, 2, 3, 12),
+    ("the last shard is waited for", {}, 3, 2, 24),
+    ("a machine that comes up late", {"boot": 30}, 10, 1, 150),
+    ("a shard that has to be placed", {"place": 1}, 10, 1, 130),
+    ("a slower machine", {"slow": 1, "slower": 3}, 10, 1, 360),
+    ("a network that gives less than the core takes", {"network": 50}, 10, 1, 220),
+    ("which slots of a machine share", {"network": 50, "cores": 2}, 10, 1, 5 * (2 + 40)),
+    ("a store that answers 5 reads a second, of 10 MB each", {"requests": 5, "part": 10}, 10, 1, 220),
+    ("the same of 5 MB each", {"requests": 5, "part": 5}, 10, 1, 420),
+    ("which all machines share", {"requests": 5, "part": 10}, 10, 2, 5 * (2 + 40)),
+    ("reading takes the core as well", {"fetch": 100}, 10, 1, 220),
+    ("each log is waited for", {"wait": 0.1}, 10, 1, 10 * (2 + 20)),
+    ("two logs are waited for at a time", {"wait": 0.1, "ahead": 2}, 10, 1, 10 * (2 + 15)),
+    ("slots wait for each other's sake", {"wait": 0.1, "slots": 2}, 10, 1, 5 * (2 + 20)),
 )
 def test_what_can_be_worked_out_by_hand(sentence, given, shards, machines, expected):
     assert seconds(replace(QUIET, **given), shards, machines) == pytest.approx(expected), sentence

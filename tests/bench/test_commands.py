@@ -9,6 +9,7 @@ import pytest
 
 from bench import commands, peers
 from bench.commands import BASE, CHATSQUASH, HERE, OTHER, Bench
+from tests.conftest import cases
 
 
 def variants(bench):
@@ -69,14 +70,12 @@ def test_a_command_runs_on_the_core_that_it_is_given(tmp_path):
     assert (tmp_path / "cores").read_text() == f"{{{core}}}"
 
 
-@pytest.mark.parametrize(
-    ("lines", "why"),
-    [
-        ([b'{"messages": [1]}'] * 3, None),
-        ([b'{"messages": [1]}'] * 2, None),
-        ([b'{"messages": [1]}', b'{"messages": []}'], "it writes messages for 1 of 3 sessions"),
-        ([], "it writes messages for 0 of 3 sessions"),
-    ],
+@cases(
+    "lines, why",
+    ([b'{"messages": [1]}'] * 3, None),
+    ([b'{"messages": [1]}'] * 2, None),
+    ([b'{"messages": [1]}', b'{"messages": []}'], "it writes messages for 1 of 3 sessions"),
+    ([], "it writes messages for 0 of 3 sessions"),
 )
 def test_a_converter_that_writes_nothing_of_most_sessions_is_not_timed(lines, why):
     assert peers.why_empty(lines, 3) == why

@@ -8,6 +8,7 @@ from bench import comparison, known
 from bench.commands import Bench
 from bench.converters import WHOLE, Converter
 from bench.known import AFTER, BEFORE, BROKEN, CUT, LEFT, PARTS, SESSION, SUB
+from tests.conftest import cases
 
 EVERY = ("prompt", "reply", "thought", "call", "result")
 
@@ -53,15 +54,13 @@ def test_all_of_the_session_comes_out_and_nothing_is_joined(kind, tmp_path):
     assert [known.apart(set(record)) for record in kept["records"] if known.apart(set(record))] == []
 
 
-@pytest.mark.parametrize(
-    ("said", "joined"),
-    [
-        ({"REPLY-A", "REPLY-B", "REPLY-D"}, []),
-        ({"REPLY-A", "REPLY-C"}, []),
-        ({"REPLY-C", "REPLY-D"}, ["a left branch"]),
-        ({"REPLY-A", "REPLY-E"}, ["a sub-agent"]),
-        ({"REPLY-A", "REPLY-I"}, ["both sides of a compaction"]),
-    ],
+@cases(
+    "said, joined",
+    ({"REPLY-A", "REPLY-B", "REPLY-D"}, []),
+    ({"REPLY-A", "REPLY-C"}, []),
+    ({"REPLY-C", "REPLY-D"}, ["a left branch"]),
+    ({"REPLY-A", "REPLY-E"}, ["a sub-agent"]),
+    ({"REPLY-A", "REPLY-I"}, ["both sides of a compaction"]),
 )
 def test_what_no_request_held_together_is_told(said, joined):
     assert known.apart(said) == joined

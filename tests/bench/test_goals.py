@@ -9,6 +9,7 @@ from bench.commands import BASE
 from bench.generate import PROFILES
 from bench.goals import COST, GROWTH, MEMORY, TIMES, Row, verdict
 from bench.scaling import Length
+from tests.conftest import cases
 
 
 def run(cpu=1.0, seconds=1.0, peak=30_000_000, others=0.0):
@@ -31,26 +32,22 @@ def shown(results, what):
     return [cell.strip() for cell in line.strip("|").split("|")][1:]
 
 
-@pytest.mark.parametrize(
-    ("unit", "value", "told"),
-    [
-        (TIMES, 2.2, "aim"),
-        (TIMES, 1.9, "met"),
-        (TIMES, 1.896, "met"),
-        (TIMES, 1.894, "**missed**"),
-        (COST, 1.9, "aim"),
-        (COST, 2.2, "met"),
-        (COST, 2.21, "**missed**"),
-    ],
+@cases(
+    "unit, value, told",
+    (TIMES, 2.2, "aim"),
+    (TIMES, 1.9, "met"),
+    (TIMES, 1.896, "met"),
+    (TIMES, 1.894, "**missed**"),
+    (COST, 1.9, "aim"),
+    (COST, 2.2, "met"),
+    (COST, 2.21, "**missed**"),
 )
 def test_a_number_is_held_to_a_promise_with_the_digits_that_are_shown(unit, value, told):
     at_least, aim = (1.9, 2.2) if unit.more else (2.2, 1.9)
     assert verdict(Row("", "", unit, at_least, aim, lambda _: value), value) == told
 
 
-@pytest.mark.parametrize(
-    ("unit", "value", "told"), [(GROWTH, 0.4, "aim"), (GROWTH, 0.6, "**missed**"), (MEMORY, 35.6, "**missed**")]
-)
+@cases("unit, value, told", (GROWTH, 0.4, "aim"), (GROWTH, 0.6, "**missed**"), (MEMORY, 35.6, "**missed**"))
 def test_no_more_than_is_promised_leaves_no_room(unit, value, told):
     limit = 0 if unit is GROWTH else 35
     assert verdict(Row("", "", unit, limit, limit, lambda _: value), value) == told

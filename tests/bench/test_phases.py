@@ -5,26 +5,21 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import chatsquash
 from bench import phases
 from bench.commands import HERE
-from tests.conftest import write_log
+from tests.conftest import cases, write_log
 
 PACKAGE = Path(chatsquash.__file__).parent
 
 
-@pytest.mark.parametrize(
-    ("sentence", "stack", "phase"),
-    [
+@cases("sentence, stack, phase",
         ("the innermost function decides", ["reading/lines.py", "session/select.py", "conversion/convert.py"], "read"),
         ("one that helps counts for its caller", ["core/chat.py", "checks/calls.py", "session/plan.py"], "check"),
         ("a module may be of another phase than its folder", ["session/stages/checking.py", "session/plan.py"], "check"),
         ("nobody's time is the run's", ["cli/commands.py", "__main__.py"], "run"),
         ("loading a module is the start, whoever does it", ["formats/base.py", "", "conversion/convert.py"], "start"),
         ("so is what comes before any function of ours", [], "start"),
-    ],
 )  # fmt: skip
 def test_phases(sentence, stack, phase):
     places = [(module, "function") for module in stack]

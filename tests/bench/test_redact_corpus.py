@@ -20,6 +20,7 @@ from bench.redact.kinds import Kind, is_aside, kinds
 from bench.redact.lookalikes import lookalikes
 from bench.redact.shapes import Value, draw
 from bench.redact.transcripts import texts
+from tests.conftest import cases
 
 SMALL = Size(plain=1, encoded=1, lookalikes=1, personal=1, ordinary=2)
 KIND = Kind("made-up", "key_{a40}", "MADE_UP_TOKEN")
@@ -33,13 +34,11 @@ def make(text, parts, rest="nothing else", plain="", kept=()):
     )
 
 
-@pytest.mark.parametrize(
-    ("what", "names", "least"),
-    [
-        ("kinds of secrets", [each.name for each in kinds()], 100),
-        ("contexts", [each.name for each in contexts()], 66),
-        ("kinds of look-alikes", [each.name for each in lookalikes()], 116),
-    ],
+@cases(
+    "what, names, least",
+    ("kinds of secrets", [each.name for each in kinds()], 100),
+    ("contexts", [each.name for each in contexts()], 66),
+    ("kinds of look-alikes", [each.name for each in lookalikes()], 116),
 )
 def test_there_are_many_and_about_a_fifth_of_them_is_set_aside(what, names, least):
     assert len(names) >= least
@@ -63,15 +62,13 @@ def test_a_context_shows_its_secret_and_leaves_no_field_open():
         assert not re.search(r"<<[a-zA-Z]+>>", value.text), context.name
 
 
-@pytest.mark.parametrize(
-    ("shape", "pattern", "parts"),
-    [
-        ("ghp_{a36}", r"ghp_[A-Za-z0-9]{36}", 1),
-        ("{h8}-{d4}", r"[0-9a-f]{8}-\d{4}", 2),
-        ("{A4}{h4}", r"[A-Z2-7]{4}[0-9a-f]{4}", 1),
-        ("{~word}:{a8-12}", r"[a-z]+:[A-Za-z0-9]{8,12}", 1),
-        ("const x = {y: 1}", r"const x = \{y: 1\}", 0),
-    ],
+@cases(
+    "shape, pattern, parts",
+    ("ghp_{a36}", r"ghp_[A-Za-z0-9]{36}", 1),
+    ("{h8}-{d4}", r"[0-9a-f]{8}-\d{4}", 2),
+    ("{A4}{h4}", r"[A-Z2-7]{4}[0-9a-f]{4}", 1),
+    ("{~word}:{a8-12}", r"[a-z]+:[A-Za-z0-9]{8,12}", 1),
+    ("const x = {y: 1}", r"const x = \{y: 1\}", 0),
 )
 def test_a_shape_says_what_is_drawn(shape, pattern, parts):
     for seed in range(20):

@@ -5,13 +5,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from bench.svg import Series, chart, step
+from tests.conftest import cases
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.mark.parametrize(
-    ("largest", "expected"), [(5, 1), (4.9, 1), (5.1, 2), (11, 5), (0.3, 0.1), (0.04, 0.01), (730, 200), (0, 0.2)]
-)
+@cases("largest, expected", (5, 1), (4.9, 1), (5.1, 2), (11, 5), (0.3, 0.1), (0.04, 0.01), (730, 200), (0, 0.2))
 def test_steps_are_round_and_about_five_make_up_the_whole(largest, expected):
     assert step(largest) == pytest.approx(expected)
 

@@ -2,6 +2,7 @@ import pytest
 
 from chatsquash.checks import rules
 from chatsquash.core.text import SHOWN, json_type, quoted
+from tests.conftest import cases
 
 from . import (
     test_calls,
@@ -97,7 +98,8 @@ def test_one_code_has_one_severity(code):
     assert (rules()[code].kept is not None) == (code in exceptions), "docs/checks.md says which have two"
 
 
-QUOTED = [
+@cases(
+    "value, shown",
     ("plain text is quoted", "grep", "'grep'"),
     ("quotes and backslashes are escaped", "a'b\\c", "'a\\'b\\\\c'"),
     ("control characters are escaped", "a\n\x1b\x00\x85", "'a\\n\\x1b\\x00\\x85'"),
@@ -105,11 +107,8 @@ QUOTED = [
     ("lone surrogates are escaped", "\ud800", "'\\ud800'"),
     ("letters of any script stay", "grép-日本-😀", "'grép-日本-😀'"),
     ("a value that is no string is shown as Python spells it", None, "'None'"),
-]
-
-
-@pytest.mark.parametrize("sentence, value, shown", QUOTED, ids=[row[0] for row in QUOTED])
-def test_values_from_a_log_are_shown_safely(sentence, value, shown):
+)
+def test_values_from_a_log_are_shown_safely(value, shown):
     assert quoted(value) == shown
 
 

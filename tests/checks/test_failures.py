@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from chatsquash.checks import failures
 from chatsquash.checks.failures import failure
 from chatsquash.core.blocks import Result, Turn
 from chatsquash.core.chat import PRIVATE
+from tests.conftest import cases
 
 from .rows import result
 
@@ -115,7 +115,8 @@ TRACEBACK = (
 )
 HAS_ERROR = "has 'error'"
 
-ROWS = [
+
+@cases("text, expected",
     ("an error that is an object", '{"error": {"code": 4}}', HAS_ERROR),
     ("an error that is an empty object says nothing", '{"error": {}}', None),
     ("an error that is true", '{"error": true}', HAS_ERROR),
@@ -186,25 +187,20 @@ ROWS = [
     ("an exit status that is 0", "1 test\n[exit status 0]", None),
     ("an empty text is none", "", None),
     ("a white text is none", " \n", None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, text, expected", ROWS, ids=[row[0] for row in ROWS])
-def test_the_rule(sentence, text, expected):
+)  # fmt: skip
+def test_the_rule(text, expected):
     found = judged(text)
     assert found == expected or (found or "").startswith(expected or "-")
 
 
-MARKS = [
+@cases(
+    "outcome, expected",
     ("success", None),
     ("failed", "is marked as an error"),
     ("retried", "is marked as an error"),
     ("denied", "is marked as denied"),
     ("interrupted", "is marked as interrupted"),
-]
-
-
-@pytest.mark.parametrize("outcome, expected", MARKS)
+)
 def test_the_mark_of_a_format_decides(outcome, expected):
     assert judged("fine", outcome) == expected
 
@@ -214,12 +210,10 @@ def test_a_mark_that_stands_in_the_message_counts_when_it_is_true():
     assert failure({**result("fine"), "is_error": 0}, "fine") is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
-    [
-        '{"rows": [1, 2], "error": null, "timeout": 30, "missing": 0, "exit_code": 0, "success": true}',
-        '{"error" : "", "incomplete":false, "status":200, "ok":true}',
-    ],
+    '{"rows": [1, 2], "error": null, "timeout": 30, "missing": 0, "exit_code": 0, "success": true}',
+    '{"error" : "", "incomplete":false, "status":200, "ok":true}',
 )
 def test_json_without_a_value_that_tells_of_a_failure_is_not_parsed(text, monkeypatch):
     monkeypatch.setattr(failures, "_parsed", None)

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,13 +9,29 @@ from chatsquash.checks import phrases
 from chatsquash.checks.phrases import Phrases
 from chatsquash.core import jsonio
 from chatsquash.core.options import FLAGGED
+from tests.conftest import cases
 
 from .rows import assistant, call, result, tool, user
 
 SAID = "The context limit was reached, so I begin anew."
 PART = {"type": "text", "text": SAID}
 
-HELD = [
+
+def record(*messages, **members):
+    return {"messages": list(messages), "tools": [], **members}
+
+
+def found(phrase, value):
+    """What is found, which is the same for the value, for its bytes and for those of its messages."""
+    read = list(Phrases([phrase]).violations(value))
+    assert list(Phrases([phrase]).written(jsonio.dumps(value))) == read
+    if "messages" in value:
+        assert list(Phrases([phrase]).written(jsonio.dumps(value["messages"]))) == read
+    return [(fact.code, fact.severity, fact.at) for fact in read]
+
+
+@cases(
+    "phrase, message",
     ("what the user says", "context limit was reached", user(SAID)),
     ("in any case", "CONTEXT limit Was Reached", user(SAID)),
     ("in any case of the text", "context limit was reached", user(SAID.upper())),
@@ -39,8 +54,13 @@ HELD = [
     ("nothing but quotes", '""', user('a "" b')),
     ("a lone surrogate beside it", "reached", user("\ud800 reached")),
     ("spaces that stand around it", " was ", user(SAID)),
-]
-ABSENT = [
+)
+def test_a_phrase_is_found_in(phrase, message):
+    assert found(phrase, record(user("x"), message)) == [("flagged-phrase", "warning", 1)]
+
+
+@cases(
+    "phrase, messages",
     ("another text", "context limit was reached", user("The context limit was not reached.")),
     ("part of it", "context limit was reached", user("context limit was reache")),
     ("over two messages", "limit was", [user("the limit"), user(" was")]),
@@ -48,29 +68,8 @@ ABSENT = [
     ("a key", "metadata", {**user(), "metadata": 1}),
     ("white space", "  ", user(SAID)),
     ("nothing", "", user(SAID)),
-]
-
-
-def record(*messages, **members):
-    return {"messages": list(messages), "tools": [], **members}
-
-
-def found(phrase, value):
-    """What is found, which is the same for the value, for its bytes and for those of its messages."""
-    read = list(Phrases([phrase]).violations(value))
-    assert list(Phrases([phrase]).written(jsonio.dumps(value))) == read
-    if "messages" in value:
-        assert list(Phrases([phrase]).written(jsonio.dumps(value["messages"]))) == read
-    return [(fact.code, fact.severity, fact.at) for fact in read]
-
-
-@pytest.mark.parametrize("sentence, phrase, message", HELD, ids=[row[0] for row in HELD])
-def test_a_phrase_is_found_in(sentence, phrase, message):
-    assert found(phrase, record(user("x"), message)) == [("flagged-phrase", "warning", 1)]
-
-
-@pytest.mark.parametrize("sentence, phrase, messages", ABSENT, ids=[row[0] for row in ABSENT])
-def test_no_phrase_is_found_in(sentence, phrase, messages):
+)
+def test_no_phrase_is_found_in(phrase, messages):
     assert found(phrase, record(*(messages if isinstance(messages, list) else [messages]))) == []
 
 

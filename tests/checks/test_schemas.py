@@ -9,6 +9,7 @@ import pytest
 from chatsquash.checks import examine, schemas
 from chatsquash.checks.registry import View
 from chatsquash.core.errors import UsageError
+from tests.conftest import cases
 
 from .rows import Row, assistant, call, found, names, talk, tool, user
 
@@ -108,18 +109,17 @@ def told(conversation):
 
 
 SECRET = "\x1b[2Jsecret" * 100
-TEXTS = [
+
+
+@cases("parameters, arguments, expected",
     ("the place and the rule", PATH, {"path": 5}, "'/path' breaks 'type' 'string': see"),
     ("a place further inside", schema(a={"items": PATH}), {"a": [{}, {"depth": SECRET}]}, "'/a/1/depth' breaks 'type' 'integer': see"),
     ("what is missing", {**PATH, "required": ["depth", "path"]}, {"depth": 1}, "the whole breaks 'required' 'path': see"),
     ("no value", schema(a={"enum": ["x", "y"]}), {"a": SECRET}, "'/a' breaks 'enum': see"),
     ("a name, escaped and cut", {**PATH, "additionalProperties": False}, {SECRET: 1}, "breaks 'additionalProperties' '\\x1b[2Jsecret\\x1b[2J"),
     ("a place, escaped and cut", {"additionalProperties": {"type": "string"}}, {SECRET: 1}, "definition, '/\\x1b[2Jsecret\\x1b[2J"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, parameters, arguments, expected", TEXTS, ids=[row[0] for row in TEXTS])
-def test_a_finding_says(sentence, parameters, arguments, expected):
+)  # fmt: skip
+def test_a_finding_says(parameters, arguments, expected):
     (text,) = told(called(parameters, arguments))
     assert expected in text
     assert text.isprintable()

@@ -19,7 +19,7 @@ from chatsquash.inspect.agents import known_agents
 from chatsquash.sources.no_logs import what_is_read
 from chatsquash.translate import conversations
 from tests.checks.rows import assistant, call, tool
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 BAD = b'{"no": "entry"}'
 BACKWARD = [log_line("a", at=2), log_line("a", at=1)]
@@ -101,7 +101,7 @@ left out: 1 session (timestamp-order): chatsquash explain timestamp-order
     )
 
 
-CODES = [
+@cases("lines, options, code",
     ("all written", [GOOD], [], 0),
     ("errors in a record do not matter", [log_line("x", tools=["none"])], [], 0),
     ("a session left out", BACKWARD, [], 3),
@@ -131,11 +131,8 @@ CODES = [
     ("no session", [GOOD], ["--limit", "0"], 2),
     ("no day", [GOOD], ["--since", "yesterday"], 2),
     ("no key", [GOOD], ["--anonymize-key-file", "nope"], 2),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, options, code", CODES, ids=[row[0] for row in CODES])
-def test_exit_codes(command, here, sentence, lines, options, code):
+)  # fmt: skip
+def test_exit_codes(command, here, lines, options, code):
     write_log(here / "logs" / "a.jsonl", *lines)
     result = command("convert", "logs", *options)
     assert (result.code, result.out) == (code, ""), result.err
@@ -145,7 +142,9 @@ def test_exit_codes(command, here, sentence, lines, options, code):
 
 LOGS_ARE = what_is_read()
 CHOOSE = "choose another with --output"
-ERRORS = [
+
+
+@cases("arguments, err",
     ("a wrong path", ["nope"], "error: nope: cannot be read (No such file or directory)\n"),
     ("a wrong path beside a good one", ["logs", "nope"], "error: nope: cannot be read (No such file or directory)\n"),
     ("a glob that nothing fits", ["*.x"], "error: *.x: nothing matches\n"),
@@ -170,11 +169,8 @@ ERRORS = [
      "error: --cleanup 'claude_cod': not known; did you mean claude-code? known are goose, claude-code\n"),
     ("a day that is none", ["logs", "--since", "1.1.2026"], "error: --since 1.1.2026: not a date; write YYYY-MM-DD\n"),
     ("names cannot speak to the terminal", ["\x1b]0;\n"], "error: \\x1b]0;\\n: cannot be read (No such file or directory)\n"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, arguments, err", ERRORS, ids=[row[0] for row in ERRORS])
-def test_errors_say_where_what_and_what_to_do(command, sentence, arguments, err):
+)  # fmt: skip
+def test_errors_say_where_what_and_what_to_do(command, arguments, err):
     Path("other").mkdir()
     Path("other/README.md").touch()
     Path("file").touch()
@@ -223,7 +219,8 @@ def test_verbose_shows_the_role_traces_of_sessions_with_errors(command, here):
 
 # Options and variables
 
-VARIABLES = [
+
+@cases("variables, options, expected",
     ("a flag", {"CHATSQUASH_SINGLE_FILE": "1"}, [], ["conversations.jsonl"]),
     ("a flag that is off", {"CHATSQUASH_SINGLE_FILE": "no"}, [], ["2026-01-13.jsonl"]),
     ("a folder", {"CHATSQUASH_OUTPUT": "other"}, [], None),
@@ -234,12 +231,8 @@ VARIABLES = [
     ("globs, separated by spaces", {"CHATSQUASH_INCLUDE": "x* b*", "CHATSQUASH_SINGLE_FILE": "1"}, [], ["conversations.jsonl"]),
     ("globs that fit nothing", {"CHATSQUASH_EXCLUDE": "a* b*"}, [], None),
     ("an empty one counts as not set", {"CHATSQUASH_GROUP_BY": "", "CHATSQUASH_SINCE": ""}, [], ["2026-01-13.jsonl"]),
-
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, variables, options, expected", VARIABLES, ids=[row[0] for row in VARIABLES])
-def test_every_option_can_be_set_by_a_variable(command, here, monkeypatch, sentence, variables, options, expected):
+)  # fmt: skip
+def test_every_option_can_be_set_by_a_variable(command, here, monkeypatch, variables, options, expected):
     write_log(here / "logs" / "b.jsonl", log_line("b"))
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
@@ -283,16 +276,14 @@ def another(option: Declared) -> tuple[object, list[str]]:
     return (value,) if option.kind == tuple[str, ...] else value, [option.flag, str(value)]
 
 
-SPELLINGS = [
+@cases(
+    "typed, expected",
     ("a format with hyphens", ["--from", "openai-chat"], {"from_format": "openai_chat"}),
     ("a format as it is listed", ["--from", "openai_chat"], {"from_format": "openai_chat"}),
     ("a set of cleaning rules with underscores", ["--cleanup", "claude_code"], {"cleanup": ("claude-code",)}),
     ("several sets", ["--cleanup", "claude_code", "--cleanup", "goose"], {"cleanup": ("claude-code", "goose")}),
-]
-
-
-@pytest.mark.parametrize("sentence, typed, expected", SPELLINGS, ids=[row[0] for row in SPELLINGS])
-def test_hyphens_and_underscores_of_names_are_the_same(options, sentence, typed, expected):
+)
+def test_hyphens_and_underscores_of_names_are_the_same(options, typed, expected):
     made = options(*typed)
     assert {name: getattr(made, name) for name in expected} == expected
 
@@ -334,7 +325,8 @@ def test_help_is_on_standard_output(command, arguments):
     assert long.out.startswith("Usage: chatsquash")
 
 
-COMPLETED = [
+@cases(
+    "typed, expected",
     ("codes of findings to explain", "explain no-to", ["no-tools"]),
     ("another code", "explain no-tools secret-", ["secret-found"]),
     ("a code to drop", "convert logs --drop no-to", ["no-tools"]),
@@ -350,11 +342,8 @@ COMPLETED = [
     ("a format that is read only, to read", "translate x --from bed", ["bedrock"]),
     ("no format that is read only, to write", "translate x --to bed", []),
     ("a format to write", "translate x --to anth", ["anthropic"]),
-]
-
-
-@pytest.mark.parametrize("sentence, typed, expected", COMPLETED, ids=[row[0] for row in COMPLETED])
-def test_the_shell_completes_names(sentence, typed, expected):
+)
+def test_the_shell_completes_names(typed, expected):
     *arguments, begun = typed.split()
     found = ShellComplete(cli, {}, "chatsquash", "_CHATSQUASH_COMPLETE").get_completions(arguments, begun)
     assert [each.value for each in found] == expected
@@ -412,7 +401,9 @@ def test_check_prints_findings_and_ends_with_3_for_an_error(command, here):
 
 CALLS_ALONE = {"messages": [{"role": "user", "content": "x"}, assistant("", call())], "tools": []}
 WITH_SECRET = {"messages": [{"role": "user", "content": "export DB_PASSWORD=kettle9drum"}], "tools": [tool()]}
-GATES = [
+
+
+@cases("record, options, code",
     ("an error by itself", CALLS_ALONE, [], 3),
     ("an error that is not named", CALLS_ALONE, ["--redact", "secrets", "--fail-on", "secret-found"], 0),
     ("an error that is named", CALLS_ALONE, ["--fail-on", "no-tools,calls-without-tools"], 3),
@@ -425,11 +416,8 @@ GATES = [
     ("what nothing looks for", WITH_SECRET, ["--fail-on", "secret-found"], 2),
     ("renderings without a template", WITH_SECRET, ["--fail-on", "template-error"], 2),
     ("addresses that nothing looks for", WITH_SECRET, ["--redact", "secrets", "--fail-on", "address-left"], 2),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, record, options, code", GATES, ids=[row[0] for row in GATES])
-def test_check_ends_with_3_for_findings_that_count(command, here, sentence, record, options, code):
+)  # fmt: skip
+def test_check_ends_with_3_for_findings_that_count(command, here, record, options, code):
     write_log(here / "data.jsonl", record)
     result = command("check", "data.jsonl", *options)
     assert result.code == code, result
@@ -465,18 +453,16 @@ def test_check_ends_with_0_for_warnings_and_for_nothing(command, here):
     assert command("check", "b.jsonl") == (0, "", "")
 
 
-PHRASES = [
+@cases(
+    "variable, options, expected",
     ("the default", None, [], ["context limit was reached"]),
     ("another one", None, ["--flag-phrase", "rate limit"], ["rate limit"]),
     ("two", None, ["--flag-phrase", "rate limit", "--flag-phrase", "CONTEXT"], ["rate limit", "CONTEXT"]),
     ("a variable with one a line", "rate limit\r\n\ncontext limit\n", [], ["rate limit", "context limit"]),
     ("an option in place of the variable", "rate limit", ["--flag-phrase", "context"], ["context"]),
     ("none", None, ["--flag-phrase", ""], []),
-]
-
-
-@pytest.mark.parametrize("sentence, variable, options, expected", PHRASES, ids=[row[0] for row in PHRASES])
-def test_phrases_are_flagged_in_runs_and_in_checks(command, here, monkeypatch, sentence, variable, options, expected):
+)
+def test_phrases_are_flagged_in_runs_and_in_checks(command, here, monkeypatch, variable, options, expected):
     if variable:
         monkeypatch.setenv("CHATSQUASH_FLAG_PHRASE", variable)
     text = "The Rate Limit and the context limit was reached."

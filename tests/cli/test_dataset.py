@@ -5,17 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import log_line, write_log
-
-SIZES = [
-    ("9", 9),
-    ("64kB", 64_000),
-    ("64K", 64_000),
-    ("2 MB", 2_000_000),
-    ("1gb", 1_000_000_000),
-    ("64KiB", 65_536),
-    ("1Mi", 1 << 20),
-]
+from tests.conftest import cases, log_line, write_log
 
 
 @pytest.fixture
@@ -25,7 +15,16 @@ def logs(tmp_path):
     return tmp_path / "logs"
 
 
-@pytest.mark.parametrize("given, size", SIZES)
+@cases(
+    "given, size",
+    ("9", 9),
+    ("64kB", 64_000),
+    ("64K", 64_000),
+    ("2 MB", 2_000_000),
+    ("1gb", 1_000_000_000),
+    ("64KiB", 65_536),
+    ("1Mi", 1 << 20),
+)
 def test_sizes_are_read(command, logs, given, size):
     out = logs.parent / "out"
     assert command("convert", logs, "-o", out, "-q", "--format", "jsonl", "--shard-size", given).code == 0

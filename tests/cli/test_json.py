@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash.cli import inspect
 from chatsquash.formats import documents
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 
 @pytest.fixture
@@ -44,11 +44,11 @@ def test_no_byte_of_a_log_controls_the_terminal(out, command):
     assert command("inspect", "logs", "--json").out.replace("\n", "").isprintable()
 
 
-@pytest.mark.parametrize(("flags", "told"), [
+@cases("flags, told",
     (("--json", "--verbose"), "--verbose has no effect with --json"),
     (("--definitions", "--json"), "--json has no effect with --definitions"),
     (("--definitions", "--verbose"), "--verbose has no effect with --definitions"),
-])  # fmt: skip
+)  # fmt: skip
 def test_inspect_prints_one_thing(out, command, flags, told):
     done = command("inspect", "logs", *flags)
     assert done.code == 2
@@ -80,13 +80,13 @@ def test_formats_are_listed(command):
     assert all(each["what"] for each in told["exchanges"])
 
 
-@pytest.mark.parametrize(("line", "painted"), [
+@cases("line, painted",
     ("ERROR\tsession=s", "\x1b[31mERROR\x1b[0m\tsession=s"),
     ("a.jsonl: session s1", "\x1b[1ma.jsonl: session s1\x1b[0m"),
     ("2     -  1  1  0  none  selected    user", "2     -  1  1  0  none  \x1b[32mselected\x1b[0m    user"),
     ("5                 4 B        bad-line", "5                 4 B        \x1b[31mbad-line\x1b[0m"),
     ("record: 7 bytes", "record: 7 bytes"),
-])  # fmt: skip
+)  # fmt: skip
 def test_a_line_of_inspect_in_colours(line, painted):
     assert inspect.colour_line(line) == painted
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import cases, log_line, tree, write_log
 
 COMMAND = [sys.executable, "-m", "chatsquash"]
 BIG = 12 << 20
@@ -136,9 +136,7 @@ def test_a_pipe_that_is_closed_ends_the_command_quietly(here):
         assert process.wait(timeout=60) == 1
 
 
-@pytest.mark.parametrize(
-    "arguments", [["inspect", "logs"], ["check", "bad.jsonl"], ["convert", "logs", "--json"], ["--help"]]
-)
+@cases("arguments", ["inspect", "logs"], ["check", "bad.jsonl"], ["convert", "logs", "--json"], ["--help"])
 def test_a_pipe_that_nobody_reads_ends_the_command_quietly(here, arguments):
     write_log(here / "bad.jsonl", "[]")
     reading, writing = os.pipe()
@@ -148,17 +146,15 @@ def test_a_pipe_that_nobody_reads_ends_the_command_quietly(here, arguments):
     assert ran.stderr == b""
 
 
-FINISHED = [
+@cases(
+    "arguments, code, closed",
     ("all written", ["logs", "--json"], 0, "stdout"),
     ("a line left out", ["logs", "bad.jsonl", "--json"], 3, "stdout"),
     ("the summary for people", ["logs", "bad.jsonl"], 3, "stderr"),
     ("an error", ["nope"], 2, "stderr"),
     ("a usage error", ["logs", "--nope"], 2, "stderr"),
-]
-
-
-@pytest.mark.parametrize("sentence, arguments, code, closed", FINISHED, ids=[row[0] for row in FINISHED])
-def test_a_pipe_that_nobody_reads_does_not_change_how_a_run_ended(here, sentence, arguments, code, closed):
+)
+def test_a_pipe_that_nobody_reads_does_not_change_how_a_run_ended(here, arguments, code, closed):
     write_log(here / "bad.jsonl", b"{bad")
     reading, writing = os.pipe()
     os.close(reading)
@@ -313,16 +309,14 @@ def converting(here):
             os.killpg(group, signal.SIGKILL)
 
 
-SIGNALS = [
+@cases(
+    "number, send, code, err",
     ("Ctrl-C", signal.SIGINT, os.killpg, 130, "interrupted"),
     ("an interrupt of the main process alone", signal.SIGINT, os.kill, 130, "interrupted"),
     ("a request to end", signal.SIGTERM, os.kill, 143, ""),
-]
-
-
-@pytest.mark.parametrize("sentence, number, send, code, err", SIGNALS, ids=[row[0] for row in SIGNALS])
+)
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_signal_leaves_no_output_and_no_processes(here, converting, count, sentence, number, send, code, err):
+def test_a_signal_leaves_no_output_and_no_processes(here, converting, count, number, send, code, err):
     assert run("convert", "logs", "--quiet").returncode == 0
     before = tree(here / "out")
     for name in "bc":

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.checks.rows import tool
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +143,8 @@ def test_a_variable_may_name_the_profile(command, monkeypatch):
     assert options()["preset"] == "openai"
 
 
-WRONG = [
+@cases(
+    "text, args, told",
     ("an unknown option", "[convert]\ndropp = ['x']", [], "dropp: there is no option of this name; did you mean drop?"),
     ("an unknown command", "[konvert]", [], "konvert: there is no command of this name; did you mean convert?"),
     ("no table", "convert = 1", [], "convert is no table: write [convert]"),
@@ -159,11 +160,8 @@ WRONG = [
     ("no such profile", "[convert]", ["--profile", "x"], "--profile x: "),
     ("an unknown command in a profile", "[profile.a.chek]", [], "chek: there is no command"),
     ("an idle option that is typed", "[convert]\nloss = 'none'", ["--loss-skip-failed"], "has no effect"),
-]
-
-
-@pytest.mark.parametrize("sentence, text, args, told", WRONG, ids=[row[0] for row in WRONG])
-def test_what_is_wrong_is_said_with_the_nearest_name(command, sentence, text, args, told):
+)
+def test_what_is_wrong_is_said_with_the_nearest_name(command, text, args, told):
     says(text)
     ended = command("convert", "logs", *args)
     assert (ended.code, told in ended.err) == (2, True), ended.err

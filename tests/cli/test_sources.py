@@ -11,6 +11,7 @@ import pytest
 from chatsquash.formats import documents
 from chatsquash.inspect import agents
 from chatsquash.sources.agent_files import place
+from tests.conftest import cases
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 
@@ -118,16 +119,14 @@ def test_an_empty_machine_says_so(command, tmp_path, monkeypatch):
     assert "keeps anything here; name your logs: chatsquash convert LOGS" in command("sources").out
 
 
-PLACES = [
+@cases(
+    "pattern, variables, expected",
     ("${FOO:-~/.foo}/a/*.jsonl", {}, "HOME/.foo/a/*.jsonl"),
     ("${FOO:-~/.foo}/a/*.jsonl", {"FOO": "/x"}, "/x/a/*.jsonl"),
     ("<data>/o.db", {}, "HOME/.local/share/o.db"),
     ("<data>/o.db", {"XDG_DATA_HOME": "/d"}, "/d/o.db"),
     ("${NOTHING:-}", {}, ""),
-]
-
-
-@pytest.mark.parametrize("pattern, variables, expected", PLACES)
+)
 def test_a_place_is_filled_with_what_its_names_stand_for(pattern, variables, expected, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)

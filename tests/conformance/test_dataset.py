@@ -17,9 +17,8 @@ from chatsquash import Options, convert
 from chatsquash.dataset import arrow
 from chatsquash.dataset.arrow import Field
 from chatsquash.records.presets import names
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import cases, log_line, tree, write_log
 
-PACKINGS = ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
 FILLER = "All work and no play makes for long logs. " * 240
 PLAIN = 1_100
 """Sessions of about ten kilobytes, with which the first ten megabytes of lines are of one kind."""
@@ -136,7 +135,7 @@ def test_every_preset_gives_back_exactly_its_records(folder, preset, packing, st
     assert [without_nulls(row) for row in found["train"]] == expected
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
+@cases("packing", "jsonl", "jsonl.gz", "jsonl.zst", "parquet")
 def test_splits_metadata_and_compressed_lines_load_as_they_are(folder, packing):
     options = {"split": "train=0.9,validation=0.1", "metadata": True, "shard_size": 5_000_000}
     found = load(folder(format=packing, **options))

@@ -20,11 +20,11 @@ from chatsquash.core.errors import StoppedError, UsageError
 from chatsquash.formats import documents
 from chatsquash.session import converter as session
 from chatsquash.session import rejected_lines as rejected_module
-from chatsquash.sources import suffixes
+from chatsquash.sources import names as suffixes
 from chatsquash.sources.compression import KINDS, stem
 from chatsquash.sources.no_logs import what_is_read
 from tests.checks.rows import assistant, call, result, tool
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import cases, log_line, tree, write_log
 from tests.outputs import comparable, manifest, report
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
@@ -43,7 +43,8 @@ def records(out="out") -> dict[str, list[str]]:
 
 # What stands where
 
-GROUPS = [
+
+@cases("logs, options, expected",
     ("by the day in the path", {"2026-01-13/a": "x", "b/2026-01-14": "y"}, {}, {"2026-01-13": ["x"], "2026-01-14": ["y"]}),
     ("else by the day of the first entry", {"a": "x"}, {}, {"2026-01-12": ["x"]}),
     ("in one file in the order of the input", {"2026-01-13/b": "y", "2026-01-13/a": "x"}, {}, {"2026-01-13": ["x", "y"]}),
@@ -57,11 +58,8 @@ GROUPS = [
     ("device names are none", {"CON-a-1": "x", "CON": "y"}, {"group_by": "scenario"}, {"CON-a": ["x"], "_CON": ["y"]}),
     ("no file is hidden", {".hidden": "x"}, {"group_by": "scenario"}, {"hidden": ["x"]}),
     ("in one file", {"2026-01-13/a": "x", "b": "y"}, {"group_by": "none"}, {"conversations": ["x", "y"]}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, logs, options, expected", GROUPS, ids=[row[0] for row in GROUPS])
-def test_records_go_to_files(here, sentence, logs, options, expected):
+)  # fmt: skip
+def test_records_go_to_files(here, logs, options, expected):
     for name, text in logs.items():
         write_log(here / "logs" / f"{name}.jsonl", log_line(text, at="2026-01-12T23:00:00-00:30"))
     summary = convert("logs", "out", Options(**options))
@@ -75,17 +73,16 @@ TITLE = log_line(
     reply="A title",
     at="2026-01-13T23:59:59Z",
 )  # fmt: skip
-DAYS = [
+
+
+@cases("lines, options, day",
     ("a title request does not count", [TITLE, log_line("a", at="2026-01-14T00:00:01Z")], {}, "2026-01-14"),
     ("unless it stays", [TITLE, log_line("a", "b", at="2026-01-14T00:00:01Z")], {"cleanup_goose": False}, "2026-01-13"),
     ("it is the UTC date", [log_line("a", at="2026-01-14T01:00:00+02:00")], {}, "2026-01-13"),
     ("what has no readable time does not count", [BAD, log_line("a", at=None), log_line("a", at=1)], {}, "1970-01-01"),
     ("nothing has one", [log_line("a", at="yesterday")], {}, "undated"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, options, day", DAYS, ids=[row[0] for row in DAYS])
-def test_sessions_are_chosen_by_the_day_they_are_grouped_by(here, sentence, lines, options, day):
+)  # fmt: skip
+def test_sessions_are_chosen_by_the_day_they_are_grouped_by(here, lines, options, day):
     write_log(here / "logs" / "a.jsonl", *lines)
     convert("logs", "all", Options(**options))
     assert list(records("all")) == [f"{day}.jsonl"]
@@ -328,10 +325,7 @@ def test_tool_usage_is_counted_per_group_on_the_native_record(here):
         assert (here / "out" / "reports" / "tools.csv").read_text().splitlines()[1:] == ["grep,3,3,0,0", "ls,3,3,0,0"]
 
 
-GROUP_COLUMNS = [("date", "2026-01-13", ""), ("scenario", "", "a"), ("none", "", "")]
-
-
-@pytest.mark.parametrize("group_by, date, scenario", GROUP_COLUMNS)
+@cases("group_by, date, scenario", ("date", "2026-01-13", ""), ("scenario", "", "a"), ("none", "", ""))
 def test_tool_usage_names_the_group_in_its_own_column(here, group_by, date, scenario):
     write_log(here / "logs" / "a.jsonl")
     convert("logs", "out", Options(group_by=group_by))
@@ -367,16 +361,14 @@ def test_a_log_that_cannot_be_opened_is_left_out_and_the_others_are_converted(he
     assert "Permission denied" in found["text"]
 
 
-EMPTY = [
+@cases(
+    "data, lines, blank",
     ("an empty file", b"", 0, 0),
     ("blank lines", b"\n \t\r\n\n", 3, 3),
     ("a byte order mark", b"\xef\xbb\xbf", 1, 1),
     ("bad lines alone", b"{\n[]\n", 2, 0),
-]
-
-
-@pytest.mark.parametrize("sentence, data, lines, blank", EMPTY, ids=[row[0] for row in EMPTY])
-def test_a_log_without_an_entry_is_an_empty_session(here, sentence, data, lines, blank):
+)
+def test_a_log_without_an_entry_is_an_empty_session(here, data, lines, blank):
     (here / "a.jsonl").write_bytes(data)
     summary = convert("a.jsonl")
     assert summary.left_out == {"empty-session": 1}
@@ -384,15 +376,13 @@ def test_a_log_without_an_entry_is_an_empty_session(here, sentence, data, lines,
     assert records() == {}
 
 
-NOTHING = [
+@cases(
+    "files, seen",
     ("an empty folder", {}, "no files"),
     ("other files alone", {"b.md": 2, "c": 1}, "1 .md, 1 no suffix"),
     ("logs that options leave aside", {"z.jsonl": 1}, "1 passed over by options"),
-]
-
-
-@pytest.mark.parametrize("sentence, files, seen", NOTHING, ids=[row[0] for row in NOTHING])
-def test_nothing_to_read_is_an_error_that_says_what_was_seen(here, sentence, files, seen):
+)
+def test_nothing_to_read_is_an_error_that_says_what_was_seen(here, files, seen):
     (here / "logs").mkdir()
     for name in files:
         (here / "logs" / name).touch()
@@ -493,16 +483,14 @@ def test_a_changed_grouping_removes_the_files_that_it_no_longer_writes(here):
         assert list(records()) == [f"{name}.jsonl" for name in files]
 
 
-FOREIGN = [
+@cases(
+    "name",
     "2026-01-13.jsonl",
     "run.json",
     "reports/findings.jsonl",
     "reports/tools.csv",
     "reports/rejected-lines.jsonl",
-]
-
-
-@pytest.mark.parametrize("name", FOREIGN)
+)
 def test_force_overwrites_nothing_of_others(here, name):
     write_log(here / "logs" / "a.jsonl", log_line("x"), BAD)
     write_log(here / "out" / name, b"mine")
@@ -521,7 +509,9 @@ def interrupt(*_):
 
 WHERE = "logs/b.jsonl"
 BAD_REASON = f"{WHERE}:2: request is missing [bad-entry]"
-STOPS = [
+
+
+@cases("lines, options, observer, error, text",
     ("abort, a clock that goes back", BACKWARD, {"on_invalid": "abort"}, None, StoppedError,
      f"stopped by --on-invalid abort, nothing was written: {WHERE}:2: timestamp is earlier than line 1 (--on-invalid keep"),
     ("abort, a second session id", MIXED, {"on_invalid": "abort"}, None, StoppedError,
@@ -541,12 +531,9 @@ STOPS = [
     ("strict, an invalid session that is kept is no reason", [*BACKWARD, BAD], {"strict": True, "on_invalid": "keep"},
      None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}:3: request is missing [bad-entry]"),
     ("Ctrl-C", [log_line("x")], {}, interrupt, KeyboardInterrupt, ""),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, options, observer, error, text", STOPS, ids=[row[0] for row in STOPS])
+)  # fmt: skip
 @pytest.mark.parametrize("rerun", [False, True], ids=["first run", "rerun"])
-def test_a_run_that_stops_leaves_everything_as_it_was(here, sentence, lines, options, observer, error, text, rerun):
+def test_a_run_that_stops_leaves_everything_as_it_was(here, lines, options, observer, error, text, rerun):
     write_log(here / "logs" / "a.jsonl", log_line("old"))
     if rerun:
         convert("logs", "out", Options(group_by="scenario"))
@@ -560,16 +547,14 @@ def test_a_run_that_stops_leaves_everything_as_it_was(here, sentence, lines, opt
     assert {name: data for name, data in tree(here).items() if name in before or name not in kept} == before
 
 
-KEPT = [
+@cases(
+    "lines, options",
     ("strict, nothing wrong", [log_line("x"), b""], {"strict": True}),
     ("strict, an error in a record", [log_line("x", tools=["no tool"])], {"strict": True}),
     ("strict, an invalid session that is kept", BACKWARD, {"strict": True, "on_invalid": "keep"}),
     ("abort, a bad line", [log_line("x"), BAD], {"on_invalid": "abort"}),
-]
-
-
-@pytest.mark.parametrize("sentence, lines, options", KEPT, ids=[row[0] for row in KEPT])
-def test_what_does_not_stop_a_run(here, sentence, lines, options):
+)
+def test_what_does_not_stop_a_run(here, lines, options):
     write_log(here / "a.jsonl", *lines)
     assert convert("a.jsonl", "out", Options(**options)).written == 1
 

@@ -19,7 +19,7 @@ from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards.divide import divide, shards_for
 from chatsquash.conversion.shards.place import Shard, place_in
 from chatsquash.core.errors import ChatsquashError, UsageError
-from tests.conftest import KEY, log_line, write_log
+from tests.conftest import KEY, cases, log_line, write_log
 
 GIVEN = Options(anonymize_key=KEY.encode())
 
@@ -38,9 +38,15 @@ def kept(folder):
     return {path.name for path in folder.glob("out/.chatsquash/shards/done-*")}
 
 
-@pytest.mark.parametrize(
+@cases(
     "size, count",
-    [(0, 1), (1, 1), (500_000_000, 1), (500_000_001, 2), (10**12, 1000), (10**14, 50_000), (10**15, 100_000)],
+    (0, 1),
+    (1, 1),
+    (500_000_000, 1),
+    (500_000_001, 2),
+    (10**12, 1000),
+    (10**14, 50_000),
+    (10**15, 100_000),
 )
 def test_the_number_of_shards_follows_from_the_bytes(size, count):
     assert shards_for(size) == count
@@ -98,17 +104,15 @@ def test_a_node_that_sees_all_writes_its_file(listed):
     assert listed.place.read(listed.trial("node")).decode() == answer
 
 
-UNFIT = [
+@cases(
+    "other, told",
     ("other Ray", {"ray": "2"}, "has Ray 1, not 2; install one version on all nodes"),
     ("another version", {"version": "0"}, ", not 0 of chatsquash; install one build on all nodes"),
     ("other code", {"code": "0"}, "has other code of chatsquash; install one build on all nodes"),
     ("another listing", {"listing": "0"}, "does not see what was written to "),
     ("a log that is elsewhere", {"samples": (("gone.jsonl", 3),)}, "does not see gone.jsonl as it is where"),
-]
-
-
-@pytest.mark.parametrize("what, other, told", UNFIT, ids=[what for what, *_ in UNFIT])
-def test_a_node_that_does_not_fit_says_why(listed, what, other, told):
+)
+def test_a_node_that_does_not_fit_says_why(listed, other, told):
     run = replace(listed, **other)
     host = socket.gethostname()
     for answer in (_node.look(run, "node"), _node.convert(run, 1)):
@@ -166,16 +170,14 @@ def test_what_goes_wrong_in_a_task_is_plain_data(listed, monkeypatch):
     assert type(engine._error({"kind": "made up", "text": "why"})) is ChatsquashError
 
 
-SAID = [
+@cases(
+    "text, line",
     ("a traceback: its last line", "ray::f() (pid=1)\n  File x\nValueError: why\n", "ValueError: why"),
     ("what Ray says: the first", "A worker died.\nSee the logs.", "A worker died."),
     ("nothing: the class", " ", "OSError"),
     ("what does not print is escaped", "\x1b[2J", "\\x1b[2J"),
-]
-
-
-@pytest.mark.parametrize("what, text, line", SAID, ids=[what for what, *_ in SAID])
-def test_of_what_ray_says_a_line_is_shown(what, text, line):
+)
+def test_of_what_ray_says_a_line_is_shown(text, line):
     assert engine._line(OSError(text)) == line
 
 

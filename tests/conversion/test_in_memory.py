@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert, convert_session
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 LOGS = sorted(path for path in SAMPLES.rglob("*") if path.suffix in (".jsonl", ".json"))
@@ -41,7 +41,7 @@ def test_some_samples_hold_several_sessions():
     assert several == {"oumi-bakery-training.jsonl", "oumi_history-choir.json", "proxy.jsonl", *conversations}
 
 
-OPTIONS = [
+@cases("lines, options, sessions",
     ("a log that mixes sessions is one as a file", MIXED, {}, [None]),
     ("and several by their ids", MIXED, {"sessions_by": "id"}, ["s1", "s2"]),
     ("each conversation of a document is one", list(map(json.dumps, [PORTABLE, [*PORTABLE, *PORTABLE]])), {}, ["x", "x"]),
@@ -49,11 +49,8 @@ OPTIONS = [
     ("what filters leave out has no record", MIXED, {"sessions_by": "id", "min_turns": 2}, [None, None]),
     ("what is limited is not there", MIXED, {"sessions_by": "id", "limit": 1}, ["s1"]),
     ("a record is there once", [log_line("x", session_id=n) for n in "ab"], {"sessions_by": "id", "drop_duplicates": True}, ["a", None]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, options, sessions", OPTIONS, ids=[row[0] for row in OPTIONS])
-def test_options_decide_as_in_a_run(tmp_path, sentence, lines, options, sessions):
+)  # fmt: skip
+def test_options_decide_as_in_a_run(tmp_path, lines, options, sessions):
     log = write_log(tmp_path / "x.jsonl", *lines)
     chosen = Options(group_by="none", anonymize=False, **options)
     for source in (log, log.read_bytes().splitlines()):

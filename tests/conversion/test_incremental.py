@@ -17,7 +17,7 @@ from chatsquash.dataset.filters import Filters
 from chatsquash.results.verify import verify
 from chatsquash.session import converter
 from chatsquash.storage.folder import Folder
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 from tests.outputs import comparable
 
 KEEP = Options(keep_rejected=True)
@@ -68,7 +68,7 @@ def damage_memory() -> None:
     path.write_text(json.dumps(state))
 
 
-CHANGES = [
+@cases("change, converted",
     ("a log is new", edit("2026-01-11/x.jsonl", log_line("new")), ["2026-01-11/x.jsonl"]),
     ("a log is new and the last", edit("2026-01-19/x.jsonl", log_line("new")), ["2026-01-19/x.jsonl"]),
     ("a log grew", lambda: add("2026-01-10/0.jsonl", log_line(*"abcde", at=9)), ["2026-01-10/0.jsonl"]),
@@ -84,13 +84,10 @@ CHANGES = [
     ("the state is damaged", lambda: Path("out/.chatsquash/state.json").write_text("{"), 6),
     ("a name in the state is no text any more", lambda: damage_memory(), 6),
     ("the journals are gone", lambda: [path.unlink() for path in (*Path("out/.chatsquash/journal").iterdir(), Path("out/run.json"))], 6),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, change, converted", CHANGES, ids=[row[0] for row in CHANGES])
+)  # fmt: skip
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_is_new_or_changed_is_converted_and_the_bytes_are_those_of_a_full_run(
-    here, monkeypatch, read, sentence, change, converted, workers
+    here, monkeypatch, read, change, converted, workers
 ):
     convert("logs", "out", KEEP)
     change()
@@ -129,15 +126,13 @@ def test_full_converts_all_again(here, read):
     assert convert("logs", "out", KEEP).unchanged
 
 
-OTHERS = [
+@cases(
+    "fields, reused",
     ("options that decide outcomes", {"json_tool_calls": True}, 0),
     ("options that decide files", {"group_by": "scenario"}, 6),
     ("fewer logs", {"exclude": ("0*",)}, 5),
-]
-
-
-@pytest.mark.parametrize("sentence, fields, reused", OTHERS, ids=[row[0] for row in OTHERS])
-def test_other_options_take_what_they_can(here, sentence, fields, reused):
+)
+def test_other_options_take_what_they_can(here, fields, reused):
     convert("logs", "out")
     summary = convert("logs", "out", Options(**fields))
     assert (summary.reused, summary.unchanged) == (reused, False)

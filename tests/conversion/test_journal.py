@@ -18,7 +18,7 @@ from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.dataset.options_json import described
 from chatsquash.session.converter import Converter
 from chatsquash.storage.folder import Folder
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 OPTIONS = Options(anonymize_key=b"k" * 16)
 
@@ -101,7 +101,8 @@ def touched(job: Log) -> Log:
     return found(Path(job.path))
 
 
-JOBS = [
+@cases(
+    "change, same",
     ("nothing", lambda job: job, True),
     ("a byte more", grown, False),
     ("another head", altered(3), False),
@@ -111,16 +112,14 @@ JOBS = [
     ("another name below LOGS", lambda job: structs.replace(job, name="2026-01-01/a.jsonl"), False),
     ("a part of it", lambda job: structs.replace(job, part=0), False),
     ("gone", lambda job: (Path(job.path).unlink(), job)[1], False),
-]
-
-
-@pytest.mark.parametrize("sentence, change, same", JOBS, ids=[row[0] for row in JOBS])
-def test_an_outcome_is_that_of_a_log_as_it_was(tmp_path, log, sentence, change, same):
+)
+def test_an_outcome_is_that_of_a_log_as_it_was(tmp_path, log, change, same):
     kept(tmp_path, log)
     assert (taken(tmp_path, change(log)) is not None) == same
 
 
-CHOICES = [
+@cases(
+    "fields, same",
     ("the same", {}, True),
     ("another key", {"anonymize_key": b"o" * 16}, False),
     ("no key", {"anonymize": False}, False),
@@ -130,11 +129,8 @@ CHOICES = [
     ("how they are grouped", {"group_by": "none"}, True),
     ("which are taken", {"include": ("*",), "limit": 3, "since": "2026-01-01"}, True),
     ("how many workers", {"workers": 7}, True),
-]
-
-
-@pytest.mark.parametrize("sentence, fields, same", CHOICES, ids=[row[0] for row in CHOICES])
-def test_an_outcome_is_that_of_the_options_that_decide_it(tmp_path, log, sentence, fields, same):
+)
+def test_an_outcome_is_that_of_the_options_that_decide_it(tmp_path, log, fields, same):
     kept(tmp_path, log)
     assert (taken(tmp_path, log, replace(OPTIONS, **fields)) is not None) == same
 
@@ -175,10 +171,7 @@ def test_a_byte_that_changed_in_a_journal_is_noticed(tmp_path, at):
     assert [taken(tmp_path, job) for job in logs] != outcomes
 
 
-PASSING = ["unreadable-log", "changed-log", "lost-worker"]
-
-
-@pytest.mark.parametrize("code", PASSING)
+@cases("code", "unreadable-log", "changed-log", "lost-worker")
 def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
     (outcome,) = kept(tmp_path, log)
     writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(replace(OPTIONS, reasoning="drop"))))

@@ -19,27 +19,7 @@ from chatsquash.core.options import declared
 from chatsquash.dataset.option_rules import in_python
 from chatsquash.dataset.options_json import asked, described
 from chatsquash.results.remedies import spelled
-from tests.conftest import log_line, write_log
-
-RIGHT = [
-    ("the defaults", {}),
-    ("every choice of one", {"on_invalid": "keep", "group_by": "none"}),
-    ("the least numbers", {"workers": 1, "limit": 1}),
-    ("no limit", {"limit": None}),
-    ("lists of globs", {"include": ["*"], "exclude": []}),
-    ("no phrases, and blank ones", {"flag_phrase": ["", " "]}),
-    ("any error", {"drop": ("errors", "short-tail")}),
-    ("a preset with modifiers", {"preset": "hf", "system": "drop", "tool_ids": "short9", "split_parallel": True}),
-    ("a text for calls without a result", {"preset": "hf", "unpaired": "close", "unpaired_text": "-"}),
-    ("the shortest key", {"anonymize_key": b"k" * 16}),
-    (
-        "options of a dataset, taken together",
-        {
-            "format": "parquet", "split": "train=1", "split_by": "day", "seed": -3, "metadata": True, "shard_size": 1,
-            "min_turns": 1, "max_turns": 1,
-        },
-    ),
-]  # fmt: skip
+from tests.conftest import cases, log_line, write_log
 
 WRONG = [
     ({"on_invalid": "ignore"}, "on_invalid 'ignore': not known; known are skip, keep, abort"),
@@ -111,8 +91,26 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("sentence, options", RIGHT, ids=[row[0] for row in RIGHT])
-def test_what_can_be_meant_is_taken(sentence, options):
+@cases("options",
+    ("the defaults", {}),
+    ("every choice of one", {"on_invalid": "keep", "group_by": "none"}),
+    ("the least numbers", {"workers": 1, "limit": 1}),
+    ("no limit", {"limit": None}),
+    ("lists of globs", {"include": ["*"], "exclude": []}),
+    ("no phrases, and blank ones", {"flag_phrase": ["", " "]}),
+    ("any error", {"drop": ("errors", "short-tail")}),
+    ("a preset with modifiers", {"preset": "hf", "system": "drop", "tool_ids": "short9", "split_parallel": True}),
+    ("a text for calls without a result", {"preset": "hf", "unpaired": "close", "unpaired_text": "-"}),
+    ("the shortest key", {"anonymize_key": b"k" * 16}),
+    (
+        "options of a dataset, taken together",
+        {
+            "format": "parquet", "split": "train=1", "split_by": "day", "seed": -3, "metadata": True, "shard_size": 1,
+            "min_turns": 1, "max_turns": 1,
+        },
+    ),
+)  # fmt: skip
+def test_what_can_be_meant_is_taken(options):
     assert convert_session([json.dumps(log_line("a"))], Options(**options))[0].record
 
 
@@ -234,18 +232,16 @@ def test_options_are_compared_by_their_values_and_shown_without_the_key():
     assert "kkk" not in repr(options)
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        ("--json-tool-calls: no", "json_tool_calls=True: no"),
-        ("--no-anonymize is idle", "anonymize=False is idle"),
-        ("--preset hf: no", "preset='hf': no"),
-        ("--drop no-tools: no", "drop=('no-tools',): no"),
-        ("--max-tokens 5: no", "max_tokens=5: no"),
-        ("add --template MODEL", "add template"),
-        ("it needs --tokenizer (a file)", "it needs tokenizer (a file)"),
-        ("choose another folder with --output", "choose another folder with --output"),
-    ],
+@cases(
+    "typed, expected",
+    ("--json-tool-calls: no", "json_tool_calls=True: no"),
+    ("--no-anonymize is idle", "anonymize=False is idle"),
+    ("--preset hf: no", "preset='hf': no"),
+    ("--drop no-tools: no", "drop=('no-tools',): no"),
+    ("--max-tokens 5: no", "max_tokens=5: no"),
+    ("add --template MODEL", "add template"),
+    ("it needs --tokenizer (a file)", "it needs tokenizer (a file)"),
+    ("choose another folder with --output", "choose another folder with --output"),
 )
 def test_python_is_told_of_parameters_where_the_command_names_options(typed, expected):
     assert in_python(typed) == expected

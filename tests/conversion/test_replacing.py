@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import cases, log_line, tree, write_log
 
 NOW = 1_780_000_000  # 2026-05-28 20:26:40 UTC
 
@@ -84,9 +84,7 @@ def test_other_logs_are_refused_before_any_is_read(monkeypatch):
     assert seen == []
 
 
-@pytest.mark.parametrize(
-    "given, options", [("others", Options(replace=True)), ("logs", Options(replace=True, limit=1))]
-)
+@cases("given, options", ("others", Options(replace=True)), ("logs", Options(replace=True, limit=1)))
 def test_replace_allows_it(given, options):
     result()
     logs("others", "c")

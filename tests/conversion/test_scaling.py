@@ -3,14 +3,12 @@
 import sys
 from dataclasses import replace
 
-import pytest
-
 from bench.content import Shape
 from bench.generate import PROFILES, generate
 from chatsquash import Options, convert
+from tests.conftest import cases
 
 SHORT = Shape(prompt=300, tools=(3, 3), result=60)
-STYLES = ["growing", "spaced", "hostile", "anthropic", "gemini", "openai_responses", "ollama", "claude_code", "codex"]
 
 
 def calls(logs, out) -> int:
@@ -41,7 +39,9 @@ def growth(tmp_path, profile, field, sizes):
     return (long - middle) / (middle - short)
 
 
-@pytest.mark.parametrize("style", STYLES)
+@cases(
+    "style", "growing", "spaced", "hostile", "anthropic", "gemini", "openai_responses", "ollama", "claude_code", "codex"
+)
 def test_a_session_costs_what_is_added_to_it(tmp_path, style):
     profile = replace(PROFILES["long"], sessions=1, style=style, shape=SHORT)
     assert growth(tmp_path, profile, "requests", (50, 100, 200)) < 2.6

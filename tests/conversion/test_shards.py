@@ -20,7 +20,7 @@ from chatsquash.conversion.shards.divide import divide
 from chatsquash.conversion.shards.merge import merge
 from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import ChatsquashError, UsageError
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import cases, log_line, tree, write_log
 from tests.conversion.test_shards_law import OPTIONS, written
 
 KEY = b"a key for tests of shards"
@@ -132,7 +132,9 @@ def test_a_listing_for_a_folder_with_the_result_of_other_logs_is_refused(logs):
 
 # What is refused
 
-REFUSED = [
+
+@cases(
+    "given, error",
     (
         "no listing",
         [],
@@ -141,24 +143,19 @@ REFUSED = [
     ("a number beyond the last", ["--shard", "3/2"], "--shard 3/2: shards count from 1 to 2"),
     ("0, since they count from 1", ["--shard", "0/2"], "--shard 0/2: shards count from 1 to 2"),
     ("what is no shard", ["--shard", "x"], "--shard 'x': is no shard; write one as 3/64, the third of 64"),
-]
-
-
-@pytest.mark.parametrize("sentence, given, error", REFUSED, ids=[row[0] for row in REFUSED])
-def test_shards_that_cannot_be_meant_are_refused(command, here, sentence, given, error):
+)
+def test_shards_that_cannot_be_meant_are_refused(command, here, given, error):
     code, out, err = command("convert", "-o", "out", *(given or ["--shard", "1/2"]))
     assert (code, out, err) == (2, "", f"error: {error}\n")
 
 
-TYPED = [
+@cases(
+    "given, error",
     ("logs", ["logs"], "logs has no effect with --shard"),
     ("an option that the listing has", ["--preset", "hf"], "--preset hf has no effect with --shard"),
     ("a flag", ["--strict"], "--strict has no effect with --shard"),
-]
-
-
-@pytest.mark.parametrize("sentence, given, error", TYPED, ids=[row[0] for row in TYPED])
-def test_what_the_listing_has_is_refused_beside_a_shard(command, logs, sentence, given, error):
+)
+def test_what_the_listing_has_is_refused_beside_a_shard(command, logs, given, error):
     command("shards", "logs", "-n", "2", "--no-anonymize")
     code, _, err = command("convert", "--shard", "1/2", *given)
     why = "since the listing has them: leave it out, or make another listing with chatsquash shards."
@@ -480,15 +477,13 @@ def test_a_shard_whose_listing_goes_while_it_runs_says_so(logs, monkeypatch):
         convert_shard(OUT, Shard(1, 1), PLAIN)
 
 
-LIES = [
+@cases(
+    "lie",
     ("no shards", {"shards": 0}),
     ("more than there may be", {"shards": 10**8}),
     ("a limit", {"options": {"limit": 1}}),
-]
-
-
-@pytest.mark.parametrize("sentence, lie", LIES, ids=[row[0] for row in LIES])
-def test_a_listing_that_lies_is_refused(logs, sentence, lie):
+)
+def test_a_listing_that_lies_is_refused(logs, lie):
     divide("logs", OUT, PLAIN, 1)
     listing = json.loads((SHARDS / "listing.json").read_text())
     (SHARDS / "listing.json").write_text(json.dumps({**listing, **lie}))

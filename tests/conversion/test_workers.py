@@ -16,7 +16,7 @@ from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.session.converter import Converter
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import cases, log_line, tree, write_log
 
 KEY = b"a key for tests of workers"
 
@@ -66,30 +66,26 @@ def copying_nothing(monkeypatch) -> None:
     monkeypatch.setattr(os, "copy_file_range", lambda *_: 0, raising=False)
 
 
-SYSTEMS = [
+@cases(
+    "change",
     ("that copies by itself", lambda _: None),
     ("without that", without_copying),
     ("that refuses", refusing),
     ("that copies nothing and says so", copying_nothing),
-]
-
-
-@pytest.mark.parametrize("sentence, change", SYSTEMS, ids=[row[0] for row in SYSTEMS])
-def test_joined_files_are_those_of_one_process(here, monkeypatch, sentence, change):
+)
+def test_joined_files_are_those_of_one_process(here, monkeypatch, change):
     alone = converted("alone", 1)
     change(monkeypatch)
     assert converted("out", 2) == alone
 
 
-SEEN = [
+@cases(
+    "options",
     ("duplicates", {"drop_duplicates": True}),
     ("long records", {"max_chars": 3000}),
     ("a folder", {"split": "train=0.5,test=0.5"}),
-]
-
-
-@pytest.mark.parametrize("sentence, options", SEEN, ids=[row[0] for row in SEEN])
-def test_who_looks_at_records_is_given_them(here, sentence, options):
+)
+def test_who_looks_at_records_is_given_them(here, options):
     assert converted("out", 2, **options) == converted("alone", 1, **options)
 
 

@@ -1,13 +1,14 @@
 """What is read off messages: text, parts, calls, tokens."""
 
-import pytest
-
 from chatsquash.core import chat
 from tests.checks.rows import assistant, call, result, user
+from tests.conftest import cases
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
 
-PARTS = [
+
+@cases(
+    "part, text",
     ("a text part", {"type": "text", "text": "a"}, "a"),
     ("a text part with other fields", {"type": "text", "text": "a", "cache_control": {}}, "a"),
     ("a text part that is empty", {"type": "text", "text": ""}, ""),
@@ -22,9 +23,13 @@ PARTS = [
     ("a number", 5, None),
     ("a list", ["a"], None),
     ("an empty object", {}, None),
-]
+)
+def test_the_text_of_a_part(part, text):
+    assert chat.part_text(part) == text
 
-TEXTS = [
+
+@cases(
+    "content, text, others",
     ("a string", "a", "a", []),
     ("an empty string", "", "", []),
     ("text parts joined with nothing between", [{"type": "text", "text": "a"}, "b", {"text": "c"}], "abc", []),
@@ -35,9 +40,19 @@ TEXTS = [
     ("a number", 5, None, [5]),
     ("false", False, None, [False]),
     ("an object", {"type": "text", "text": "a"}, None, [{"type": "text", "text": "a"}]),
-]
+)
+def test_the_text_of_a_message_and_what_is_no_text(content, text, others):
+    assert chat.text(user(content)) == text
+    assert chat.other_parts(user(content)) == others
 
-TOKENS = [
+
+def test_a_message_without_content_has_no_text():
+    assert chat.text({"role": "user"}) is None
+    assert chat.other_parts({"role": "user"}) == []
+
+
+@cases(
+    "message, token",
     ("system", {"role": "system", "content": "a"}, "system"),
     ("developer counts as system", {"role": "developer", "content": "a"}, "system"),
     ("user", user(), "user"),
@@ -60,9 +75,13 @@ TOKENS = [
     ("an empty list of calls is no call", assistant("a", tool_calls=[]), "Ac"),
     ("null is no call", assistant("a", tool_calls=None, function_call=None), "Ac"),
     ("a user calls nothing", {**user(), "tool_calls": [call()]}, "user"),
-]
+)
+def test_the_token_of_a_message(message, token):
+    assert chat.token(message) == token
 
-COUNTS = [
+
+@cases(
+    "message, count",
     ("no calls", assistant("a"), 0),
     ("native calls", assistant("a", call(), call("c2")), 2),
     ("native calls that are no objects", assistant("a", None, "x"), 2),
@@ -74,32 +93,8 @@ COUNTS = [
     ("tags beside an empty list of calls", assistant("<tool_call>", tool_calls=[]), 1),
     ("tags of a user", user("<tool_call>"), 0),
     ("calls of a user", {**user(), "tool_calls": [call()]}, 0),
-]
-
-
-@pytest.mark.parametrize("sentence, part, text", PARTS, ids=[row[0] for row in PARTS])
-def test_the_text_of_a_part(sentence, part, text):
-    assert chat.part_text(part) == text
-
-
-@pytest.mark.parametrize("sentence, content, text, others", TEXTS, ids=[row[0] for row in TEXTS])
-def test_the_text_of_a_message_and_what_is_no_text(sentence, content, text, others):
-    assert chat.text(user(content)) == text
-    assert chat.other_parts(user(content)) == others
-
-
-def test_a_message_without_content_has_no_text():
-    assert chat.text({"role": "user"}) is None
-    assert chat.other_parts({"role": "user"}) == []
-
-
-@pytest.mark.parametrize("sentence, message, token", TOKENS, ids=[row[0] for row in TOKENS])
-def test_the_token_of_a_message(sentence, message, token):
-    assert chat.token(message) == token
-
-
-@pytest.mark.parametrize("sentence, message, count", COUNTS, ids=[row[0] for row in COUNTS])
-def test_the_number_of_calls(sentence, message, count):
+)
+def test_the_number_of_calls(message, count):
     assert chat.call_count(message) == count
 
 

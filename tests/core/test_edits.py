@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from chatsquash.core import edits as edits_module
 from chatsquash.core.edits import difference, replay, settle
 from chatsquash.core.model import Added, Entry, Kept, Response
+from tests.conftest import cases
 
 MESSAGES = [{"role": "user", "content": str(number)} for number in range(8)]
 A, B, C, D = MESSAGES[:4]
@@ -15,7 +16,9 @@ TWIN = dict(A)  # equal, and another object
 LISTS = st.lists(st.sampled_from(MESSAGES), max_size=10)
 DISTINCT = st.lists(st.sampled_from(MESSAGES), max_size=8, unique_by=id)
 
-ROWS = [
+
+@cases(
+    "before, after, edits",
     ("nothing from nothing", [], [], ()),
     ("all is new", [], [A, B], (Added((A, B)),)),
     ("all is gone", [A, B], [], ()),
@@ -30,11 +33,8 @@ ROWS = [
     ("said twice", [A, B], [A, B, A, B], (Kept(0, 2), Kept(0, 2))),
     ("an equal message is another one", [A, B], [TWIN, B], (Added((TWIN,)), Kept(1, 2))),
     ("the same object twice in a row", [A, A, B], [A, A, B], (Kept(0, 3),)),
-]
-
-
-@pytest.mark.parametrize("sentence, before, after, edits", ROWS, ids=[row[0] for row in ROWS])
-def test_the_edits_of(sentence, before, after, edits):
+)
+def test_the_edits_of(before, after, edits):
     found = difference(before, after)
     assert found == edits
     assert [each is other for each, other in zip(replay(before, found), after, strict=True)] == [True] * len(after)
@@ -101,15 +101,13 @@ def test_edits_that_are_the_difference_already_stay_as_the_whole_comparison_make
     assert [*map(id, found[0])] == [*map(id, whole[0])]
 
 
-KEPT = [
+@cases(
+    "edits, kept",
     ("what only grew", (Kept(0, 3), Added((A,))), 3),
     ("what was cut", (Kept(0, 2),), 2),
     ("a new beginning", (Added((A,)), Kept(1, 3)), 0),
     ("a beginning from elsewhere", (Kept(1, 3),), 0),
     ("nothing", (), 0),
-]
-
-
-@pytest.mark.parametrize("sentence, edits, kept", KEPT, ids=[row[0] for row in KEPT])
-def test_an_entry_knows_how_much_of_the_beginning_it_kept(sentence, edits, kept):
+)
+def test_an_entry_knows_how_much_of_the_beginning_it_kept(edits, kept):
     assert Entry(1, None, None, [], edits, [], Response()).kept == kept

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from chatsquash.core import jsonio
 from tests import oracle, strategies
+from tests.conftest import cases
 
 DEEP = 400  # levels, more than orjson takes
 
@@ -20,7 +21,7 @@ def described(value):
     return repr(value)
 
 
-BOTH_WAYS = [
+@cases("text",
     ("ordinary values", '{"a":[1,1.5,true,false,null,"x"],"b":{}}'),
     ("the order of keys", '{"b":1,"a":2}'),
     ("an empty object and list", "[{},[]]"),
@@ -44,18 +45,29 @@ BOTH_WAYS = [
     ("a lone surrogate beside all that is escaped", '"\\ud800\\"\\\\\\n\\u0000é😀\x7f"'),
     ("a deep list", "[" * DEEP + "]" * DEEP),
     ("a deep object", '{"a":' * DEEP + "1" + "}" * DEEP),
-]  # fmt: skip
+)  # fmt: skip
+def test_what_is_read_is_what_is_written(text):
+    for data in (text, text.encode()):
+        assert jsonio.dumps(jsonio.loads(data)) == text.encode()
+        assert jsonio.encode(jsonio.loads(data)) == (text.encode(), [])
 
-SPELLED_ANEW = [
+
+@cases(
+    "text, written",
     ("white space", ' [ 1 ,\t{ "a"\r\n: 2 } ] ', '[1,{"a":2}]'),
     ("escapes that need not be", '"\\u0041\\u00e9\\/\\ud83d\\ude00"', '"Aé/😀"'),
     ("the last of equal keys, in the place of the first", '{"a":1,"b":2,"a":3}', '{"a":3,"b":2}'),
     ("other spellings of a float", "[1.50,1E5,1e-7,100e0,0.1e1]", "[1.5,100000.0,1e-7,100.0,1.0]"),
     ("minus zero without a point is an integer", "-0", "0"),
     ("surrogates that make up a pair", '"\\ud83d\\ude00"', '"😀"'),
-]
+)
+def test_what_is_written_is_spelled_the_way_orjson_does(text, written):
+    assert jsonio.dumps(jsonio.loads(text)) == written.encode()
+    assert orjson.dumps(orjson.loads(written)) == written.encode()
 
-NO_JSON = [
+
+@cases(
+    "text",
     ("nothing", ""),
     ("half a value", '{"a": '),
     ("two values", "{} {}"),
@@ -71,50 +83,8 @@ NO_JSON = [
     ("a comment", "[1] // one"),
     ("Python's spelling", "[None, True]"),
     ("more digits than Python reads", "9" * 4301),
-]
-
-NOT_FINITE = [
-    ("NaN", "NaN"),
-    ("Infinity", "[Infinity]"),
-    ("minus Infinity", '{"a":{"b":[-Infinity]}}'),
-    ("a number too large for a double", "1e999"),
-    ("the same with many digits", "-123456789012345678901234567890e300"),
-    ("a number of very many digits", "1" * 400 + ".5"),
-    ("NaN beside what only the slow parser takes", '["\\ud800",NaN]'),
-]
-
-ROUNDED = [
-    ("more digits than a double holds", "0.1234567890123456789", 0.12345678901234568),
-    ("a large number with a fraction", "123456789012345678901234567890.5", 1.2345678901234568e29),
-    ("a number so small that it is 0", "1e-400", 0.0),
-    ("a number so small that it has few digits", "1.23456789e-320", 1.2347e-320),
-    ("an exponent beyond all reason", "-1e-99999999999999999999", -0.0),
-]
-EXACT = [
-    ("more zeros than needed", "0.50000000000000000000000"),
-    ("zero in many digits", "0.0000000000000000000000"),
-    ("zero with an exponent beyond all reason", "0.0e-99999999999999999999"),
-    ("a large number that is exact", "123456789012345680000000.0e5"),
-    ("the shortest spelling of 17 digits", "0.30000000000000004"),
-    ("the smallest number", "5e-324"),
-]
-
-
-@pytest.mark.parametrize("sentence, text", BOTH_WAYS, ids=[row[0] for row in BOTH_WAYS])
-def test_what_is_read_is_what_is_written(sentence, text):
-    for data in (text, text.encode()):
-        assert jsonio.dumps(jsonio.loads(data)) == text.encode()
-        assert jsonio.encode(jsonio.loads(data)) == (text.encode(), [])
-
-
-@pytest.mark.parametrize("sentence, text, written", SPELLED_ANEW, ids=[row[0] for row in SPELLED_ANEW])
-def test_what_is_written_is_spelled_the_way_orjson_does(sentence, text, written):
-    assert jsonio.dumps(jsonio.loads(text)) == written.encode()
-    assert orjson.dumps(orjson.loads(written)) == written.encode()
-
-
-@pytest.mark.parametrize("sentence, text", NO_JSON, ids=[row[0] for row in NO_JSON])
-def test_what_is_no_json(sentence, text):
+)
+def test_what_is_no_json(text):
     for data in (text, text.encode()):
         with pytest.raises(ValueError):
             jsonio.loads(data)
@@ -122,8 +92,17 @@ def test_what_is_no_json(sentence, text):
         json.loads(text)
 
 
-@pytest.mark.parametrize("sentence, text", NOT_FINITE, ids=[row[0] for row in NOT_FINITE])
-def test_numbers_that_are_none(sentence, text):
+@cases(
+    "text",
+    ("NaN", "NaN"),
+    ("Infinity", "[Infinity]"),
+    ("minus Infinity", '{"a":{"b":[-Infinity]}}'),
+    ("a number too large for a double", "1e999"),
+    ("the same with many digits", "-123456789012345678901234567890e300"),
+    ("a number of very many digits", "1" * 400 + ".5"),
+    ("NaN beside what only the slow parser takes", '["\\ud800",NaN]'),
+)
+def test_numbers_that_are_none(text):
     with pytest.raises(jsonio.NotFiniteError):
         jsonio.loads(text)
 
@@ -156,8 +135,15 @@ def test_writing_goes_to_any_depth():
     assert jsonio.dumps(deep).count(b"[") == 10 * sys.getrecursionlimit() + 1
 
 
-@pytest.mark.parametrize("sentence, spelled, value", ROUNDED, ids=[row[0] for row in ROUNDED])
-def test_numbers_that_lose_digits_say_so(sentence, spelled, value):
+@cases(
+    "spelled, value",
+    ("more digits than a double holds", "0.1234567890123456789", 0.12345678901234568),
+    ("a large number with a fraction", "123456789012345678901234567890.5", 1.2345678901234568e29),
+    ("a number so small that it is 0", "1e-400", 0.0),
+    ("a number so small that it has few digits", "1.23456789e-320", 1.2347e-320),
+    ("an exponent beyond all reason", "-1e-99999999999999999999", -0.0),
+)
+def test_numbers_that_lose_digits_say_so(spelled, value):
     found = jsonio.loads(f'{{"a":[1.5,{spelled}],"b":"\\ud800"}}')
     assert described(found["a"][1] + 0.0) == described(value + 0.0)
     assert jsonio.rounded(found) == [spelled]
@@ -166,8 +152,16 @@ def test_numbers_that_lose_digits_say_so(sentence, spelled, value):
     assert written == b'{"a":[1.5,' + orjson.dumps(value) + b'],"b":"\\ud800"}'
 
 
-@pytest.mark.parametrize("sentence, spelled", EXACT, ids=[row[0] for row in EXACT])
-def test_numbers_that_are_only_spelled_otherwise_do_not(sentence, spelled):
+@cases(
+    "spelled",
+    ("more zeros than needed", "0.50000000000000000000000"),
+    ("zero in many digits", "0.0000000000000000000000"),
+    ("zero with an exponent beyond all reason", "0.0e-99999999999999999999"),
+    ("a large number that is exact", "123456789012345680000000.0e5"),
+    ("the shortest spelling of 17 digits", "0.30000000000000004"),
+    ("the smallest number", "5e-324"),
+)
+def test_numbers_that_are_only_spelled_otherwise_do_not(spelled):
     value = jsonio.loads(spelled)
     assert value == float(spelled)
     assert jsonio.encode([value]) == (orjson.dumps([float(spelled)]), [])

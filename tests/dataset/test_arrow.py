@@ -9,6 +9,7 @@ from chatsquash.core.options import Options
 from chatsquash.dataset.arrow import Field, schema
 from chatsquash.dataset.columns import ENDING, METADATA, features, fields
 from chatsquash.records.presets import names
+from tests.conftest import cases
 
 JSON = Field("item", "json")
 RESERVED = {
@@ -66,7 +67,8 @@ def test_names_are_held_as_utf_8():
     assert unpack_from("<I", data, at - 4) == (6,)
 
 
-FEATURES = [
+@cases(
+    "column, expected",
     ("JSON", Field("messages", "list", (JSON,)), ["- name: messages", "  list: json"]),
     ("text", Field("system", "text"), ["- name: system", "  dtype: string"]),
     ("numbers", Field("entries", "int"), ["- name: entries", "  dtype: int64"]),
@@ -82,11 +84,8 @@ FEATURES = [
             "    dtype: string",
         ],
     ),
-]
-
-
-@pytest.mark.parametrize("sentence, column, expected", FEATURES, ids=[row[0] for row in FEATURES])
-def test_columns_are_told_as_features(sentence, column, expected):
+)
+def test_columns_are_told_as_features(column, expected):
     assert features([column], typed=True) == expected
 
 

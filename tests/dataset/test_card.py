@@ -1,11 +1,9 @@
 """The card of a dataset, and what a loader reads in it."""
 
-import pytest
-
 from chatsquash import Options, convert
 from chatsquash.core.outcome import ToolUse, Usage
 from chatsquash.dataset.card import CardFacts, Statistics, card
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 EVIL = "x`|<script>\n\u202e" + "y" * 100
 COUNTS = {
@@ -97,15 +95,13 @@ def test_numbers_of_the_records_stand_in_it(tmp_path):
     assert "tool-calling" not in page
 
 
-DAYS = [
+@cases(
+    "days, expected",
     ("days", ["2026-01-14", "2026-01-12", None, "2026-01-13"], "of 2026-01-12 to 2026-01-14"),
     ("one day", ["2026-01-12", "2026-01-12"], "of 2026-01-12"),
     ("none", [None], "without dates"),
-]
-
-
-@pytest.mark.parametrize("sentence, days, expected", DAYS, ids=[row[0] for row in DAYS])
-def test_it_says_of_which_days_the_logs_are(tmp_path, sentence, days, expected):
+)
+def test_it_says_of_which_days_the_logs_are(tmp_path, days, expected):
     for number, day in enumerate(days):
         line = log_line("a", reply=str(number))
         write_log(tmp_path / f"logs/{number}.jsonl", line | {"timestamp": f"{day}T10:00:00Z" if day else None})

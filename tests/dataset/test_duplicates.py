@@ -22,7 +22,7 @@ from chatsquash.core.outcome import Outcome, Record, SessionRecords, Usage
 from chatsquash.dataset.filters import Filters
 from chatsquash.dataset.pre_pass import foreseen
 from chatsquash.session.prompt_prefix import of_line
-from tests.conftest import assistant, examples, log_line, user, write_log
+from tests.conftest import assistant, cases, examples, log_line, user, write_log
 from tests.conversion.test_shards_law import written
 from tests.outputs import findings, report
 
@@ -249,10 +249,7 @@ def test_it_is_the_same_however_a_run_is_divided(here, monkeypatch, options):
         assert written(Path(way.__name__)) == written(Path("once")), way.__name__
 
 
-COUNTS = [("keep", 24), ("exact", 20), ("ids", 16), ("prefix", 12), ("near", 12)]
-
-
-@pytest.mark.parametrize("rule, kept", COUNTS)
+@cases("rule, kept", ("keep", 24), ("exact", 20), ("ids", 16), ("prefix", 12), ("near", 12))
 def test_what_goes_is_counted_and_told_with_what_stands_for_it(here, rule, kept):
     logged(here)
     summary = convert("logs", "out", Options(anonymize=False, duplicates=rule))
@@ -287,25 +284,22 @@ def test_the_older_options_are_the_same(alias, rule):
     assert (Options().told_apart, Options(format="jsonl").told_apart) == ("keep", "exact")
 
 
-REFUSED = [
+@cases("options, told",
     ({"drop_duplicates": True, "duplicates": "near"}, "drop_duplicates=True means duplicates='exact': leave it or duplicates='near' out"),
     ({"drop_duplicates": False, "duplicates": "exact"}, "drop_duplicates=False means duplicates='keep': leave it or duplicates='exact' out"),
     ({"samples": "reply", "duplicates": "prefix"}, "duplicates='prefix' with samples='reply': each sample"),
     ({"samples": "reply", "duplicates": "near"}, "duplicates='near' with samples='reply': each sample"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("options, told", REFUSED)
+)  # fmt: skip
 def test_what_cannot_be_meant_is_refused(here, options, told):
     write_log(here / "logs/a.jsonl", log_line("hi"))
     with pytest.raises(UsageError, match=f"^{told}"):
         convert("logs", "out", Options(anonymize=False, **options))
 
 
-@pytest.mark.parametrize("options, told", [
+@cases("options, told",
     ({"duplicates": "near"}, "duplicates='near' needs"),
     ({"split": "train=0.5,test=0.5", "split_by": "cluster"}, "split_by='cluster' needs"),
-])  # fmt: skip
+)  # fmt: skip
 def test_the_package_for_sketches_is_named_where_it_is_missing(here, monkeypatch, options, told):
     monkeypatch.setitem(__import__("sys").modules, "rensa", None)
     with pytest.raises(UsageError) as caught:

@@ -1,7 +1,5 @@
 """Which records are wanted."""
 
-import pytest
-
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
@@ -17,6 +15,7 @@ from chatsquash.core.outcome import (
     Usage,
 )
 from chatsquash.dataset.filters import Filters
+from tests.conftest import cases
 
 NOTHING = Usage(0, (), 1, 2, 0, ())
 ACCOUNT = Account(selected=1, superseded=3, cut=1, cleaned=2, unreadable=1, blank=1)
@@ -39,7 +38,7 @@ def outcome(record=b'{"messages":[]}', *, turns=2, model="gpt-5-mini", codes=(),
     )
 
 
-ROWS = [
+@cases("options, made, expected",
     ("as many turns as are wanted", {"min_turns": 2, "max_turns": 2}, {"turns": 2}, None),
     ("too few turns", {"min_turns": 2}, {"turns": 1}, ("--min-turns", "the assistant has 1 turn")),
     ("none are too few", {"min_turns": 1}, {"turns": 0}, ("--min-turns", "the assistant has 0 turns")),
@@ -59,11 +58,8 @@ ROWS = [
     ("globs tell case", {"only_model": ("GPT*",)}, {}, ("--only-model", "the model is 'gpt-5-mini'")),
     ("no model", {"only_model": ("*",)}, {"model": None}, ("--only-model", "the log names no model")),
     ("the first of several", {"max_turns": 0, "max_chars": 1}, {"record": b"{}"}, ("--max-turns", "the assistant has 2 turns")),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, options, made, expected", ROWS, ids=[row[0] for row in ROWS])
-def test_a_record_is_filtered_for_a_reason(sentence, options, made, expected):
+)  # fmt: skip
+def test_a_record_is_filtered_for_a_reason(options, made, expected):
     before = outcome(**made)
     found = Filters(Options(**options)).apply(job(), before)
     if expected is None:
@@ -104,16 +100,14 @@ def test_so_are_those_of_one_file():
     assert [sieve.apply(same, outcome()).duplicates for _ in range(3)] == [0, 1, 1]
 
 
-@pytest.mark.parametrize(
+@cases(
     "options, once",
-    [
-        ({}, False),
-        ({"drop_duplicates": True}, True),
-        ({"format": "jsonl"}, True),
-        ({"split": "train=1"}, True),
-        ({"preset": "hf"}, True),
-        ({"format": "jsonl", "drop_duplicates": False}, False),
-    ],
+    ({}, False),
+    ({"drop_duplicates": True}, True),
+    ({"format": "jsonl"}, True),
+    ({"split": "train=1"}, True),
+    ({"preset": "hf"}, True),
+    ({"format": "jsonl", "drop_duplicates": False}, False),
 )
 def test_duplicates_go_where_it_is_asked_for_and_in_a_dataset_folder(options, once):
     sieve = Filters(Options(**options))

@@ -2,15 +2,15 @@
 
 import json
 
-import pytest
-
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.dataset import findings_text as report
 from chatsquash.dataset.reports import TakenSession, rejected
+from tests.conftest import cases
 
-TEXTS = [
+
+@cases("finding, expected",
     (
         "an error at a line",
         Finding("bad-line", "error", "s1", "logs/a.jsonl", 7, None, "left out"),
@@ -42,24 +42,18 @@ TEXTS = [
         Finding("bad-line", "error", "日本", "é\udcff.jsonl", 7, None, "x"),
         "ERROR\tsession=日本\tinput=é\\udcff.jsonl:7\t[bad-line] x",
     ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, finding, expected", TEXTS, ids=[row[0] for row in TEXTS])
-def test_a_finding_is_one_line_for_people(sentence, finding, expected):
+)  # fmt: skip
+def test_a_finding_is_one_line_for_people(finding, expected):
     assert report.as_text(finding) == expected
 
 
-JSON = [
+@cases("finding, expected",
     ("all fields in order", Finding("a-b", "error", "s", "f", 1, 2, "t"), '{"code":"a-b","severity":"error","session":"s","file":"f","line":1,"record":"2026-01-13.jsonl:3","filtered":null,"message":2,"text":"t"}'),
     ("what is not known is null", Finding("a", "info", "", "", None, None, "t"), '{"code":"a","severity":"info","session":null,"file":null,"line":null,"record":null,"filtered":null,"message":null,"text":"t"}'),
     ("names stand as they are", Finding("a", "info", "a\nb", "é\t", None, None, "t"), '{"code":"a","severity":"info","session":"a\\nb","file":"é\\t","line":null,"record":null,"filtered":null,"message":null,"text":"t"}'),
     ("as far as UTF-8 can hold them", Finding("a", "info", "\ud800", "\udcff", None, None, "t"), '{"code":"a","severity":"info","session":"\\\\ud800","file":"\\\\udcff","line":null,"record":null,"filtered":null,"message":null,"text":"t"}'),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, finding, expected", JSON, ids=[row[0] for row in JSON])
-def test_a_finding_is_one_json_object_for_programs(sentence, finding, expected):
+)  # fmt: skip
+def test_a_finding_is_one_json_object_for_programs(finding, expected):
     line = report.as_json(finding, "2026-01-13.jsonl:3" if finding.line else None)
     assert line.decode("utf-8") == expected
     assert {*json.loads(line)} == {*Finding._fields, "record", "filtered"} - {"conversation"}, "its record is named"

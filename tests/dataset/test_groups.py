@@ -3,11 +3,14 @@
 import pytest
 
 from chatsquash.dataset.groups import LABELS, Groups, sanitised, scenario
+from tests.conftest import cases
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 STAMP = "1736762400000000000"
 
-SCENARIOS = [
+
+@cases(
+    "stem, expected",
     ("a plain name stays", "billing", "billing"),
     ("one number behind one word stays", "gpt-4", "gpt-4"),
     ("a number behind two parts goes", "google-maps-es-01", "google-maps-es"),
@@ -30,15 +33,13 @@ SCENARIOS = [
     ("but two parts are left", f"gpt-4-{UUID}", "gpt-4"),
     ("a line feed at the end is no end", f"a-{STAMP}\n", f"a-{STAMP}\n"),
     ("nothing may be left", f"-{UUID}", ""),
-]
-
-
-@pytest.mark.parametrize("sentence, stem, expected", SCENARIOS, ids=[row[0] for row in SCENARIOS])
-def test_a_scenario_is_a_stem_without_what_numbers_its_runs(sentence, stem, expected):
+)
+def test_a_scenario_is_a_stem_without_what_numbers_its_runs(stem, expected):
     assert scenario(stem) == expected
 
 
-NAMES = [
+@cases(
+    "label, expected",
     ("letters, digits, dots, dashes and underscores stay", "a.B-1_é日本", "a.B-1_é日本"),
     ("spaces and separators go", "a b/c\\d:e", "a_b_c_d_e"),
     ("control characters go", "a\n\t\x1b[2Jb", "a___[2Jb".replace("[", "_")),
@@ -53,11 +54,8 @@ NAMES = [
     ("numbered, too", "Com1", "_Com1"),
     ("what only begins like one stays", "console", "console"),
     ("spellings of one letter are one", "e\u0301", "é"),
-]
-
-
-@pytest.mark.parametrize("sentence, label, expected", NAMES, ids=[row[0] for row in NAMES])
-def test_labels_become_file_names(sentence, label, expected):
+)
+def test_labels_become_file_names(label, expected):
     assert sanitised(label) == expected
 
 
@@ -72,28 +70,24 @@ def test_120_bytes_are_not_cut():
     assert sanitised("x" * 120) == "x" * 120
 
 
-ALIKE = [
+@cases(
+    "labels, name",
     ("sanitised alike", ["a b", "a_b", "a/b"], "a_b"),
     ("in upper or lower case", ["Maps", "maps", "MAPS"], "Maps"),
     ("in the case of any script", ["STRASSE", "straße"], "STRASSE"),
     ("long and in upper or lower case", ["X" * 500, "x" * 500], sanitised("X" * 500)),
-]
-
-
-@pytest.mark.parametrize("sentence, labels, name", ALIKE, ids=[row[0] for row in ALIKE])
-def test_labels_that_are_alike_share_the_file_of_the_first(sentence, labels, name):
+)
+def test_labels_that_are_alike_share_the_file_of_the_first(labels, name):
     groups = Groups()
     assert [groups.file(label) for label in labels] == [name] * len(labels)
 
 
-LABELLED = [
+@cases(
+    "group_by, day, expected",
     ("date", "2026-01-13", "2026-01-13"),
     ("date", None, "undated"),
     ("scenario", "2026-01-13", "maps-es"),
     ("none", "2026-01-13", "conversations"),
-]
-
-
-@pytest.mark.parametrize("group_by, day, expected", LABELLED)
+)
 def test_sessions_are_grouped_by_day_scenario_or_not_at_all(group_by, day, expected):
     assert LABELS[group_by](day, "maps-es-01") == expected

@@ -11,7 +11,7 @@ import pytest
 from chatsquash import Options, convert, convert_session
 from chatsquash.results.check import check
 from chatsquash.results.verify import verify
-from tests.conftest import log_line, user, write_log
+from tests.conftest import cases, log_line, user, write_log
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -107,7 +107,8 @@ def test_what_is_behind_the_last_message_of_the_assistant_is_no_part_of_the_reco
     assert "role user behind the last of the assistant 1" in "; ".join(each.text for each in outcome.findings)
 
 
-SPELLINGS = [
+@cases(
+    "part",
     ("OpenAI", image()),
     ("OpenAI, the address alone", {"type": "image_url", "image_url": encoded(PNG)}),
     ("Responses", {"type": "input_image", "image_url": encoded(PNG)}),
@@ -117,11 +118,8 @@ SPELLINGS = [
     ),
     ("Qwen", {"type": "image", "image": encoded(PNG)}),
     ("MCP", {"type": "image", "data": encoded(PNG)[22:], "mimeType": "image/png"}),
-]
-
-
-@pytest.mark.parametrize("sentence, part", SPELLINGS, ids=[row[0] for row in SPELLINGS])
-def test_keep_takes_the_data_of_an_image_in_each_spelling(sentence, part):
+)
+def test_keep_takes_the_data_of_an_image_in_each_spelling(part):
     outcome = session(text("Look:"), part)
     assert json.loads(outcome.record)["messages"][0]["content"] == [text("Look:"), HERE]
     assert outcome.records[0].images == {file(PNG): PNG}
@@ -179,17 +177,15 @@ def test_the_specified_record_keeps_all():
 # What is kept
 
 
-KINDS = [
+@cases(
+    "data, mime, suffix",
     ("a PNG", PNG, "image/png", "png"),
     ("a JPEG", JPEG, "image/jpeg", "jpg"),
     ("a GIF", GIF, "image/gif", "gif"),
     ("a WebP", WEBP, "image/webp", "webp"),
     ("a PNG that says it is a JPEG", PNG, "image/jpeg", "png"),
-]
-
-
-@pytest.mark.parametrize("sentence, data, mime, suffix", KINDS, ids=[row[0] for row in KINDS])
-def test_an_image_is_known_by_its_bytes(sentence, data, mime, suffix):
+)
+def test_an_image_is_known_by_its_bytes(data, mime, suffix):
     outcome = session(text("Look:"), image(data, mime), text("What is it?"))
     record = json.loads(outcome.record)
     assert record["messages"][0]["content"] == [text("Look:"), HERE, text("What is it?")]
@@ -277,7 +273,8 @@ def test_a_later_system_message_with_an_image_joins_the_users():
     assert record["messages"][2]["content"] == [text("s"), HERE, text("c")]
 
 
-REFUSED = [
+@cases(
+    "part, why",
     ("an address", ELSEWHERE, "nothing is fetched"),
     ("no base64", {"type": "image_url", "image_url": {"url": "data:image/png;base64,?"}}, "is no base64"),
     ("a data URL without base64", {"type": "image_url", "image_url": {"url": "data:image/png,abc"}}, "is no base64"),
@@ -285,11 +282,8 @@ REFUSED = [
     ("nothing", image(b""), "neither PNG, JPEG, GIF nor WebP"),
     ("a file", {"type": "file", "file": {"file_data": encoded(PNG)}}, "type file"),
     ("no address", {"type": "image_url", "image_url": {}}, "type image_url"),
-]
-
-
-@pytest.mark.parametrize("sentence, part, why", REFUSED, ids=[row[0] for row in REFUSED])
-def test_what_cannot_be_kept_is_refused(sentence, part, why):
+)
+def test_what_cannot_be_kept_is_refused(part, why):
     outcome = session(text("a"), part)
     assert outcome.left_out == "media-dropped"
     assert why in outcome.findings[-1].text

@@ -5,12 +5,12 @@ from array import array
 from pathlib import Path
 
 import polars as pl
-import pytest
 
 from chatsquash.dataset import arrow, parquet
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.parquet import ParquetFile, rows_per_group
 from chatsquash.dataset.store import Output
+from tests.conftest import cases
 
 COLUMNS = [Field(name, "list", (Field("item", "json"),)) for name in ("messages", "tools")]
 TURNS = Field("item", "struct", (Field("role", "text"), Field("content", "text")))
@@ -95,18 +95,16 @@ def test_the_same_rows_make_the_same_bytes(tmp_path, monkeypatch):
     assert one == other
 
 
-SIZES = [
+@cases(
+    "sizes, aim, most, rows",
     ("one row", [5], 100, 200, 20),
     ("all in one group", [10] * 10, 100, 200, 10),
     ("groups of the size aimed at", [10] * 100, 100, 200, 10),
     ("a row that is larger than a group", [500], 100, 200, 1),
     ("large rows near each other make smaller groups", [1] * 40 + [120] + [1] * 5 + [120] + [1] * 200, 100, 200, 6),
     ("rows of nothing", [0, 0], 100, 200, 200),
-]
-
-
-@pytest.mark.parametrize("sentence, sizes, aim, most, rows", SIZES, ids=[row[0] for row in SIZES])
-def test_groups_are_of_about_one_size(monkeypatch, sentence, sizes, aim, most, rows):
+)
+def test_groups_are_of_about_one_size(monkeypatch, sizes, aim, most, rows):
     monkeypatch.setattr(parquet, "_AIM", aim)
     monkeypatch.setattr(parquet, "_MOST", most)
     found = rows_per_group(array("Q", sizes))

@@ -11,7 +11,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.dataset.session_table import COLUMNS
 from chatsquash.dataset.where import SCHEMA
 from chatsquash.results.stats import stats
-from tests.conftest import assistant, log_line, user, write_log
+from tests.conftest import assistant, cases, log_line, user, write_log
 from tests.outputs import report
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
@@ -70,9 +70,7 @@ def test_tokens_of_streams_and_of_other_providers(here):
     assert usage() == [(7, 5), (48, 2)]
 
 
-@pytest.mark.parametrize(
-    "counts", ["text", 5, [1], {"prompt_tokens": "9"}, {"prompt_tokens": -1}, {"prompt_tokens": True}, None]
-)
+@cases("counts", "text", 5, [1], {"prompt_tokens": "9"}, {"prompt_tokens": -1}, {"prompt_tokens": True}, None)
 def test_what_counts_nothing_is_no_count(here, counts):
     line = log_line("q")
     line["response"]["usage"] = counts

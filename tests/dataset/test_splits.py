@@ -7,6 +7,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Account, Facts, Outcome, Record, SessionAccount, SessionRecords, Usage
 from chatsquash.dataset.splits import Splits, parse
+from tests.conftest import cases
 
 HALVES = "train=0.5,test=0.5"
 
@@ -26,19 +27,18 @@ def names(options: Options, sessions) -> list[str]:
     return [splits.of(*each)[0] for each in sessions]
 
 
-RIGHT = [
+@cases(
+    "text, expected",
     ("one split", "train=1", [("train", 1.0)]),
     ("several, in their order", "test=0.25, train=0.75", [("test", 0.25), ("train", 0.75)]),
     ("shares that a double rounds", "a=0.1,b=0.2,c=0.7", [("a", 0.1), ("b", 0.2), ("c", 0.7)]),
-]
-
-
-@pytest.mark.parametrize("sentence, text, expected", RIGHT, ids=[row[0] for row in RIGHT])
-def test_splits_are_read(sentence, text, expected):
+)
+def test_splits_are_read(text, expected):
     assert [tuple(split) for split in parse(text)] == expected
 
 
-WRONG = [
+@cases(
+    "text, message",
     ("no name", "=1", "'' is no name"),
     ("a name that leads elsewhere", "../x=1", "'../x' is no name"),
     ("the name for all splits", "all=1", "'all' is no name"),
@@ -51,11 +51,8 @@ WRONG = [
     ("too little", "train=0.5,test=0.4", "do not add up to 1"),
     ("twice", "train=0.5,train=0.5", "names a split twice"),
     ("twice where files are told apart by more than case", "Train=0.5,train=0.5", "names a split twice"),
-]
-
-
-@pytest.mark.parametrize("sentence, text, message", WRONG, ids=[row[0] for row in WRONG])
-def test_what_names_no_splits_is_refused(sentence, text, message):
+)
+def test_what_names_no_splits_is_refused(text, message):
     with pytest.raises(UsageError, match=message):
         parse(text)
 
@@ -127,7 +124,7 @@ def test_a_share_that_is_missed_is_told_with_the_largest_group():
     assert "and not 10.00%; the largest group has 41 records in 'test', its first log is " in found.text
 
 
-SHARED = [
+@cases("split, sizes, missed",
     ("no record", "train=0.5,test=0.5", (), []),
     ("shares that are met", "train=0.5,test=0.5", [1] * 60, []),
     ("more groups than a split should have, and one that is large", "train=0.5,test=0.5", [60, *[1] * 60], ["train", "test"]),
@@ -135,11 +132,8 @@ SHARED = [
     ("just enough of them", "train=0.5,test=0.5", [60, *[1] * 39], ["train", "test"]),
     ("a split that should have more, and one that should not", "train=0.9,test=0.1", [60, *[1] * 60], []),
     ("one split", "train=1", [60, *[1] * 60], []),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, split, sizes, missed", SHARED, ids=[row[0] for row in SHARED])
-def test_shares_are_judged_where_there_are_groups_enough(sentence, split, sizes, missed, monkeypatch):
+)  # fmt: skip
+def test_shares_are_judged_where_there_are_groups_enough(split, sizes, missed, monkeypatch):
     splits = Splits(Options(split=split))
     even = iter(range(1000))  # groups go to the splits in turn, so that chance decides nothing
     monkeypatch.setattr(splits, "_drawn", lambda _: splits.splits[next(even) % len(splits.splits)].name)

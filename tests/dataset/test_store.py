@@ -16,7 +16,7 @@ from chatsquash.dataset import store as output
 from chatsquash.dataset.store import Output
 from chatsquash.storage import lock
 from chatsquash.storage.folder import Folder
-from tests.conftest import tree
+from tests.conftest import cases, tree
 
 
 def run(out: Path, force: bool = False, **files: str) -> None:
@@ -101,19 +101,17 @@ def test_force_adds_to_other_files(tmp_path):
     assert (tmp_path / "a").read_text() == "2"
 
 
-FOREIGN = [
+@cases(
+    "name, make",
     ("a file", "a", Path.touch),
     ("a folder", "a", Path.mkdir),
     ("a link, also a broken one", "a", lambda path: path.symlink_to("gone")),
     ("a report", "reports/b", lambda path: (path.parent.mkdir(), path.touch())),
     ("the file that ends a run", "run.json", Path.touch),
     ("a file called reports", "reports", Path.touch),
-]
-
-
-@pytest.mark.parametrize("sentence, name, make", FOREIGN, ids=[row[0] for row in FOREIGN])
+)
 @pytest.mark.parametrize("force", [False, True])
-def test_what_is_not_ours_is_never_overwritten(tmp_path, sentence, name, make, force):
+def test_what_is_not_ours_is_never_overwritten(tmp_path, name, make, force):
     run(tmp_path, z="1")
     (tmp_path / "run.json").unlink()
     (tmp_path / ".chatsquash" / "written.json").write_text('{"files": ["z"]}')
@@ -168,7 +166,8 @@ def test_a_link_to_a_folder_is_taken(tmp_path):
     assert (tmp_path / "real" / "a").exists()
 
 
-DAMAGED = [
+@cases(
+    "text",
     ("no JSON", "{"),
     ("no text", "\x00\xff"),
     ("no object", "[]"),
@@ -179,11 +178,8 @@ DAMAGED = [
     ("a name that leads to the root", '{"files": ["/etc/mine"]}'),
     ("a name that is the folder", '{"files": [""]}'),
     ("our own mark", '{"files": [".chatsquash/written.json"]}'),
-]
-
-
-@pytest.mark.parametrize("sentence, text", DAMAGED, ids=[row[0] for row in DAMAGED])
-def test_a_damaged_record_of_what_is_ours_stops_before_anything_is_touched(tmp_path, sentence, text):
+)
+def test_a_damaged_record_of_what_is_ours_stops_before_anything_is_touched(tmp_path, text):
     out = tmp_path / "out"
     run(out, a="1")
     (out / ".chatsquash" / "written.json").write_text(text, encoding="latin-1")
@@ -196,16 +192,14 @@ def test_a_damaged_record_of_what_is_ours_stops_before_anything_is_touched(tmp_p
     assert tree(tmp_path) == before
 
 
-IN_THE_WAY = [
+@cases(
+    "make",
     ("a folder", Path.mkdir),
     ("a folder with something in it", lambda path: (path / "mine").mkdir(parents=True)),
     ("what is no file", os.mkfifo),
-]
-
-
-@pytest.mark.parametrize("sentence, make", IN_THE_WAY, ids=[row[0] for row in IN_THE_WAY])
+)
 @pytest.mark.parametrize("name", ["a", "reports/b"])
-def test_what_took_the_place_of_a_file_of_ours_is_refused_at_once(tmp_path, sentence, make, name):
+def test_what_took_the_place_of_a_file_of_ours_is_refused_at_once(tmp_path, make, name):
     run(tmp_path, a="1", reports__b="2")
     (tmp_path / name).unlink()
     make(tmp_path / name)
@@ -274,20 +268,16 @@ def test_the_lock_of_a_run_that_was_killed_does_not_block(tmp_path):
     assert (tmp_path / ".chatsquash" / "lock").read_bytes() == b""
 
 
-OWNERS = [
+@cases(
+    "owner, blocks",
     ("a process of this host that runs", f"process {os.getppid()} on {os.uname().nodename}", True),
     ("a process of this host that does not", f"process {2**22 + 1} on {os.uname().nodename}", False),
     ("a process that no system could have", f"process {10**30} on {os.uname().nodename}", False),
     ("this process", f"process {os.getpid()} on {os.uname().nodename}", False),
     ("a process of another host", "process 1 on elsewhere.example", False),
     ("something else", "\x00\xff", False),
-]
-
-
-@pytest.mark.parametrize("sentence, owner, blocks", OWNERS, ids=[row[0] for row in OWNERS])
-def test_where_the_file_system_has_no_locks_the_owner_counts_that_still_runs(
-    tmp_path, monkeypatch, sentence, owner, blocks
-):
+)
+def test_where_the_file_system_has_no_locks_the_owner_counts_that_still_runs(tmp_path, monkeypatch, owner, blocks):
     def refuse(*_):
         raise OSError(95, "Operation not supported")
 
@@ -458,17 +448,15 @@ def test_a_commit_is_not_finished_over_what_is_not_ours(tmp_path, monkeypatch):
     assert visible(tmp_path) == {"a": b"2", "b": b"2", "run.json": b"{}"}
 
 
-REMEMBERED = [
+@cases(
+    "act, same",
     ("nothing happened", lambda out: None, True),
     ("a file is gone", lambda out: (out / "a").unlink(), False),
     ("a file was changed", lambda out: (out / "a").write_text("longer"), False),
     ("a file was written to", lambda out: os.utime(out / "a", ns=(1, 1)), False),
     ("another file came", lambda out: (out / "mine").touch(), True),
-]
-
-
-@pytest.mark.parametrize("sentence, act, same", REMEMBERED, ids=[row[0] for row in REMEMBERED])
-def test_what_a_run_wants_to_remember_comes_back_with_whether_its_files_are_the_same(tmp_path, sentence, act, same):
+)
+def test_what_a_run_wants_to_remember_comes_back_with_whether_its_files_are_the_same(tmp_path, act, same):
     folder = Output(tmp_path)
     folder.write("a", b"1")
     folder.write("run.json", b"{}")

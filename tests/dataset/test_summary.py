@@ -20,6 +20,7 @@ from chatsquash.core.outcome import (
 )
 from chatsquash.core.text import listed
 from chatsquash.dataset.summary import Summary
+from tests.conftest import cases
 
 NO_USE = Usage(0, (), 0, 0, 0, ())
 JOB = Log("a.jsonl", "a.jsonl", "a.jsonl", 1_500_000)
@@ -209,18 +210,16 @@ def test_the_summary_for_programs():
     }  # fmt: skip
 
 
-COMPLETE = [
+@cases(
+    "one, complete",
     ("all written", outcome(), True),
     ("a session left out", outcome(None, account=Account(left_out=3)), False),
     ("a line not read", outcome(account=Account(selected=1, superseded=1, unreadable=1)), False),
     ("blank lines miss nothing", outcome(account=Account(selected=1, blank=2)), True),
     ("nor do entries that cleaning drops, or that are cut", outcome(account=Account(1, 0, 1, 1)), True),
     ("nor errors in a record", outcome(findings=[finding("undeclared-tool", "error")]), True),
-]
-
-
-@pytest.mark.parametrize("sentence, one, complete", COMPLETE, ids=[row[0] for row in COMPLETE])
-def test_a_run_is_complete_when_no_session_and_no_line_was_left_out(sentence, one, complete):
+)
+def test_a_run_is_complete_when_no_session_and_no_line_was_left_out(one, complete):
     summary = Summary()
     summary.add(JOB, one)
     summary.close()
@@ -228,7 +227,9 @@ def test_a_run_is_complete_when_no_session_and_no_line_was_left_out(sentence, on
 
 
 NOT_READ = Account(selected=1, unreadable=2)
-LAST = [
+
+
+@cases("outcomes, last",
     ("one session", [outcome(None, account=Account(left_out=3))], "1 session (empty-session): chatsquash explain empty-session"),
     (
         "several, the most frequent reason first",
@@ -253,11 +254,8 @@ LAST = [
         [outcome(findings=[finding(code, "error") for code in ("archive-member", "archive-member", "cut-archive", "unreadable-archive")])],
         "2 archive members (archive-member), the rest of 1 archive (cut-archive), 1 archive (unreadable-archive): chatsquash explain archive-member",
     ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, outcomes, last", LAST, ids=[row[0] for row in LAST])
-def test_the_last_line_says_what_was_left_out_and_why(sentence, outcomes, last):
+)  # fmt: skip
+def test_the_last_line_says_what_was_left_out_and_why(outcomes, last):
     summary = Summary(output="out")
     for one in [outcome(), *outcomes]:
         summary.add(JOB, one)

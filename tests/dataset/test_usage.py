@@ -3,13 +3,12 @@
 import csv
 import io
 
-import pytest
-
 from chatsquash.checks.registry import View
 from chatsquash.core.outcome import ToolUse, Usage
 from chatsquash.dataset.reports.tool_usage import COLUMNS, FILES, ToolUsage, table
 from chatsquash.session.tool_usage import measure
 from tests.checks.rows import assistant, call, result, talk, tool, user
+from tests.conftest import cases
 
 SYSTEM = {"role": "system", "content": "be brief"}
 FAILED = '{"error": "no"}'
@@ -19,7 +18,7 @@ def measured(*messages, tools=None) -> Usage:
     return measure(View(talk(*messages, tools=tools)))
 
 
-TURNS = [
+@cases("messages, expected",
     ("one of each", [user(), assistant()], (1, 1, 0)),
     ("system and user are one side", [SYSTEM, user(), user(), assistant()], (1, 1, 0)),
     ("assistants in a row are one turn", [user(), assistant(), assistant()], (1, 1, 0)),
@@ -32,16 +31,14 @@ TURNS = [
     ("a turn counts when any of its messages calls", [assistant(), assistant("", call())], (0, 1, 1)),
     ("turns with and without", [assistant("", call()), result(), user(), assistant()], (1, 2, 1)),
     ("nothing", [], (0, 0, 0)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, messages, expected", TURNS, ids=[row[0] for row in TURNS])
-def test_a_turn_is_a_run_of_messages_of_one_side(sentence, messages, expected):
+)  # fmt: skip
+def test_a_turn_is_a_run_of_messages_of_one_side(messages, expected):
     usage = measured(*messages)
     assert (usage.client_turns, usage.assistant_turns, usage.assistant_turns_with_tools) == expected
 
 
-CALLS = [
+@cases(
+    "message, expected",
     ("items of tool_calls", assistant("", call(), call("c2")), 2),
     ("items that are no calls, too", assistant("", "x", None), 2),
     ("a function_call", assistant("", function_call={"name": "f", "arguments": "{}"}), 1),
@@ -54,26 +51,21 @@ CALLS = [
     ("no tags of a user", user("<tool_call>"), 0),
     ("no calls of a user", {**user(), "tool_calls": [call()]}, 0),
     ("no results", result("<tool_call>"), 0),
-]
-
-
-@pytest.mark.parametrize("sentence, message, expected", CALLS, ids=[row[0] for row in CALLS])
-def test_calls_are(sentence, message, expected):
+)
+def test_calls_are(message, expected):
     assert measured(message).calls == expected
 
 
-TOOLS = [
+@cases(
+    "messages, expected",
     ("a tool that is never called is only named", [user()], ()),
     ("a call with a result", [assistant("", call()), result()], (ToolUse("grep", 1, 0, 0),)),
     ("a call that failed", [assistant("", call()), result(FAILED)], (ToolUse("grep", 1, 1, 0),)),
     ("a call without a result", [assistant("", call()), user()], (ToolUse("grep", 1, 0, 1),)),
     ("the very last call", [assistant("", call())], (ToolUse("grep", 1, 0, 1),)),
     ("a call of a tool that is not defined", [assistant("", call(name="ls")), result()], (ToolUse("ls", 1, 0, 0),)),
-]
-
-
-@pytest.mark.parametrize("sentence, messages, expected", TOOLS, ids=[row[0] for row in TOOLS])
-def test_tools_are_counted_one_by_one(sentence, messages, expected):
+)
+def test_tools_are_counted_one_by_one(messages, expected):
     assert measured(*messages).tools == expected
 
 
@@ -96,10 +88,9 @@ def rendered(report: ToolUsage) -> list[str]:
 
 
 HEADER = "date,scenario,session_count,tool_call_count,tool_definition_count,client_turns,assistant_turns,assistant_turns_with_tools\n"
-GROUPS = [("date", "a,,1,1,1,1,1,1\nb,,2,3,3,3,3,1\n"), ("scenario", ",a,1,1,1,1,1,1\n,b,2,3,3,3,3,1\n")]
 
 
-@pytest.mark.parametrize("group_by, rows", GROUPS)
+@cases("group_by, rows", ("date", "a,,1,1,1,1,1,1\nb,,2,3,3,3,3,1\n"), ("scenario", ",a,1,1,1,1,1,1\n,b,2,3,3,3,3,1\n"))
 def test_usage_has_a_row_per_group_in_the_column_of_its_kind(group_by, rows):
     assert rendered(totals(group_by))[0] == HEADER + rows
 
@@ -118,7 +109,8 @@ def test_without_sessions_there_is_a_header():
     assert rendered(ToolUsage("date"))[0] == HEADER == ",".join(COLUMNS) + "\n"
 
 
-CELLS = [
+@cases(
+    "name, expected",
     ("a plain name stays", "grep", "grep"),
     ("a name of any script stays", "日本 é", "日本 é"),
     ("a comma and quotes are CSV's business", 'a,"b"', 'a,"b"'),
@@ -130,11 +122,8 @@ CELLS = [
     ("a line feed does not break the row", "a\nb\r", "a\\nb\\r"),
     ("an escape does not reach the terminal", "\x1b[2J\x00", "\\x1b[2J\\x00"),
     ("a lone surrogate is escaped", "\ud800", "\\ud800"),
-]
-
-
-@pytest.mark.parametrize("sentence, name, expected", CELLS, ids=[row[0] for row in CELLS])
-def test_cells_are_safe_to_show_and_to_open(sentence, name, expected):
+)
+def test_cells_are_safe_to_show_and_to_open(name, expected):
     data = table(["tool"], [[name, 1]]).decode()
     assert list(csv.reader(io.StringIO(data))) == [["tool"], [expected, "1"]]
     assert data.count("\n") == 2

@@ -13,7 +13,7 @@ from chatsquash.reading import identify
 from chatsquash.session.converter import Converter
 from chatsquash.sources import changes
 from chatsquash.sources.changes import as_found
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 ENTRIES = [log_line(*"abcdef"[:n], at=n) for n in range(1, 5)]
 WHOLE = b"".join(json.dumps(entry).encode() + b"\n" for entry in ENTRIES)
@@ -38,7 +38,9 @@ def rewrite(path: Path) -> None:
 
 
 # What was there, what happens to it, and the finding, the lines that are read, whether the last is whole.
-CHANGES = [
+
+
+@cases("data, act, how, lines",
     ("nothing", WHOLE, lambda path: None, None, 4),
     ("whole lines are added", WHOLE, append(NEXT), "grew", 4),
     ("the last line is finished", WHOLE + NEXT[:50], append(NEXT[50:]), "grew", 4),
@@ -48,11 +50,8 @@ CHANGES = [
     ("it vanishes", WHOLE, Path.unlink, "vanished", 4),
     ("another takes its place", WHOLE, lambda path: (path.with_name("n").write_bytes(WHOLE), path.with_name("n").rename(path)), "was written to", 4),
     ("it is written to", WHOLE, rewrite, "was written to", 4),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, data, act, how, lines", CHANGES, ids=[row[0] for row in CHANGES])
-def test_a_log_that_changes_while_it_is_read(tmp_path, monkeypatch, sentence, data, act, how, lines):
+)  # fmt: skip
+def test_a_log_that_changes_while_it_is_read(tmp_path, monkeypatch, data, act, how, lines):
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)
     job = found(path)

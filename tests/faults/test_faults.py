@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import cases
 from tests.faults import harness
 
 
@@ -61,14 +62,12 @@ def test_any_call_may_fail_once_or_from_then_on(tmp_path, count):
     assert {row["call"] for row in failed} >= {"open", "staged", "fsync", "link", "rename", "remove", "mkdir", "writev"}
 
 
-WRONG = [
+@cases(
+    "spoil, expected",
     ("a file that is cut", lambda out: (out / "a.jsonl").write_text("1"), "a.jsonl is not whole"),
     ("a file of neither run", lambda out: (out / "x").write_text("1"), "x is not whole"),
-]
-
-
-@pytest.mark.parametrize("sentence, spoil, expected", WRONG, ids=[row[0] for row in WRONG])
-def test_the_judge_sees_what_is_wrong(tmp_path, monkeypatch, sentence, spoil, expected):
+)
+def test_the_judge_sees_what_is_wrong(tmp_path, monkeypatch, spoil, expected):
     monkeypatch.chdir(tmp_path)
     harness.make_logs()
     harness.convert(harness.LOGS, harness.OUT, harness.OPTIONS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 DEADLY = """
 import os, signal
@@ -58,18 +58,14 @@ def logs(folder: Path, *names: str) -> None:
         write_log(folder / "logs" / f"{name}.jsonl", log_line(name))
 
 
-FATES = [
+@cases(
+    "fate, reasons, code",
     ("killed once", "once", [], 0),
     ("killed each time", "killed", ["its process ended twice, by SIGKILL"], 3),
     ("without memory", "memory", ["its process ended twice, by exit code 70"], 3),
-]
-
-
-@pytest.mark.parametrize("sentence, fate, reasons, code", FATES, ids=[row[0] for row in FATES])
+)
 @pytest.mark.parametrize("batch", [1, 3])
-def test_a_session_that_ends_its_process_is_tried_once_more_and_the_run_goes_on(
-    tmp_path, sentence, fate, reasons, code, batch
-):
+def test_a_session_that_ends_its_process_is_tried_once_more_and_the_run_goes_on(tmp_path, fate, reasons, code, batch):
     names = ["a", "b", "c", "d", f"{fate}-e", "f", "g", "h"] if fate < "m" else ["a", f"{fate}-e", "p", "q", "r"]
     logs(tmp_path, *names)
     summary = run(tmp_path, 2, batch)

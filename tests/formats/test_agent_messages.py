@@ -2,12 +2,11 @@
 
 from random import Random
 
-import pytest
-
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, LoggedTurn, load_turns
 from chatsquash.formats.providers import anthropic, openai_responses
+from tests.conftest import cases
 
 TEXT = {"type": "text", "text": "so"}
 CALL = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
@@ -103,9 +102,10 @@ def test_messages_that_follow_from_a_turn_alone_are_those_of_a_request_with_it()
             assert [each.line for each in found.evidence] == [at.start + 1 for _, at in wanted], made
 
 
-@pytest.mark.parametrize(
-    ("name", "lines", "form", "made"),
-    [("claude_code", claude_code, anthropic, turn), ("codex", codex, openai_responses, lambda rng: rng.choice(ITEMS))],
+@cases(
+    "name, lines, form, made",
+    ("claude_code", claude_code, anthropic, turn),
+    ("codex", codex, openai_responses, lambda rng: rng.choice(ITEMS)),
 )
 def test_messages_of_an_agents_turns_are_those_of_a_request_with_them(name, lines, form, made):
     for seed in range(1500):

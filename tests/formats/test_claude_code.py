@@ -8,6 +8,7 @@ from chatsquash.core.model import OriginReply, Repeated
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.trees.documents import paths
+from tests.conftest import cases
 
 CLAUDE = documents.named("claude_code")
 NOON = 1_767_268_800 * 10**9
@@ -115,7 +116,9 @@ FORK = [user("u5", "a2", "no"), assistant("a6", "u5", "well"), user("u7", "a2", 
 AGAIN = [user("u9", "a6", "why"), assistant("a10", "u9", "so")]
 
 # What each conversation is: id, kind, parent, call.
-KINDS = [
+
+
+@cases("lines, expected",
     ("one conversation", TALK, [("", "main", None, None)]),
     ("a compaction", [*TALK, boundary(), summary(), *AFTER], [("a8", "compacted", "a4", None), ("a4", "main", None, None)]),
     ("a compaction of another", [*TALK, boundary(), summary(), *AFTER, {**boundary("c9"), "logicalParentUuid": "a8"}, summary("u10", "c9"), assistant("a11", "u10")], [("a11", "compacted", "a8", None), ("a4", "main", None, None), ("a8", "compacted", "a4", None)]),
@@ -131,11 +134,8 @@ KINDS = [
     ("a sub-agent's own file", AGENT, [("x", "subagent", None, None)]),
     ("a sub-agent's branch", [*AGENT, side(user("u5", "u3", "no")), side(assistant("a6", "u5", "well"))], [("x", "subagent", None, None), ("a4", "branch", "x", None)]),
     ("beginnings without a link", [user("u1", None), assistant("a2", "u1"), user("u3", None), assistant("a4", "u3")], [("a4", "main", None, None), ("a2", "main", None, None)]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, expected", KINDS, ids=[each[0] for each in KINDS])
-def test_what_a_conversation_is(sentence, lines, expected):
+)  # fmt: skip
+def test_what_a_conversation_is(lines, expected):
     found = [each.origin for each in CLAUDE.conversations(lines)]
     assert [(each.id, each.kind, each.parent, each.call) for each in found] == expected
 

@@ -12,6 +12,7 @@ from chatsquash.formats.agents import crush, goose, opencode
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests import golden
+from tests.conftest import cases
 from tests.formats.odd import VALUES
 from tests.formats.test_opencode import places
 
@@ -76,10 +77,13 @@ def test_a_result_may_be_an_image():
     assert [part["type"] for part in found.messages[1]["content"]] == ["text", "image_url"]
 
 
-STOPPED = [("canceled", "incomplete"), ("error", "incomplete"), ("max_tokens", "max_tokens"), ("end_turn", "end_turn")]
-
-
-@pytest.mark.parametrize("reason, expected", STOPPED)
+@cases(
+    "reason, expected",
+    ("canceled", "incomplete"),
+    ("error", "incomplete"),
+    ("max_tokens", "max_tokens"),
+    ("end_turn", "end_turn"),
+)
 def test_why_a_reply_ended(reason, expected):
     (found,) = told(message("assistant", part("text", text="a"), part("finish", reason=reason, time=1)))
     assert [reply.finish_reason for reply in found.origin.replies] == [expected]

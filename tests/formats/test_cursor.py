@@ -18,6 +18,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.databases import Database, held
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests import golden
+from tests.conftest import cases
 from tests.formats.odd import VALUES
 
 IDE = {"cursorDiskKV": ["key", "value"], "ItemTable": ["key", "value"]}
@@ -148,15 +149,12 @@ def test_a_real_database_gives_the_same(tmp_path):
     assert [words(cursor.conversations(each)) for each in told] == [[["hi"]], []]
 
 
-BROKEN = [
+@cases("rows, message",
     ("a composer that is no JSON", {"composerData:c": "{"}, "cursorDiskKV composerData:c has a value that is no JSON"),
     ("a composer that is a list", {"composerData:c": "[]"}, r"cursorDiskKV composerData:c has a value that is \[\], not an object"),
     ("a bubble that is no UTF-8", {"composerData:c": "{}", "bubbleId:c:1": b"\xff"}, "cursorDiskKV bubbleId:c:1 has a value that is no JSON"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, rows, message", BROKEN, ids=[row[0] for row in BROKEN])
-def test_a_broken_value_says_which(sentence, rows, message):
+)  # fmt: skip
+def test_a_broken_value_says_which(rows, message):
     with pytest.raises(TurnError, match=message):
         cursor.from_rows({"cursorDiskKV": values(rows)})
 
@@ -188,7 +186,7 @@ def test_bubbles_up_to_a_call_are_one_reply_and_what_the_model_called_with_it():
     assert len(found.origin.replies) == 3
 
 
-ARGUMENTS = [
+@cases("told, expected",
     ("what the model wrote, as it wrote it", {"rawArgs": '{"a":  1}', "params": '{"b": 1}'}, '{"a":  1}'),
     ("once more as a text", {"rawArgs": json.dumps('{"a": 1}')}, '{"a": 1}'),
     ("what the client made of it where that is none", {"rawArgs": "oops", "params": '{"b":  1}'}, '{"b":  1}'),
@@ -196,27 +194,21 @@ ARGUMENTS = [
     ("two tools of servers", {"params": '{"tools":[{"parameters":"1"},{"parameters":"2"}]}'}, '{"tools":[{"parameters":"1"},{"parameters":"2"}]}'),
     ("what was not written to the end", {"rawArgs": '{"a'}, '{"a'),
     ("nothing", {}, "{}"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, told, expected", ARGUMENTS, ids=[row[0] for row in ARGUMENTS])
-def test_arguments(sentence, told, expected):
+)  # fmt: skip
+def test_arguments(told, expected):
     (found,) = cursor.conversations(composer(user("u"), call("x", toolCallId="1", **told)))
     assert found.messages[-1]["tool_calls"][0]["function"]["arguments"] == expected
 
 
-OUTCOMES = [
+@cases("told, expected",
     ("a result", {"status": "completed", "result": '{"r":1}'}, ('{"r":1}', "success")),
     ("an empty result", {"status": "completed"}, ("", "success")),
     ("an error in place of a result", {"status": "error", "error": "bad"}, ("bad", "failed")),
     ("a call that was refused", {"status": "completed", "result": "no", "userDecision": "rejected"}, ("no", "denied")),
     ("a call that was stopped", {"status": {"status": "cancelled"}, "result": "half"}, ("half", "interrupted")),
     ("a call that runs", {"status": "loading"}, None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, told, expected", OUTCOMES, ids=[row[0] for row in OUTCOMES])
-def test_results(sentence, told, expected):
+)  # fmt: skip
+def test_results(told, expected):
     (found,) = cursor.conversations(composer(user("u"), call("x", toolCallId="1", **told)))
     results = [(each.content, each.outcome) for turn in turns_of(found) for each in turn.blocks if turn.role == "tool"]
     assert [("".join(part.text for part in content), outcome) for content, outcome in results] == [expected] * (
@@ -314,16 +306,13 @@ def test_the_key_of_the_blobs_comes_out_nowhere():
         assert SECRET not in str(caught.value)
 
 
-STORES = [
+@cases("more, message",
     ("metadata that are no JSON", {"meta": [{"key": "0", "value": "7b"}]}, "metadata that are no JSON"),
     ("metadata that are no object", {"meta": [{"key": "0", "value": b"[]".hex()}]}, "metadata that are a list"),
     ("a message that is missing", {"blobs": lambda rows: rows[1:]}, "no message for reference 0"),
     ("a message that is encrypted", {"blobs": lambda rows: [{**rows[0], "data": b"\x9c\x01"}, *rows[1:]]}, "no message for reference 0"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, more, message", STORES, ids=[row[0] for row in STORES])
-def test_a_broken_store_says_what_is_missing(sentence, more, message):
+)  # fmt: skip
+def test_a_broken_store_says_what_is_missing(more, message):
     rows = store([SYSTEM, ASKED])
     changed = {name: change(rows[name]) if callable(change) else change for name, change in more.items()}
     with pytest.raises(TurnError, match=message):

@@ -11,6 +11,7 @@ from chatsquash.formats.agents import goose
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.databases import Database, held
 from chatsquash.storage.confine.process import BeyondBoundsError
+from tests.conftest import cases
 
 from .hostile import FOREVER, LARGE, MESSAGES, SAID, SESSIONS, bomb, computed, database, schema
 
@@ -36,7 +37,9 @@ def holds_sessions(data, options=DEFAULTS):
 
 
 # sentence, what the database is made of: what stands in its tables is read, whatever else it says
-READ = [
+
+
+@cases("tables, more",
     ("a column of messages that takes days", {"messages": MESSAGES.format(VIRTUAL)}, [computed(FOREVER)]),
     ("a column of sessions that takes days", {"sessions": SESSIONS.format(VIRTUAL)}, [computed(FOREVER)]),
     ("a column that is larger than any log", {"messages": MESSAGES.format(VIRTUAL)}, [computed(LARGE)]),
@@ -53,11 +56,8 @@ READ = [
     ("bytes in place of a text", {}, ["UPDATE messages SET content_json = CAST(content_json AS BLOB)"]),
     ("a name that is no UTF-8", {}, ["ALTER TABLE sessions ADD COLUMN description TEXT", "UPDATE sessions SET description = CAST(x'ff' AS TEXT)"]),
     ("a number that JSON has not", {}, ["ALTER TABLE sessions ADD COLUMN tokens REAL", "UPDATE sessions SET tokens = 9e999"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, tables, more", READ, ids=[row[0] for row in READ])
-def test_what_stands_in_tables_is_read_and_nothing_else(tmp_path, sentence, tables, more):
+)  # fmt: skip
+def test_what_stands_in_tables_is_read_and_nothing_else(tmp_path, tables, more):
     data = database(tmp_path / "a.db", *more, **tables)
     (session,) = from_database(data, SMALL)
     assert session["conversation"] == [
@@ -67,32 +67,26 @@ def test_what_stands_in_tables_is_read_and_nothing_else(tmp_path, sentence, tabl
     assert "x" not in session
 
 
-NOT_GOOSE = [
+@cases("more",
     ("a view that is called sessions", [schema("sessions", "CREATE VIEW sessions AS SELECT 's' AS id, 1 AS created_at", "view")]),
     ("a view that never ends", [schema("messages", "CREATE VIEW messages AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id FROM n) SELECT id, 's' AS session_id FROM n", "view")]),
     ("a virtual table", [schema("messages", "CREATE VIRTUAL TABLE messages USING nothing_that_is_known")]),
     ("a virtual table that says that it has rows", [schema("messages", "CREATE VIRTUAL TABLE messages USING dbstat", root=2)]),
     ("no messages", ["DROP TABLE messages"]),
     ("a column that is only computed", ["DROP TABLE messages", "CREATE TABLE messages (id INTEGER PRIMARY KEY, content_json TEXT, session_id AS ('s'))"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, more", NOT_GOOSE, ids=[row[0] for row in NOT_GOOSE])
-def test_what_is_no_table_is_not_read(tmp_path, sentence, more):
+)  # fmt: skip
+def test_what_is_no_table_is_not_read(tmp_path, more):
     data = database(tmp_path / "a.db", *more)
     assert from_database(data, SMALL) is None
     assert not holds_sessions(data, SMALL)
 
 
-CONTRADICTING = [
+@cases("more",
     ("a view that says that it is a table", schema("sessions", "CREATE VIEW sessions AS SELECT 's' AS id, 1 AS created_at", root=2)),
     ("a table of another name in its place", schema("messages", "CREATE TABLE others (id, session_id)", root=3)),
     ("a view as one of two of a name", "INSERT INTO sqlite_master VALUES ('view', 'v', 'v', 0, 'CREATE VIEW messages AS SELECT 1')"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, more", CONTRADICTING, ids=[row[0] for row in CONTRADICTING])
-def test_what_contradicts_itself_is_not_read(tmp_path, sentence, more):
+)  # fmt: skip
+def test_what_contradicts_itself_is_not_read(tmp_path, more):
     data = database(tmp_path / "a.db", more)
     with suppress(TurnError):  # some versions of SQLite refuse it at once
         assert from_database(data, SMALL) is None
@@ -104,16 +98,13 @@ def test_tables_without_rows_are_no_sessions(tmp_path):
     assert not holds_sessions(data)
 
 
-BROKEN = [
+@cases("more, message",
     ("a schema that is no SQL", [schema("messages", "CREATE TABLE messages (((", root=3)], "malformed database schema"),
     ("a content that is no UTF-8", ["UPDATE messages SET content_json = CAST(x'5b22ff225d' AS TEXT)"], "message 0 of session s has a content_json that is no JSON"),
     ("a role that is no UTF-8", ["UPDATE messages SET role = CAST(x'ff' AS TEXT)"], "message 0 of session s has a role that is no UTF-8"),
     ("a content that is a number", ["UPDATE messages SET content_json = '['"], "message 0 of session s has a content_json that is no JSON"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, more, message", BROKEN, ids=[row[0] for row in BROKEN])
-def test_a_broken_database_says_where(tmp_path, sentence, more, message):
+)  # fmt: skip
+def test_a_broken_database_says_where(tmp_path, more, message):
     with pytest.raises(TurnError, match=message):
         from_database(database(tmp_path / "a.db", *more))
 
@@ -127,15 +118,14 @@ def test_a_database_that_is_cut_anywhere_says_so(tmp_path, size):
 TIME = "its tables take more than 1 s to read (--max-database-time allows more)"
 SPACE = "its tables take more than 100,000,000 bytes of memory to read (--max-memory allows more)"
 SORTED = MESSAGES.format("").replace("INTEGER PRIMARY KEY", "INT")
-BEYOND = [
+
+
+@cases("tables, options, text",
     ("rows without end are read up to the time", {}, Options(max_database_time=1, max_memory=10**12), TIME),
     ("rows without end are read up to the memory of who wants them", {}, Options(max_database_time=1000, max_memory=100_000_000), SPACE),
     ("rows without end that have to be sorted take memory", {"messages": SORTED}, Options(max_database_time=1000, max_memory=100_000_000), SPACE),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, tables, options, text", BEYOND, ids=[row[0] for row in BEYOND])
-def test_what_takes_more_than_it_may_is_not_read(tmp_path, sentence, tables, options, text):
+)  # fmt: skip
+def test_what_takes_more_than_it_may_is_not_read(tmp_path, tables, options, text):
     data = bomb(tmp_path / "a.db", **tables)
     assert len(data) < 50_000
     with pytest.raises(BeyondBoundsError) as caught:

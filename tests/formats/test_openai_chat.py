@@ -4,6 +4,7 @@ import pytest
 
 from chatsquash.core.model import Conversation
 from chatsquash.formats.providers.openai_chat import dump, reply, variants
+from tests.conftest import cases
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 ANSWER = {"role": "assistant", "content": "x"}
@@ -36,15 +37,13 @@ def test_variants(message, words):
     assert list(variants(message)) == words
 
 
-NUMBERS = [
+@cases(
+    "choice, seen",
     ("NaN beside the message", {"logprobs": float("nan"), "message": ANSWER}, None),
     ("NaN in the message", {"message": {"n": float("nan")}}, "an object with the number NaN"),
     ("infinity in the message", {"message": {"n": [float("inf")]}}, "an object with the number Infinity"),
-]
-
-
-@pytest.mark.parametrize(("sentence", "choice", "seen"), NUMBERS, ids=[row[0] for row in NUMBERS])
-def test_numbers_that_are_none(sentence, choice, seen):
+)
+def test_numbers_that_are_none(choice, seen):
     found = reply({"choices": [choice]})
     assert (found.message, found.choices) == (None if seen else ANSWER, 1)
     assert found.wrong == (("response.choices[0].message", seen) if seen else None)

@@ -17,6 +17,7 @@ from chatsquash.formats.databases import Database, held
 from chatsquash.formats.documents import recognise
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests import golden
+from tests.conftest import cases
 from tests.formats.odd import VALUES
 
 T = 1_767_600_000_000
@@ -191,7 +192,9 @@ HELD = {
     "part": ["id", "message_id", "data"],
 }
 NEWER = {"session_message": ["id", "session_id", "type", "seq", "data"]}
-TABLES = [
+
+
+@cases("held, expected",
     ("version 1", HELD, ["session", "message", "part"]),
     ("both", {**HELD, **NEWER}, ["session", "message", "part", "session_message"]),
     ("version 2 with sessions of its own", {**HELD, "session_v2": SESSIONS, **NEWER}, ["session", "session_v2", "message", "part", "session_message"]),
@@ -200,11 +203,8 @@ TABLES = [
     ("no sessions", {**NEWER}, None),
     ("sessions of anybody else", {**HELD, "session": ["id", "time_created"]}, None),
     ("nothing", {}, None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, held, expected", TABLES, ids=[row[0] for row in TABLES])
-def test_which_tables_are_read(sentence, held, expected):
+)  # fmt: skip
+def test_which_tables_are_read(held, expected):
     found = opencode.tables(held)
     assert (found and list(found)) == expected
     assert all({*columns} <= {*held[table]} for table, columns in (found or {}).items())
@@ -263,15 +263,15 @@ PARTS = [
         "data": json.dumps(text("old")),
     }
 ]
-CHOSEN = [
+
+
+@cases(
+    "at, expected",
     ("rows of the newer table that came with those of the older", T + 50_000, "old"),
     ("a row right behind the last change of the older ones", T + 65_000, "old"),
     ("what version 2 went on with", T + 90_000, "new"),
-]
-
-
-@pytest.mark.parametrize("sentence, at, expected", CHOSEN, ids=[row[0] for row in CHOSEN])
-def test_which_table_a_session_is_read_from(sentence, at, expected):
+)
+def test_which_table_a_session_is_read_from(at, expected):
     new = [
         cells(
             "n",
@@ -290,17 +290,15 @@ def test_which_table_a_session_is_read_from(sentence, at, expected):
     assert words(alone) == ["new"]
 
 
-BROKEN = [
+@cases(
+    "table, cell, message",
     ("message", {"data": "{"}, "message m has a data that is no JSON"),
     ("message", {"data": None}, "message m has a data that is no JSON"),
     ("message", {"data": "[]"}, "message m has a data that is a list, not an object"),
     ("message", {"data": '{"a": "\udcff"}'}, "message m has a data that is no JSON"),
     ("part", {"data": "[" * 100_000}, "part p has a data that is no JSON"),
     ("session", {"revert": "{"}, "session s has a revert that is no JSON"),
-]
-
-
-@pytest.mark.parametrize("table, cell, message", BROKEN)
+)
 def test_a_cell_that_is_broken_is_named(table, cell, message):
     rows = copy.deepcopy({"session": [{"id": "s"}], "message": OLD, "part": PARTS})
     rows[table][0].update(cell)

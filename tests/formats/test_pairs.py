@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chatsquash.translate import conversations
 from tests.conformance import readers
-from tests.conftest import examples
+from tests.conftest import cases, examples
 from tests.formats.pairs import complaints, undefined
 from tests.formats.talks import TALKS
 from tests.formats.written import held, mistakes, written
@@ -66,10 +66,17 @@ def test_a_path_that_is_not_told_is_a_mistake(path):
     assert complaints(TURNS, SEEN, [each for each in TOLD if each != path])
 
 
-SAME = ["turns[0]", "turns[0].role", "turns[1].blocks[0]", "turns[1].blocks[0].text", "turns[2].blocks[1].name", "turns[3].blocks[0].id", "turns[9]", "turns[+2]"]  # fmt: skip
-
-
-@pytest.mark.parametrize("path", SAME)
+@cases(
+    "path",
+    "turns[0]",
+    "turns[0].role",
+    "turns[1].blocks[0]",
+    "turns[1].blocks[0].text",
+    "turns[2].blocks[1].name",
+    "turns[3].blocks[0].id",
+    "turns[9]",
+    "turns[+2]",
+)
 def test_a_path_that_is_told_of_what_is_there_is_a_mistake(path):
     assert complaints(TURNS, SEEN, [*TOLD, path])
 
@@ -78,14 +85,12 @@ HELD = {"type": "text", "text": "a", "native": {"openai": {"more": {"id": "m", "
 KNOWN = {"type": "text", "text": "a", "native": {"openai": {"more": {"id": "m"}, "phase": "q"}}}
 
 
-@pytest.mark.parametrize(
+@cases(
     "told, is_true",
-    [
-        (["more.odd", "phase"], True),
-        (["more.odd"], False),
-        (["more.odd", "more.id", "phase"], False),
-        (["more", "phase"], False),
-    ],
+    (["more.odd", "phase"], True),
+    (["more.odd"], False),
+    (["more.odd", "more.id", "phase"], False),
+    (["more", "phase"], False),
 )
 def test_so_it_is_with_what_only_a_provider_knows(told, is_true):
     before, after = ([{"role": "user", "blocks": [block]}] for block in (HELD, KNOWN))

@@ -7,6 +7,7 @@ from chatsquash.core.model import Conversation
 from chatsquash.formats.clients import pydantic_ai
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import losses
+from tests.conftest import cases
 from tests.formats.kinds import asks, calling, conversation, gives, says, turn
 
 DELTA = {"part_kind": "tool-availability-delta", "tools_added": ["traffic"]}
@@ -48,17 +49,15 @@ def test_tools_are_lost():
     assert losses.differences(written, read) == ["tools[0]"]
 
 
-@pytest.mark.parametrize(
+@cases(
     "document",
-    [
-        [response(CALL), request(RETURN, DELTA), response()],
-        [response(CALL), request(DELTA, RETURN)],
-        [response(CALL), request(RETURN), response(CALL), request(DELTA)],
-        [request({"part_kind": "user-prompt", "content": "A"}), request(metadata={"m": 1}), response()],
-        [request(DELTA, metadata={"m": 1}), response()],
-        [response({"part_kind": "compaction", "provider_name": "openai", "provider_details": {"k": 1}})],
-        [response(CALL), request({**RETURN, "content": [{"kind": "binary"}], "metadata": {"m": 1}})],
-    ],
+    [response(CALL), request(RETURN, DELTA), response()],
+    [response(CALL), request(DELTA, RETURN)],
+    [response(CALL), request(RETURN), response(CALL), request(DELTA)],
+    [request({"part_kind": "user-prompt", "content": "A"}), request(metadata={"m": 1}), response()],
+    [request(DELTA, metadata={"m": 1}), response()],
+    [response({"part_kind": "compaction", "provider_name": "openai", "provider_details": {"k": 1}})],
+    [response(CALL), request({**RETURN, "content": [{"kind": "binary"}], "metadata": {"m": 1}})],
 )
 def test_what_no_model_is_shown_is_written_where_it_stood(document):
     assert again(*document) == document

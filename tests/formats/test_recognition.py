@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from chatsquash import formats
 from chatsquash.formats import NO_RANK, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
+from tests.conftest import cases
 
 ALL = ["gemini", "openai_responses", "anthropic", "bedrock", "ollama", "openai_chat"]
 PLAIN = "chat messages without the marks of any provider"
@@ -36,7 +37,13 @@ def content(*blocks, role="assistant"):
     return chat(USER, {"role": role, "content": [*blocks]})
 
 
-REQUESTS = [
+def test_formats_are_the_modules_with_a_name_in_a_stable_order():
+    assert list(formats.formats()) == ALL
+    assert all(known.NAME == name for name, known in formats.formats().items())
+    assert formats.formats() is formats.formats()
+
+
+@cases("request_, name, rank",
     ("contents", {"contents": [{"role": "user", "parts": [{"text": "x"}]}]}, "gemini", 6),
     ("contents without a role", {"contents": [{"parts": [{"text": "x"}]}]}, "gemini", 6),
     ("input with items", {"model": "m", "input": [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}]}, "openai_responses", 6),
@@ -71,9 +78,15 @@ REQUESTS = [
     ("no messages yet", chat(), "openai_chat", PLAIN_RANK),
     ("one message of many is broken", chat(USER, 5, {"role": 5}), "openai_chat", PLAIN_RANK),
     ("Cohere's chat, which looks like OpenAI's", chat(USER, safety_mode="NONE"), "openai_chat", PLAIN_RANK),
-]  # fmt: skip
+)  # fmt: skip
+def test_a_request(request_, name, rank):
+    found = recognise(request_, None, None)
+    assert found.name == name, found.why
+    assert rank in (None, found.rank)
 
-RESPONSES = [
+
+@cases(
+    "body, name, rank",
     ("a completion", {"object": "chat.completion", "choices": []}, "openai_chat", 4),
     ("choices with a message", {"choices": [{"message": said()}]}, "openai_chat", 4),
     ("choices with a delta", {"choices": [{"delta": {}}]}, "openai_chat", 4),
@@ -83,9 +96,14 @@ RESPONSES = [
     ("candidates without content", {"candidates": [{"finishReason": "SAFETY"}]}, "gemini", 4),
     ("a blocked prompt", {"promptFeedback": {"blockReason": "SAFETY"}}, "gemini", 4),
     ("done", {"model": "m", "message": said(), "done": True}, "ollama", 4),
-]
+)
+def test_a_response(body, name, rank):
+    found = recognise(None, body, None)
+    assert (found.name, found.rank) == (name, rank)
+    assert recognise(chat(USER), body, None) == found, "it decides before what the request says"
 
-EVENTS = [
+
+@cases("event, name, rank",
     ("a chunk", {"object": "chat.completion.chunk", "choices": []}, "openai_chat", 3),
     ("a chunk that does not name itself", {"choices": [{"index": 0, "delta": {"content": "x"}}]}, "openai_chat", 4),
     ("a response event", {"type": "response.output_text.delta", "sequence_number": 4, "delta": "x"}, "openai_responses", 3),
@@ -93,37 +111,15 @@ EVENTS = [
     ("a message event", {"type": "content_block_delta", "index": 0, "delta": {}}, "anthropic", 3),
     ("a partial response", {"candidates": [{"content": {"parts": []}}]}, "gemini", 3),
     ("a line that is not done", {"model": "m", "message": said(), "done": False}, "ollama", 3),
-]  # fmt: skip
-
-
-def test_formats_are_the_modules_with_a_name_in_a_stable_order():
-    assert list(formats.formats()) == ALL
-    assert all(known.NAME == name for name, known in formats.formats().items())
-    assert formats.formats() is formats.formats()
-
-
-@pytest.mark.parametrize(("sentence", "request_", "name", "rank"), REQUESTS, ids=[row[0] for row in REQUESTS])
-def test_a_request(sentence, request_, name, rank):
-    found = recognise(request_, None, None)
-    assert found.name == name, found.why
-    assert rank in (None, found.rank)
-
-
-@pytest.mark.parametrize(("sentence", "body", "name", "rank"), RESPONSES, ids=[row[0] for row in RESPONSES])
-def test_a_response(sentence, body, name, rank):
-    found = recognise(None, body, None)
-    assert (found.name, found.rank) == (name, rank)
-    assert recognise(chat(USER), body, None) == found, "it decides before what the request says"
-
-
-@pytest.mark.parametrize(("sentence", "event", "name", "rank"), EVENTS, ids=[row[0] for row in EVENTS])
-def test_a_stream(sentence, event, name, rank):
+)  # fmt: skip
+def test_a_stream(event, name, rank):
     found = recognise(chat(USER), None, [{"unknown": 1}, event])
     assert (found.name, found.rank) == (name, rank)
     assert recognise(chat(USER), [event], None).name == name, "a list for a response is a stream as well"
 
 
-NEITHER = [
+@cases(
+    "request_, response",
     ("embeddings", {"model": "m", "input": "text"}, {"object": "list", "data": [{"embedding": [0.1]}]}),
     ("embeddings with a format", {"model": "m", "input": ["a"], "encoding_format": "float"}, None),
     ("embeddings with dimensions", {"model": "m", "input": [[1, 2]], "dimensions": 3}, None),
@@ -143,11 +139,8 @@ NEITHER = [
     ("messages that are no list", {"messages": "x"}, None),
     ("marks inside strings", {"prompt": '{"contents": [], "choices": [{"message": {}}]}'}, '{"candidates": []}'),
     ("nothing", None, None),
-]
-
-
-@pytest.mark.parametrize(("sentence", "request_", "response"), NEITHER, ids=[row[0] for row in NEITHER])
-def test_what_is_no_chat_is_none(sentence, request_, response):
+)
+def test_what_is_no_chat_is_none(request_, response):
     found = recognise(request_, response, None)
     assert (found.name, found.rank) == (None, NO_RANK), found.why
     assert found.why.endswith("; known are gemini, openai_responses, anthropic, bedrock, ollama, openai_chat")
@@ -190,7 +183,9 @@ def line(name, rank=4, why="w"):
 
 
 UNMARKED, UNKNOWN, CLASH = line("openai_chat", PLAIN_RANK, PLAIN), line(None, NO_RANK, "no"), line(None, 4, "clash")
-FILES = [
+
+
+@cases("lines, expected",
     ("no lines", [], (None, "there are no lines", False)),
     ("one format", [line("gemini"), line("gemini")], ("gemini", "gemini on 2 of 2 lines (w)", False)),
     ("the most lines decide", [line("gemini"), line("anthropic"), line("anthropic")], ("anthropic", "anthropic on 2 of 3 lines (w), gemini on 1", True)),
@@ -201,11 +196,8 @@ FILES = [
     ("nothing but clashes", [UNKNOWN, CLASH], (None, "clash", True)),
     ("nothing known", [UNKNOWN], (None, "no", False)),
     ("as many lines of each", [line("anthropic"), line("gemini")], ("gemini", "gemini on 1 of 2 lines (w), anthropic on 1", True)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "lines", "expected"), FILES, ids=[row[0] for row in FILES])
-def test_a_file(sentence, lines, expected):
+)  # fmt: skip
+def test_a_file(lines, expected):
     assert recognise_file(lines) == expected
     assert recognise_file(lines[::-1])[::2] == expected[::2], "the order of the lines does not matter"
 

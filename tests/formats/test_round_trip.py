@@ -15,6 +15,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.formats.calls import parsed
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import conversations
+from tests.conftest import cases
 from tests.formats.kinds import KINDS, ODD
 from tests.formats.odd import CONVERSATIONS
 from tests.formats.round_trip import AT_LEAST, FORMATS, MARKS, cell, declared, is_worse
@@ -36,9 +37,7 @@ def test_no_cell_is_worse_than_it_can_be(kind, name):
     assert not is_worse(cell(kind, name), AT_LEAST[kind][FORMATS.index(name)])
 
 
-@pytest.mark.parametrize(
-    "kind, name", [("is_error", "openai_chat"), ("is_error", "portable"), ("instructions", "oumi")]
-)
+@cases("kind, name", ("is_error", "openai_chat"), ("is_error", "portable"), ("instructions", "oumi"))
 def test_a_cell_that_rests_on_a_mark_of_ours_does_not_say_that_all_is_held(kind, name):
     lost = conversations.losses(KINDS[kind], name)
     assert (lost, cell(kind, name)) == ([], MARKS)

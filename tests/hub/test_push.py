@@ -10,7 +10,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.hub.hub import TITLE
-from tests.conftest import KEY, log_line, write_log
+from tests.conftest import KEY, cases, log_line, write_log
 from tests.hub.conftest import PRIVATE, manifest, public
 from tests.hub.hub import TOKEN, File
 
@@ -105,18 +105,16 @@ def test_a_push_that_was_killed_before_its_commit_goes_on_without_sending_again(
     assert len(hub.branches["main"]) == 2
 
 
-VISIBLE = [
+@cases(
+    "there, options, code, private",
     ("a new dataset is private", None, [], 0, True),
     ("a new dataset is public if that is asked for", None, ["--public"], 0, False),
     ("a private one stays private", True, [], 0, True),
     ("a public one is refused", False, [], 2, False),
     ("a public one is taken if that is asked for", False, ["--public"], 0, False),
     ("a private one is not made public", True, ["--public"], 2, True),
-]
-
-
-@pytest.mark.parametrize("sentence, there, options, code, private", VISIBLE, ids=[row[0] for row in VISIBLE])
-def test_visibility(push, hub, sentence, there, options, code, private):
+)
+def test_visibility(push, hub, there, options, code, private):
     if there is not None:
         hub.make(private=there)
     done = push(*options)

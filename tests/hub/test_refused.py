@@ -12,7 +12,7 @@ import pytest
 from chatsquash import convert
 from chatsquash.core.errors import UsageError
 from chatsquash.hub.public import repository
-from tests.conftest import write_log
+from tests.conftest import cases, write_log
 from tests.hub.conftest import manifest, public
 from tests.hub.hub import TOKEN
 
@@ -146,9 +146,7 @@ def test_a_folder_that_is_not_as_it_was_written_is_refused_before_the_hub_is_ask
     assert told in done.err
 
 
-@pytest.mark.parametrize(
-    "name", ["notes.txt", "reports/notes.txt", "data.txt", "images.txt", ".chatsquash-x/a", "x/data/a"]
-)
+@cases("name", "notes.txt", "reports/notes.txt", "data.txt", "images.txt", ".chatsquash-x/a", "x/data/a")
 def test_what_is_named_but_not_meant_for_upload_stays(push, hub, out, outputs, name):
     path = out / name
     path.parent.mkdir(exist_ok=True, parents=True)
@@ -280,28 +278,26 @@ def test_a_url_names_a_dataset(url, name, revision):
     assert repository(url) == (name, revision)
 
 
-@pytest.mark.parametrize(
+@cases(
     "url",
-    [
-        "me/chats",
-        "hf://chats",
-        "hf://datasets/chats",
-        "hf://models/me/chats",
-        "hf://spaces/me/chats",
-        "hf://datasets/me/chats/data",
-        "hf://datasets/me/../chats",
-        "hf://datasets/me/..",
-        "hf://datasets/me/a--b",
-        "hf://datasets/me/chats@",
-        "hf://datasets/me/chats@-x",
-        "hf://datasets/me/chats@a b",
-        f"hf://datasets/me/chats@{'a' * 40}",
-        "hf://datasets/me/chats\n",
-        "hf://datasets/mé/chats",
-        "hf://user:hidden@datasets/me/chats",
-        "https://huggingface.co/datasets/me/chats",
-        "s3://me/chats",
-    ],
+    "me/chats",
+    "hf://chats",
+    "hf://datasets/chats",
+    "hf://models/me/chats",
+    "hf://spaces/me/chats",
+    "hf://datasets/me/chats/data",
+    "hf://datasets/me/../chats",
+    "hf://datasets/me/..",
+    "hf://datasets/me/a--b",
+    "hf://datasets/me/chats@",
+    "hf://datasets/me/chats@-x",
+    "hf://datasets/me/chats@a b",
+    f"hf://datasets/me/chats@{'a' * 40}",
+    "hf://datasets/me/chats\n",
+    "hf://datasets/mé/chats",
+    "hf://user:hidden@datasets/me/chats",
+    "https://huggingface.co/datasets/me/chats",
+    "s3://me/chats",
 )
 def test_other_urls_are_refused_and_not_repeated(url):
     with pytest.raises(UsageError) as problem:

@@ -14,7 +14,7 @@ from chatsquash.sources.no_logs import what_is_read
 from chatsquash.trees.kinds import paths
 from chatsquash.trees.trees import Trees
 from tests.checks.rows import assistant, call, result, tool
-from tests.conftest import log_line, user, write_log
+from tests.conftest import cases, log_line, user, write_log
 from tests.trees import logs
 
 TITLE = [
@@ -106,15 +106,13 @@ def test_cleaning_can_be_left_out(here):
     assert "cleaned" not in "".join(shown("logs/a.jsonl", cleanup_goose=False))
 
 
-LEFT_OUT = [
+@cases(
+    "lines, expected",
     ("a session that is left out says why", [log_line("a", at=2), log_line("a", at=1)], "left out: timestamp-order"),
     ("so does one without an entry", [b"{bad"], "left out: empty-session"),
     ("and an empty one", [b""], "left out: empty-session"),
-]
-
-
-@pytest.mark.parametrize("sentence, lines, expected", LEFT_OUT, ids=[row[0] for row in LEFT_OUT])
-def test_left_out(here, sentence, lines, expected):
+)
+def test_left_out(here, lines, expected):
     write_log(here / "a.jsonl", *lines)
     assert expected in shown("a.jsonl")
 
@@ -137,18 +135,16 @@ def test_what_comes_first_is_shown_before_the_rest_is_read(here):
     assert next(lines) == "a.jsonl: session s1"
 
 
-WRONG = [
+@cases(
+    "given, message",
     ("a path that is not there", "nope", "nope: cannot be read (No such file or directory)"),
     (
         "a pipe, which would never end",
         "fifo.jsonl",
         f"fifo.jsonl: no session logs to read; seen: 1 special file. {what_is_read()}",
     ),
-]
-
-
-@pytest.mark.parametrize("sentence, given, message", WRONG, ids=[row[0] for row in WRONG])
-def test_what_cannot_be_shown_is_an_error(here, sentence, given, message):
+)
+def test_what_cannot_be_shown_is_an_error(here, given, message):
     os.mkfifo("fifo.jsonl")
     with pytest.raises(UsageError) as caught:
         shown(given)

@@ -11,7 +11,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.pages.report import charts
 from chatsquash.pages.report.report import PAGE, report
 from chatsquash.results.output import LONGEST
-from tests.conftest import assistant, log_line, write_log
+from tests.conftest import assistant, cases, log_line, write_log
 
 TABLE, FOUND = "reports/sessions.jsonl", "reports/findings.jsonl"
 WRONG = "is not as chatsquash wrote it|is none of this version of chatsquash|no session table of this version"
@@ -116,18 +116,16 @@ def pipe(out):
     return "pipe.jsonl"
 
 
-OTHERS = [
+@pytest.mark.parametrize("is_named", [False, True])
+@cases(
+    "make",
     ("an absolute path", lambda out: str(out.parent / "elsewhere.jsonl")),
     ("a path that leads out", lambda out: "../elsewhere.jsonl"),
     ("a link", linked),
     ("a pipe, which nobody writes to", pipe),
     ("a file that the run did not write", lambda out: elsewhere(out, "other.jsonl")),
-]
-
-
-@pytest.mark.parametrize("is_named", [False, True])
-@pytest.mark.parametrize("what, make", OTHERS, ids=[row[0] for row in OTHERS])
-def test_records_are_read_from_files_of_the_run_alone(out, what, make, is_named):
+)
+def test_records_are_read_from_files_of_the_run_alone(out, make, is_named):
     name = make(out)
     elsewhere(out, name)
     change(out / TABLE, ("file",), name)

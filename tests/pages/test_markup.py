@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from chatsquash.pages.html import markup
 from chatsquash.pages.html.markup import Html, tag, text, together
+from tests.conftest import cases
 
 SCOTLAND = "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
-ESCAPED = [
+
+
+@cases("given, expected",
     ("tags", "<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
     ("quotes stay, entities do not", "\"'&amp;", "\"'&amp;amp;"),
     ("NUL and terminal escapes", "\x00\x1b[31m\x9b", r"\x00\x1b[31m\x9b"),
@@ -27,11 +30,8 @@ ESCAPED = [
     ("lone surrogates", "\ud800", r"\ud800"),
     ("ends of lines", "a\r\nb\nc\td\re", "a\nb\nc\td\\re"),
     ("letters of any script, emoji of several, and wide spaces stay", "é日עب 👩\u200d👩\u3000", "é日עب 👩\u200d👩\u3000"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("what, given, expected", ESCAPED, ids=[row[0] for row in ESCAPED])
-def test_a_text_is_escaped(what, given, expected):
+)  # fmt: skip
+def test_a_text_is_escaped(given, expected):
     assert text(given) == expected
 
 
@@ -95,7 +95,8 @@ def test_whatever_a_text_holds_a_page_has_only_our_elements(said, value):
         assert "".join(parsed.said) == said
 
 
-FORBIDDEN = [
+@cases(
+    "attributes",
     ("an event handler", {"onclick": "x"}),
     ("an event handler in other letters", {"onClick": "x"}),
     ("a style", {"style": "x"}),
@@ -107,11 +108,8 @@ FORBIDDEN = [
     ("an image that may hold scripts", {"src": "data:image/svg+xml;base64,PHN2Zz4="}),
     ("a page as data", {"src": "data:text/html,x"}),
     ("a name that is none", {"a b": "x"}),
-]
-
-
-@pytest.mark.parametrize("what, attributes", FORBIDDEN, ids=[row[0] for row in FORBIDDEN])
-def test_an_attribute_that_runs_styles_or_leads_elsewhere_is_an_error(what, attributes):
+)
+def test_an_attribute_that_runs_styles_or_leads_elsewhere_is_an_error(attributes):
     with pytest.raises(ValueError):
         tag("a", **attributes)
 

@@ -20,7 +20,7 @@ from chatsquash.pages.report.sessions import MOST
 from chatsquash.records import datasets
 from chatsquash.results.verify import verify
 from tests import hostile_logs
-from tests.conftest import assistant, log_line, user, write_log
+from tests.conftest import assistant, cases, log_line, user, write_log
 
 ROOT = Path(__file__).parents[2]
 OURS = set(
@@ -215,15 +215,13 @@ def test_logs_of_all_formats_that_did_not_change_are_told(tmp_path):
     assert "not what it was" not in page
 
 
-GONE = [
+@cases(
+    "change, told",
     ("a log that is gone", lambda log: log.unlink(), "The log is not there any more"),
     ("a log that changed", lambda log: log.write_bytes(log.read_bytes() + b"\n"), "not what it was"),
     ("a log that is a folder", lambda log: (log.unlink(), log.mkdir()), "The log is not there any more"),
-]
-
-
-@pytest.mark.parametrize("what, change, told", GONE, ids=[row[0] for row in GONE])
-def test_what_is_no_longer_there_is_said(tmp_path, what, change, told):
+)
+def test_what_is_no_longer_there_is_said(tmp_path, change, told):
     log = write_log(tmp_path / "logs/a.jsonl")
     convert(tmp_path / "logs", tmp_path / "out", Options(workers=1))
     change(log)
@@ -237,17 +235,15 @@ def test_a_session_without_a_record_says_why(tmp_path):
     hold_to_the_policy(page.encode())
 
 
-KINDS = [
+@cases(
+    "options",
     ("Parquet", {"format": "parquet"}),
     ("compressed lines", {"format": "jsonl.gz"}),
     ("shards", {"format": "jsonl", "shard_size": 1}),
     ("messages as texts", {"preset": "sharegpt"}),
     ("calls in texts", {"json_tool_calls": True}),
-]
-
-
-@pytest.mark.parametrize("what, options", KINDS, ids=[row[0] for row in KINDS])
-def test_records_are_shown_whatever_file_holds_them(tmp_path, what, options):
+)
+def test_records_are_shown_whatever_file_holds_them(tmp_path, options):
     for name in "ab":
         write_log(tmp_path / f"logs/{name}.jsonl", log_line(f"TEXT {name}", session_id=name))
     page = converted(tmp_path / "logs", tmp_path / "out", **options).decode()
@@ -348,7 +344,8 @@ def test_a_link_in_the_place_of_our_page_is_replaced_and_not_followed(tmp_path):
     assert (tmp_path / "elsewhere").read_text() == "mine"
 
 
-DAMAGED = [
+@cases(
+    "name, data",
     ("run.json that is none", "run.json", b"{}"),
     ("run.json without counts", "run.json", b'{"chatsquash_version": "0", "options": {}, "counts": {}, "outputs": []}'),
     ("run.json that is no text", "run.json", b"\xff"),
@@ -356,11 +353,8 @@ DAMAGED = [
     ("findings that are none", "reports/findings.jsonl", b'{"code": 1}\n'),
     ("tools that are none", "reports/tools.csv", b"a,b\n1,2\n"),
     ("records that are none", "2026-01-13.jsonl", b"no JSON\n"),
-]
-
-
-@pytest.mark.parametrize("what, name, data", DAMAGED, ids=[row[0] for row in DAMAGED])
-def test_a_damaged_result_is_an_error_and_no_page(tmp_path, what, name, data):
+)
+def test_a_damaged_result_is_an_error_and_no_page(tmp_path, name, data):
     write_log(tmp_path / "logs/a.jsonl")
     out = tmp_path / "out"
     convert(tmp_path / "logs", out, Options(workers=1))

@@ -3,10 +3,10 @@
 from collections import Counter
 
 import polars as pl
-import pytest
 
 from chatsquash.pages.report import chart_data as bins
 from chatsquash.pages.report.selection import BY_CHANCE, MOST, _most_of_each, pick_sessions
+from tests.conftest import cases
 
 
 def table(*rows):
@@ -67,27 +67,28 @@ def test_a_session_without_a_record_is_one_too():
     assert pick_sessions(table(), Counter()) == []
 
 
-SHARES = [([], 10, 10), ([3, 4], 10, 10), ([1, 100], 10, 9), ([100, 100, 1, 1], 20, 9), ([50, 50, 50], 10, 3)]
-
-
-@pytest.mark.parametrize("counts, most, expected", SHARES)
+@cases(
+    "counts, most, expected",
+    ([], 10, 10),
+    ([3, 4], 10, 10),
+    ([1, 100], 10, 9),
+    ([100, 100, 1, 1], 20, 9),
+    ([50, 50, 50], 10, 3),
+)
 def test_no_code_crowds_out_the_others(counts, most, expected):
     each = _most_of_each(counts, most)
     assert each == expected
     assert sum(min(count, each) for count in counts) <= most
 
 
-SIZES = [
+@cases("values, expected",
     ([], []),
     ([0], [("0", 1)]),
     ([2, 4, 4, 5], [("2", 1), ("3", 0), ("4", 2), ("5", 1)]),
     ([1, 1, 4, 40], [("1", 2), ("2-4", 1), ("5-9", 0), ("10-19", 0), ("20-49", 1)]),
     ([1500, 2_500_000], [("1k-2k", 1), *[(name, 0) for name in ("2k-5k", "5k-10k", "10k-20k", "20k-50k", "50k-100k", "100k-200k", "200k-500k", "500k-1M", "1M-2M")], ("2M-5M", 1)]),
     ([500, 999], [("500-999", 2)]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("values, expected", SIZES)
+)  # fmt: skip
 def test_sizes_become_bars(values, expected):
     assert bins.sizes(values) == expected
 
@@ -102,7 +103,8 @@ def test_lengths_are_told_by_tenths_of_what_may_be():
     }
 
 
-PERIODS = [
+@cases(
+    "days, name, last",
     (["2026-01-01", "2026-01-02"], "day", "2026-01-02"),
     ([f"2026-{m:02}-{d:02}" for m in (1, 2, 3) for d in range(1, 29)], "week", "2026-03-23"),
     ([f"{y}-{m:02}-{d:02}" for y in (2025, 2026) for m in range(1, 13) for d in (1, 9, 17)], "month", "2026-12"),
@@ -110,25 +112,20 @@ PERIODS = [
     ([f"{y}-01-01" for y in range(1800, 2026)], "decade", "2020s"),
     ([f"{y}-01-01" for y in range(1000, 2026)], "century", "2000s"),
     (["0001-01-01"], "day", "0001-01-01"),
-]
-
-
-@pytest.mark.parametrize("days, name, last", PERIODS)
+)
 def test_days_become_as_few_bars_as_there_is_room_for(days, name, last):
     period = bins.periods(days)
     assert (period.name, period.label(period.of(days[-1]))) == (name, last)
     assert len(list(period.axis())) <= bins._BARS
 
 
-GAPS = [
+@cases(
+    "days, labels",
     ("a few", ["2026-01-01", "2026-01-03"], ["2026-01-01", "2026-01-02", "2026-01-03"]),
     ("many", ["2026-01-01", "2026-01-20"], ["2026-01-01", "… 2026-01-19", "2026-01-20"]),
     ("those of a wrong clock", ["1970-01-01", "2026-01-20"], ["1970-01-01", "… 2026-01-19", "2026-01-20"]),
-]
-
-
-@pytest.mark.parametrize("what, days, labels", GAPS, ids=[row[0] for row in GAPS])
-def test_days_without_records_have_room(what, days, labels):
+)
+def test_days_without_records_have_room(days, labels):
     assert [label for _, label in bins.periods(days).axis()] == labels
 
 

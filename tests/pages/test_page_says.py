@@ -3,13 +3,11 @@
 import re
 from html import unescape
 
-import pytest
-
 from chatsquash import Options, convert
 from chatsquash.core.logged import WHY
 from chatsquash.pages.report.charts import Bar, Chart, _ticks, figure
 from chatsquash.pages.report.report import report
-from tests.conftest import assistant, log_line, write_log
+from tests.conftest import assistant, cases, log_line, write_log
 
 
 def page_of(logs, out, **options):
@@ -145,10 +143,9 @@ def test_those_that_are_longer_than_most_are_called_long(tmp_path):
     assert sum("by chance" in each for each in told) == 10
 
 
-TICKS = [(0, [0, 1]), (1, [0, 1]), (2, [0, 1, 2]), (4, [0, 1, 2, 3, 4]), (7, [0, 2, 4, 6]), (11, [0, 5, 10])]
-
-
-@pytest.mark.parametrize("most, ticks", TICKS)
+@cases(
+    "most, ticks", (0, [0, 1]), (1, [0, 1]), (2, [0, 1, 2]), (4, [0, 1, 2, 3, 4]), (7, [0, 2, 4, 6]), (11, [0, 5, 10])
+)
 def test_an_axis_counts_in_whole_numbers(most, ticks):
     chart = Chart("A", "Told.", {"one": "blue"}, [Bar("a", "one", most)], "things")
     assert _ticks(chart) == ticks

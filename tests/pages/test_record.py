@@ -2,11 +2,9 @@
 
 import re
 
-import pytest
-
 from chatsquash.pages.html.record import Showing, answers, articles, cut, fitting, size, tools
 from chatsquash.records.reading import StoredRecord
-from tests.conftest import assistant, user
+from tests.conftest import assistant, cases, user
 
 
 def call(name="run", given='{"a": 1}', ident="c1"):
@@ -41,17 +39,15 @@ def test_a_call_without_a_result_says_so():
     assert "no result" in shown(assistant(None, tool_calls=[call()]))
 
 
-PAIRED = [
+@cases(
+    "said, expected",
     ("by their ids", [[("a", "b")], "b", "a"], {(0, 0): 2, (0, 1): 1}),
     ("an id that is used twice", [[("a",)], "a", [("a",)], "a"], {(0, 0): 1, (2, 0): 3}),
     ("results without ids, in order", [[(None, None)], None, None], {(0, 0): 1, (0, 1): 2}),
     ("a result too many", [[("a",)], "a", "a"], {(0, 0): 1}),
     ("a result before its call", ["a", [("a",)]], {}),
-]
-
-
-@pytest.mark.parametrize("what, said, expected", PAIRED, ids=[row[0] for row in PAIRED])
-def test_results_find_their_calls(what, said, expected):
+)
+def test_results_find_their_calls(said, expected):
     messages = [
         assistant(None, tool_calls=[call(ident=each) for each in item[0]])
         if isinstance(item, list)
@@ -106,7 +102,8 @@ def test_what_fits_is_shown_of_the_beginning_and_of_the_end():
     assert cut > len(kept) / 2
 
 
-LARGE = [
+@cases(
+    "messages",
     ("texts full of special characters", [user("<" * 5000) for _ in range(9)]),
     (
         "a message of many calls",
@@ -115,11 +112,8 @@ LARGE = [
     ("a message of many media", [user([{"type": "image", "image": "<" * 300}] * 5000)]),
     ("many messages", [user("<" * 100) for _ in range(4000)]),
     ("many results", [assistant(None, tool_calls=[call()]), *[result("&" * 5000) for _ in range(3000)]]),
-]
-
-
-@pytest.mark.parametrize("what, messages", LARGE, ids=[row[0] for row in LARGE])
-def test_whatever_a_record_holds_it_fits(what, messages):
+)
+def test_whatever_a_record_holds_it_fits(messages):
     kept = fitting(StoredRecord(messages, None), Showing(place="a.jsonl:1"), 40_000)
     assert any("<article" in each for each in kept)
     assert sum(len(each.encode()) for each in kept) <= 40_200
@@ -146,16 +140,14 @@ def test_tools_are_named():
     assert "inner" in page
 
 
-HOSTILE = [
+@cases(
+    "bad",
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
     "</pre></article></details><style>*{display:none}</style>",
     "<svg/onload=alert(1)>",
     "\x00\x1b[2J\x9b\u202eevil",
-]
-
-
-@pytest.mark.parametrize("bad", HOSTILE)
+)
 def test_no_place_of_a_record_lets_markup_through(bad):
     messages = [
         {"role": bad, "name": bad, "tool_call_id": bad, "content": bad},

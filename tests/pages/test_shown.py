@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chatsquash.cli import main
 from chatsquash.core.text import shown
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 HOSTILE = "\x9b31m\x07\x1b[2J\x7f\u200e\u202e\u2066\u2028\u2029\ufeff\u00ad\udc80\U000e0041"
 ANY = st.text(st.characters(exclude_categories=()), max_size=8) | st.just(HOSTILE)
@@ -21,7 +21,9 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 
-SHOWN = [
+
+@cases(
+    "text, expected",
     ("controls of C0", "\x00\n\t\x1b", rb"\u0000\n\t\u001b"),
     ("DEL, and controls of C1", "\x7f\x80\x9b", rb"\u007f\u0080\u009b"),
     ("bidi marks", "\u200e\u200f\u061c\u202a\u202e\u2066\u2069", rb"\u200e\u200f\u061c\u202a\u202e\u2066\u2069"),
@@ -29,11 +31,8 @@ SHOWN = [
     ("lone surrogates", "\ud800\udfff", rb"\ud800\udfff"),
     ("what does not print beyond 16 bits", "\U000e0041", rb"\udb40\udc41"),
     ("letters of any script, signs and emoji stay", "é日本語\U0001f600", "é日本語\U0001f600".encode()),
-]
-
-
-@pytest.mark.parametrize("what, text, expected", SHOWN, ids=[row[0] for row in SHOWN])
-def test_what_does_not_print_is_escaped(what, text, expected):
+)
+def test_what_does_not_print_is_escaped(text, expected):
     assert shown(text) == b'"' + expected + b'"'
     assert shown({text: 1}, indent=True) == b'{\n  "' + expected + b'": 1\n}'
 

@@ -8,6 +8,7 @@ from chatsquash import Options, convert_session
 from chatsquash.formats import formats
 from chatsquash.reading import envelopes
 from chatsquash.reading.envelopes import http_pairs, litellm
+from tests.conftest import cases
 from tests.reading.exchanges import CHAT, EXCHANGES, MESSAGES, SECRETS, http, ndjson, plain, sse
 
 OPTIONS = Options(anonymize=False)
@@ -195,7 +196,9 @@ ROW = {
     "response": json.dumps(CHAT.response),
     "proxy_server_request": json.dumps(CHAT.request),
 }
-LITELLM = [
+
+
+@cases("line",
     ("a logging payload", PAYLOAD),
     ("the proxy's session id", {**PAYLOAD, "trace_id": None, "litellm_session_id": "s1"}),
     ("a row of the spend logs", ROW),
@@ -205,11 +208,8 @@ LITELLM = [
     ("the proxied request with its body", {**ROW, "messages": "", "proxy_server_request": {"headers": {"a": "b"}, "body": CHAT.request}}),
     ("a payload with both", {**PAYLOAD, "proxy_server_request": json.dumps(CHAT.request)}),
     ("messages that are not those of the proxied request", {**ROW, "proxy_server_request": json.dumps({**CHAT.request, "messages": [{"role": "user", "content": "no"}]})}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "line"), LITELLM, ids=[row[0] for row in LITELLM])
-def test_litellm(sentence, line):
+)  # fmt: skip
+def test_litellm(line):
     outcome = converted(line)
     assert outcome.record == converted(plain(CHAT.request, CHAT.response)).record
     assert (outcome.session, outcome.output.day) == ("s1", "2026-01-13")
@@ -237,14 +237,13 @@ COMPLETION = {
     "cost": 0.1,
     "session_id": "s1",
 }
-OPENHANDS = [
+
+
+@cases("line",
     ("a completion", COMPLETION),
     ("calls that were mocked as text", {**COMPLETION, "messages": MOCKED, "response": {"choices": [{"message": {"content": "<function"}}]}, "fncall_messages": CHAT.request["messages"], "fncall_response": CHAT.response}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "line"), OPENHANDS, ids=[row[0] for row in OPENHANDS])
-def test_openhands(sentence, line):
+)  # fmt: skip
+def test_openhands(line):
     outcome = converted(line)
     assert outcome.record == converted(plain(CHAT.request, CHAT.response)).record
     assert outcome.output.day == "2026-01-13"
@@ -252,7 +251,9 @@ def test_openhands(sentence, line):
 
 # Telling them apart
 
-TOLD = [
+
+@cases(
+    "line, name",
     ("the plain one", plain(CHAT.request, CHAT.response), "request and response"),
     ("a request alone", {"request": CHAT.request}, "request and response"),
     ("a request with a body beside its messages", {"request": {**CHAT.request, "body": {}}}, "request and response"),
@@ -266,11 +267,8 @@ TOLD = [
     ("a request that is not wrapped", CHAT.request, None),
     ("a call type alone", {"call_type": "acompletion"}, None),
     ("an empty object", {}, None),
-]
-
-
-@pytest.mark.parametrize(("sentence", "line", "name"), TOLD, ids=[row[0] for row in TOLD])
-def test_envelopes_are_told_apart(sentence, line, name):
+)
+def test_envelopes_are_told_apart(line, name):
     found = envelopes.recognise(json.dumps(line).encode())
     assert (found and found.NAME) == name
 
@@ -338,11 +336,6 @@ def unwrap(line: Members) -> Members:
 DOTTED = CLAIMING.replace('"recorded"', '"@recorded.at"')
 """Loggers write members that are no names in Python."""
 TIME = "2026-01-13T10:00:00Z"
-NEW = [
-    ("other members", WRAPPER, lambda e: {"call": {"asked": e.request, "said": e.response}, "at": TIME, "conversation": "s1"}),
-    ("one member besides those of the plain one", CLAIMING, lambda e: {"request": e.request, "response": e.response, "recorded": TIME}),
-    ("a member that is no name in Python", DOTTED, lambda e: {"request": e.request, "response": e.response, "@recorded.at": TIME}),
-]  # fmt: skip
 
 
 @pytest.fixture
@@ -357,9 +350,13 @@ def new_envelope(tmp_path, monkeypatch):
     return put
 
 
-@pytest.mark.parametrize(("sentence", "source", "wrap"), NEW, ids=[row[0] for row in NEW])
+@cases("source, wrap",
+    ("other members", WRAPPER, lambda e: {"call": {"asked": e.request, "said": e.response}, "at": TIME, "conversation": "s1"}),
+    ("one member besides those of the plain one", CLAIMING, lambda e: {"request": e.request, "response": e.response, "recorded": TIME}),
+    ("a member that is no name in Python", DOTTED, lambda e: {"request": e.request, "response": e.response, "@recorded.at": TIME}),
+)  # fmt: skip
 @pytest.mark.parametrize("name", formats())
-def test_an_envelope_that_is_put_into_a_folder_is_read(new_envelope, name, sentence, source, wrap):
+def test_an_envelope_that_is_put_into_a_folder_is_read(new_envelope, name, source, wrap):
     exchange = EXCHANGES[name]
     expected = converted(plain(exchange.request, exchange.response))
     assert converted(wrap(exchange)).record != expected.record or converted(wrap(exchange)).output.day is None

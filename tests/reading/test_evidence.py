@@ -9,6 +9,7 @@ from chatsquash import Options, convert_session
 from chatsquash.formats import formats
 from chatsquash.reading import evidence
 from chatsquash.reading.evidence import Shape
+from tests.conftest import cases
 from tests.reading.exchanges import CHAT, EXCHANGES, http, plain, sse
 
 USER = {"role": "user", "content": "hi"}
@@ -32,7 +33,8 @@ def converted(*lines, **options):
     return outcome
 
 
-PLAIN = [
+@cases(
+    "line, expected",
     ("chat with an answer", CHAT_LINE, True),
     ("one that names itself", plain({"messages": [USER]}, {"object": "chat.completion", **ANSWER}), True),
     ("other members", CHAT_LINE | {"x": 1, "status": 200}, True),
@@ -53,11 +55,8 @@ PLAIN = [
     ("no JSON", b"x", False),
     ("nothing", b"", False),
     *((name, line, name == "openai_chat") for name, line in MARKED.items()),
-]
-
-
-@pytest.mark.parametrize(("sentence", "line", "expected"), PLAIN, ids=[row[0] for row in PLAIN])
-def test_a_line_decides_at_once_only_where_it_is_plain_chat(sentence, line, expected):
+)
+def test_a_line_decides_at_once_only_where_it_is_plain_chat(line, expected):
     assert evidence.is_chat(log(line)) is expected
 
 
@@ -122,7 +121,8 @@ def test_a_forced_format_is_that_of_every_line():
 
 # Nothing known, and contradictions
 
-INSTEAD = [
+
+@cases("lines, text",
     ("a dataset of messages", [{"messages": [USER], "tools": []}], "a dataset of messages"),
     ("a ShareGPT dataset", [{"conversations": [{"from": "human", "value": "x"}]}], "a ShareGPT dataset"),
     ("an instruction dataset", [{"instruction": "x", "input": "", "output": "y"}], "an instruction dataset"),
@@ -135,11 +135,8 @@ INSTEAD = [
     ("a count of tokens", [plain({"messages": [USER]}, {"input_tokens": 5})], "no known format"),
     ("turns of a role without parts", [plain({"messages": [USER, {"role": "model", "content": "x"}]}, None)], "no known format"),
     ("an empty exchange", [plain({}, {})], "no known format"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "lines", "text"), INSTEAD, ids=[row[0] for row in INSTEAD])
-def test_what_is_no_log_is_said_to_be_that_and_nothing_is_emitted(sentence, lines, text):
+)  # fmt: skip
+def test_what_is_no_log_is_said_to_be_that_and_nothing_is_emitted(lines, text):
     outcome = converted(*lines, *lines)
     assert (outcome.record, outcome.left_out) == (None, "unknown-format")
     (found,) = [each for each in outcome.findings if each.code == "unknown-format"]

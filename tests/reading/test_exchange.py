@@ -12,6 +12,7 @@ from chatsquash.formats.providers import openai_chat
 from chatsquash.reading import exchange, replies, scan
 from chatsquash.reading.exchange import LineError, split
 from chatsquash.reading.members import elements
+from tests.conftest import cases
 
 LINES = [
     b'{"request":{"messages":[{"role":"user","content":"[]{}\\"\\\\"}],"tools":[]},"timestamp":1,"session_id":"s"}',
@@ -49,7 +50,10 @@ NO_CHOICES, NO_RESPONSE = (
     Response(problem="there is no response"),
 )
 NAN = b'{"x":NaN,"request":{"messages":[{"role":"user"}]},"response":{"choices":[],"p":-Infinity}}'
-ROWS = [
+
+
+@cases(
+    "line, expected",
     ("NaN in what nobody reads", NAN, (b'[{"role":"user"}]', b"", b"", None, NO_CHOICES)),
     ("a lone surrogate", rb'{"request":{"messages":["\ud800"]}}', (rb'["\ud800"]', b"", b"", None, NO_RESPONSE)),
     ("a byte order mark", b'\xef\xbb\xbf{"request":{"messages":[]}}', (b"[]", b"", b"", None, NO_RESPONSE)),
@@ -67,11 +71,8 @@ ROWS = [
     ("no messages", b'{"request":{}}', "bad-entry"),
     ("messages of another type", b'{"request":{"messages":{}}}', "bad-entry"),
     ("null messages", b'{"request":{"messages":null}}', "bad-entry"),
-]
-
-
-@pytest.mark.parametrize(("sentence", "line", "expected"), ROWS, ids=[row[0] for row in ROWS])
-def test_split(sentence, line, expected):
+)
+def test_split(line, expected):
     if isinstance(expected, tuple):
         assert splitted(line) == expected
     else:
@@ -80,7 +81,7 @@ def test_split(sentence, line, expected):
         assert caught.value.code == expected
 
 
-REPLIES = [
+@cases("raw, message, choices, wrong",
     ("an answer", b'{"choices":[{"message":{"role":"assistant","content":"x"}}]}', {"role": "assistant", "content": "x"}, 1, None),
     ("without a role it is the assistant's", b'{"choices":[{"message":{"content":"x"}}]}', {"role": "assistant", "content": "x"}, 1, None),
     ("a null role is none", b'{"choices":[{"message":{"content":"x","role":null}}]}', {"role": "assistant", "content": "x"}, 1, None),
@@ -107,11 +108,8 @@ REPLIES = [
     ("an error of white space", b'{"error":" ","choices":[{"message":{"role":"a"}}]}', None, 0, None),
     ("an error beside choices", b'{"error":{"code":1},"choices":[{"message":{"role":"a"}}]}', None, 0, None),
     ("a null error", b'{"error":null,"choices":[{"message":{"role":"a"}}]}', {"role": "a"}, 1, None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "raw", "message", "choices", "wrong"), REPLIES, ids=[row[0] for row in REPLIES])
-def test_reply(sentence, raw, message, choices, wrong):
+)  # fmt: skip
+def test_reply(raw, message, choices, wrong):
     reply = replies.reply(raw, openai_chat)
     assert (reply.message, reply.choices, reply.wrong and reply.wrong.what) == (message, choices, wrong)
     assert (reply.message is None) is bool(reply.problem)

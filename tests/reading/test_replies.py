@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from chatsquash.formats import formats
 from chatsquash.formats.providers import openai_chat, openai_responses
 from chatsquash.reading import replies
+from tests.conftest import cases
 from tests.reading.exchanges import CHAT, EXCHANGES, ndjson, sse
 
 A, B = {"a": 1}, {"b": [2, "\n\n", "data: x"]}
@@ -59,7 +60,8 @@ def test_events(sentence, body, expected):
         assert found == expected
 
 
-BODIES = [
+@cases(
+    "response, body",
     ("a body", A, A),
     ("under body", {"status": 200, "body": A}, A),
     ("under body_raw", {"body_raw": "x"}, "x"),
@@ -73,11 +75,8 @@ BODIES = [
     ("JSON lines are not one value", ndjson([A, B]), ndjson([A, B])),
     ("a quoted text stays", '"x"', '"x"'),
     ("a body that is a number is none", {"body": 5}, {"body": 5}),
-]
-
-
-@pytest.mark.parametrize(("sentence", "response", "body"), BODIES, ids=[row[0] for row in BODIES])
-def test_unwrapped(sentence, response, body):
+)
+def test_unwrapped(response, body):
     assert replies.unwrapped(response) == body
 
 
@@ -96,7 +95,8 @@ def test_a_stream_that_breaks_off_behind_its_end_was_cut_all_the_same():
     assert replies.read(text, openai_chat) == replace(replies.read(sse(CHAT.events), openai_chat), cut=True)
 
 
-STATUS = [
+@cases(
+    "status, shown",
     (b"", None),
     (b"200", None),
     (b"204", None),
@@ -111,10 +111,7 @@ STATUS = [
     (b"429", "429"),
     (b'"429"', "429"),
     (b'"failure"', "failure"),
-]
-
-
-@pytest.mark.parametrize(("status", "shown"), STATUS)
+)
 def test_a_status_decides_whether_there_is_a_reply(status, shown):
     found = replies.reply(json.dumps(CHAT.response).encode(), openai_chat, status)
     assert (found.message is None) == (shown is not None)
@@ -149,18 +146,16 @@ def test_a_chat_response_that_is_read_the_quick_way_is_what_its_format_says(body
     assert replies.reply(raw, openai_chat) == replace(replies.read(body, openai_chat), raw=raw)
 
 
-FOREIGN = [
+@cases(
+    "response, foreign",
     ("an answer", CHAT.response, False),
     ("an error", {"error": "x"}, False),
     ("nothing", None, False),
     ("text", "x", False),
     ("an answer of another format", EXCHANGES["anthropic"].response, True),
     ("an object", {"x": 1}, True),
-]
-
-
-@pytest.mark.parametrize(("sentence", "response", "foreign"), FOREIGN, ids=[row[0] for row in FOREIGN])
-def test_a_response_without_anything_of_its_format_is_foreign(sentence, response, foreign):
+)
+def test_a_response_without_anything_of_its_format_is_foreign(response, foreign):
     assert replies.read(response, openai_chat).foreign is foreign
 
 
@@ -170,11 +165,8 @@ def test_what_later_requests_may_refer_to_is_kept_for_the_format_that_has_it_onl
         assert body == (EXCHANGES[name].response if name == "openai_responses" else None)
 
 
-NOT_STREAMED = [("an empty list", [], "an empty list"), ("text", "busy", "a string without events")]
-
-
-@pytest.mark.parametrize(("sentence", "response", "seen"), NOT_STREAMED, ids=[row[0] for row in NOT_STREAMED])
+@cases("response, seen", ("an empty list", [], "an empty list"), ("text", "busy", "a string without events"))
 @pytest.mark.parametrize("name", formats())
-def test_what_holds_no_event_is_of_the_wrong_type(name, sentence, response, seen):
+def test_what_holds_no_event_is_of_the_wrong_type(name, response, seen):
     found = replies.read(response, formats()[name])
     assert (found.message, found.wrong) == (None, ("response", seen))

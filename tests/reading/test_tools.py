@@ -3,8 +3,9 @@
 import pytest
 
 from chatsquash.core import jsonio
-from chatsquash.reading import tools as module
-from chatsquash.reading.tools import KnownTools
+from chatsquash.reading import repeated_members as module
+from chatsquash.reading.repeated_members import KnownTools
+from tests.conftest import cases
 
 A, B, C = (b'{"name":"%s"}' % name for name in (b"a", b"b", b"c"))
 
@@ -13,16 +14,14 @@ def learn(known: KnownTools, *definitions: bytes) -> list:
     return known.learn(b"[" + b",".join(definitions) + b"]", jsonio.loads)
 
 
-ROWS = [
+@cases(
+    "before, after, same",
     ("the same list is the same object", (A, B), (A, B), [0, 1]),
     ("another order has the same objects", (A, B), (B, A), [1, 0]),
     ("a list with one more has the others' objects", (A, B), (A, C, B), [0, None, 1]),
     ("other white space makes another object", (A,), (A.replace(b":", b": "),), [None]),
-]
-
-
-@pytest.mark.parametrize("sentence, before, after, same", ROWS, ids=[row[0] for row in ROWS])
-def test_definitions_with_the_same_bytes_are_one_object(sentence, before, after, same):
+)
+def test_definitions_with_the_same_bytes_are_one_object(before, after, same):
     known = KnownTools()
     first, second = learn(known, *before), learn(known, *after)
     assert second == [jsonio.loads(each) for each in after]

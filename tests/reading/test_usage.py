@@ -2,13 +2,12 @@
 
 import json
 
-import pytest
-
+from chatsquash.core.logged import LoggedUsage, of_reply
 from chatsquash.core.model import Response
 from chatsquash.formats.providers import openai_chat
 from chatsquash.reading import envelopes
 from chatsquash.reading.exchange import split
-from chatsquash.reading.usage import LoggedUsage, told
+from tests.conftest import cases
 
 CHAT = {"model": "m", "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
 ANTHROPIC = {
@@ -32,7 +31,7 @@ def line(response, **request):
     return {"request": {"messages": [], **request}, "response": response}
 
 
-ROWS = [
+@cases("entry, expected",
     ("OpenAI chat", line(CHAT), LoggedUsage("m", 10, 2)),
     ("what was read from a cache counts, too", line(ANTHROPIC), LoggedUsage("claude", 18, 2)),
     ("events of a stream, of which the last counts", line(STREAMED), LoggedUsage("claude", 10, 7)),
@@ -50,15 +49,12 @@ ROWS = [
     ("usage that is no object", line({"usage": [1], "model": ""}), LoggedUsage()),
     ("a text with half of a UTF-16 pair", line({**CHAT, "x": "\ud800"}), LoggedUsage("m", 10, 2)),
     ("a logger's wrap", {"request": {"headers": {}, "body": {"messages": []}}, "response": {"status": 200, "body": CHAT}}, LoggedUsage("m", 10, 2)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, entry, expected", ROWS, ids=[row[0] for row in ROWS])
-def test_an_exchange_tells_its_model_and_its_tokens(sentence, entry, expected):
+)  # fmt: skip
+def test_an_exchange_tells_its_model_and_its_tokens(entry, expected):
     line = json.dumps(entry).encode()
     found = split(envelopes.unwrap(line, envelopes.recognise(line)), openai_chat)
-    assert told(found.reply) == expected
+    assert of_reply(found.reply) == expected
 
 
 def test_a_document_tells_nothing():
-    assert told(Response(included=True)) == LoggedUsage()
+    assert of_reply(Response(included=True)) == LoggedUsage()

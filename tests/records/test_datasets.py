@@ -11,6 +11,7 @@ import zstandard
 from chatsquash.core.errors import UsageError
 from chatsquash.records import datasets
 from chatsquash.records.datasets import files, rows
+from tests.conftest import cases
 
 RECORDS = [
     {"messages": [{"role": "user", "content": f"Número {n} \u2028"}], "tools": [{"name": "ls"}]} for n in range(5)
@@ -82,7 +83,8 @@ def test_a_folder_stands_for_its_record_files_or_for_those_in_data(tmp_path):
     assert [file.name for file in files(str(tmp_path))] == ["top.jsonl"]
 
 
-BROKEN = [
+@cases(
+    "name, data, message",
     ("a.jsonl.gz", b"no gzip", "cannot be read (it is not compressed, as its name says)"),
     ("a.jsonl.gz", gzip.compress(os.urandom(9999))[:-100], "cannot be read (the compressed data ends early)"),
     ("a.jsonl.gz", gzip.compress(TEXT)[:20] + b"\0" * 99, "cannot be read ("),
@@ -90,10 +92,7 @@ BROKEN = [
     ("a.jsonl.zst", zstandard.compress(TEXT)[:-5], "cannot be read (the compressed data ends early)"),
     ("a.parquet", b"no parquet", "cannot be read ("),
     ("a.parquet", b"", "cannot be read ("),
-]
-
-
-@pytest.mark.parametrize("name, data, message", BROKEN)
+)
 def test_a_file_that_is_broken_is_told(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(UsageError) as caught:

@@ -5,9 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from chatsquash.records import presets
+from tests.conftest import cases
 
 FOLDER = Path(presets.__file__).parent
 
@@ -42,16 +41,13 @@ def test_a_conversion_to_the_specified_record_loads_none_of_what_shapes():
     )
 
 
-ENTRIES = [
+@cases("splits, expected",
     ("a split is an entry", {"train": ["data/a.jsonl"], "validation": ["data/b.jsonl"]}, {"train": "data/a.jsonl", "validation": "data/b.jsonl"}),
     ("the only split is its folder", {"train": ["data/a.jsonl", "data/b.jsonl"]}, {"train": "data"}),
     ("files of several splits are entries of their own", {"train": ["data/a.jsonl", "data/b.jsonl"], "test": ["data/c.jsonl"]}, {"train_0": "data/a.jsonl", "train_1": "data/b.jsonl", "test": "data/c.jsonl"}),
     ("a split without files is none", {"train": ["data/a.jsonl"], "test": []}, {"train": "data/a.jsonl"}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "splits", "expected"), ENTRIES, ids=[row[0] for row in ENTRIES])
-def test_dataset_info_leads_llama_factory_to_the_files(sentence, splits, expected):
+)  # fmt: skip
+def test_dataset_info_leads_llama_factory_to_the_files(splits, expected):
     files = presets.named("sharegpt").extra_files([name for parts in splits.values() for name in parts], splits)
     assert list(files) == ["dataset_info.json"]
     info = json.loads(files["dataset_info.json"])

@@ -8,6 +8,7 @@ from chatsquash import Options, convert_session
 from chatsquash.core import reasoning
 from chatsquash.records import presets
 from tests.checks.rows import assistant, user
+from tests.conftest import cases
 from tests.reading.exchanges import plain
 
 TEXT = {"type": "text", "text": "so"}
@@ -69,15 +70,13 @@ def test_it_is_held_as_the_mode_says(preset, mode, held, part, place):
         assert '"reasoning_content":"THOUGHT"' in record
 
 
-BESIDE = [
+@cases(
+    "members, text",
     ("the same as a member", {"reasoning_content": "THOUGHT"}, "THOUGHT"),
     ("another than a member", {"reasoning_content": "A"}, "A\n\nTHOUGHT"),
     ("beside an empty member", {"reasoning": ""}, "THOUGHT"),
-]
-
-
-@pytest.mark.parametrize(("sentence", "members", "text"), BESIDE, ids=[row[0] for row in BESIDE])
-def test_a_part_beside_a_member_is_not_lost(sentence, members, text):
+)
+def test_a_part_beside_a_member_is_not_lost(members, text):
     message = assistant([PARTS[0][1], TEXT], **members)
     assert reasoning.text(message) == text
 

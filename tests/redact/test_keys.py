@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash.core.errors import UsageError
 from chatsquash.redact.pseudonyms import VARIABLE, load_key
-from tests.conftest import KEY
+from tests.conftest import KEY, cases
 
 OTHER = b"another key of some length"
 
@@ -82,16 +82,14 @@ def test_white_space_around_a_key_is_no_part_of_it(tmp_path):
     assert load_key(str(tmp_path / "key")) == OTHER
 
 
-WRONG = [
+@cases(
+    "data, message",
     ("a file that is not there", None, "key: the key cannot be read (No such file or directory)"),
     ("an empty file", b"", "key: holds 0 bytes; a key has at least 16"),
     ("a short key", b"fifteen bytes..\n", "key: holds 15 bytes; a key has at least 16"),
-]
-
-
-@pytest.mark.parametrize("sentence, data, message", WRONG, ids=[row[0] for row in WRONG])
+)
 @pytest.mark.parametrize("named", [True, False], ids=["named", "by the variable"])
-def test_a_key_that_cannot_be_used_is_an_error(tmp_path, monkeypatch, sentence, data, message, named):
+def test_a_key_that_cannot_be_used_is_an_error(tmp_path, monkeypatch, data, message, named):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, "key")
     if data is not None:

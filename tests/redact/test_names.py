@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from chatsquash.core.errors import UsageError
 from chatsquash.redact.names import names
+from tests.conftest import cases
 from tests.redact import test_known as forms
 
 LISTED = "Ana Müller\nLi\n# a comment\nDüsseldorf\nİlayda\nGroß\nO'Brien\ndb-prod-7\n山田太郎\nMcKay-Ortega\n".encode()
@@ -55,7 +56,8 @@ def test_a_name_is_found(sentence, text, left):
     assert replaced(text) == left, sentence
 
 
-KEPT = [
+@cases(
+    "text",
     "a list, Lithium, ali, DELI",
     "Ana Muller",
     "ana and müller",
@@ -65,10 +67,7 @@ KEPT = [
     "Li\u0301 is another letter",
     "to mail it",
     "Ana, Müller",
-]
-
-
-@pytest.mark.parametrize("text", KEPT)
+)
 def test_what_is_no_name_stays(text):
     assert replaced(text) == text
 
@@ -107,9 +106,7 @@ def test_thousands_of_names_are_found_as_few_are():
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-@pytest.mark.parametrize(
-    "name", ["Straße", "İzmir", "\u01f0ana", "Ἀθηνᾶ", "ΝΙΚΟΣ", "ﬁnn", "José", "Łódź", "각하", "がく", "Åse"]
-)
+@cases("name", "Straße", "İzmir", "\u01f0ana", "Ἀθηνᾶ", "ΝΙΚΟΣ", "ﬁnn", "José", "Łódź", "각하", "がく", "Åse")
 def test_a_name_of_any_script_is_found_in_any_case_and_form(name, form):
     for case in (str, str.upper, str.lower, str.casefold):
         text = unicodedata.normalize(form, case(name))

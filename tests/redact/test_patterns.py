@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from chatsquash.core.errors import UsageError
 from chatsquash.redact.patterns import is_all, pattern, refuse_pattern, spans
+from tests.conftest import cases
 
 SPANS = [
     ("a group", r"a(b)c", "abc abc", ["abc", "abc"]),
@@ -37,7 +38,8 @@ def test_a_pattern_has_the_kind_of_its_name():
     assert [tuple(hit) for hit in hits] == [(4, 9, "ORDER_ID", "order-id", "#1234")]
 
 
-WRONG = [
+@cases(
+    "name, regex, message",
     ("look-ahead", "id", "a(?=b)", "id: the pattern is refused"),
     ("a reference back", "id", r"(a)\1", "id: the pattern is refused"),
     ("a group that does not end", "id", "(a", "id: the pattern is refused"),
@@ -46,26 +48,21 @@ WRONG = [
     ("no name", "", "a", "write NAME=REGEX"),
     ("a name with a space", "a b", "a", "write NAME=REGEX"),
     ("no pattern", "id", "", "write NAME=REGEX"),
-]
-
-
-@pytest.mark.parametrize("sentence, name, regex, message", WRONG, ids=[row[0] for row in WRONG])
-def test_a_wrong_pattern_is_refused(sentence, name, regex, message):
+)
+def test_a_wrong_pattern_is_refused(name, regex, message):
     with pytest.raises(UsageError, match=message):
         pattern(name, regex)
 
 
-WHOLE = [
+@cases(
+    "regex, value, fits",
     ("ab", "ab", True),
     ("a|ab", "ab", True),
     ("a", "ab", False),
     ("^a", "ab", False),
     ("(?i)AB", "ab", True),
     (".", "\n", False),
-]
-
-
-@pytest.mark.parametrize("regex, value, fits", WHOLE)
+)
 def test_a_pattern_fits_all_of_a_value(regex, value, fits):
     assert is_all(regex, value) is fits
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from chatsquash.core.errors import UsageError
 from chatsquash.redact.phones import phones
+from tests.conftest import cases
 
 FOUND = [
     (None, "+49 30 901820", "+4930901820"),
@@ -31,7 +32,10 @@ FOUND = [
     ("US", "(415) 555-2671", "+14155552671"),
     ("US", "415-555-2671", "+14155552671"),
 ]
-AROUND = [
+
+
+@cases(
+    "around",
     "{}",
     "call {} now",
     "tel:{}",
@@ -42,10 +46,7 @@ AROUND = [
     "{} 2026-01-02 10:00",
     "a\n{}\nb",
     "{}, 7",
-]
-
-
-@pytest.mark.parametrize("around", AROUND)
+)
 @pytest.mark.parametrize("region, written, number", FOUND, ids=[f"{row[0]} {row[1]}" for row in FOUND])
 def test_a_number_is_found(region, written, number, around):
     text = around.format(written)

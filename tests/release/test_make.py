@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
@@ -64,14 +64,12 @@ def test_something_is_left_out_and_make_ends_with_0_and_says_what(checkout, offl
     assert (checkout / "out-part/2026-01-13.jsonl").exists()
 
 
-FAILING = [
+@cases(
+    "variables, logs, code, said",
     ("no logs there", {}, "LOGS=nothing", 2, "error: nothing: "),
     ("stopped at a line", {"CHATSQUASH_STRICT": "1"}, "LOGS=bad", 1, "error: stopped by --strict"),
-]
-
-
-@pytest.mark.parametrize("why, variables, logs, code, said", FAILING, ids=[why for why, *_ in FAILING])
-def test_another_code_is_an_error_of_make(checkout, offline, why, variables, logs, code, said):
+)
+def test_another_code_is_an_error_of_make(checkout, offline, variables, logs, code, said):
     write_log(checkout / "bad/a.jsonl", log_line("hi"), "not JSON")
     done = make(checkout, "convert", logs, "OUT=none", **offline, **variables)
     *_, failed, last = done.stderr.splitlines()

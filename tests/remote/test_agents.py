@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from tests.conftest import tree
+from tests.conftest import cases, tree
 from tests.formats.hostile import database
 from tests.remote.logs import comparable
 
@@ -21,14 +21,12 @@ def is_as_local(s3, options=ALL):
     assert comparable(tree(Path("remote")), f"{s3.url}/logs") == comparable(tree(Path("out")))
 
 
-@pytest.mark.parametrize(
+@cases(
     "case",
-    [
-        "claude_code/a_sub_agent_in_a_folder_of_its_session",
-        "claude_code/a_sub_agent_that_main_leaves_out",
-        "claude_code/a_sub_agent_in_a_file_of_its_own",
-        "openhands/events_in_files_of_their_own",
-    ],
+    "claude_code/a_sub_agent_in_a_folder_of_its_session",
+    "claude_code/a_sub_agent_that_main_leaves_out",
+    "claude_code/a_sub_agent_in_a_file_of_its_own",
+    "openhands/events_in_files_of_their_own",
 )
 @pytest.mark.parametrize("folder", ["logs", "logs/a [b] *c"])
 def test_files_that_lie_beside_each_other_are_found(s3, here, case, folder):

@@ -9,28 +9,26 @@ import pytest
 
 from chatsquash.core.errors import UsageError
 from chatsquash.storage import stores
-from tests.conftest import tree
+from tests.conftest import cases, tree
 from tests.remote.conftest import SECRET
 from tests.remote.logs import log
 
 ID = "AKIAMADEUPEXAMPLE"
 
 
-@pytest.mark.parametrize(
+@cases(
     "url",
-    [
-        "s3://user:hidden@bucket/logs",
-        "s3://user@bucket/logs",
-        "s3://user:hid/den@bucket/logs",
-        "gs://user:hidden@bucket/logs",
-        "az://user:hidden@container/logs",
-        "https://user:hidden@example.com/x.jsonl",
-        "https://hidden@example.com/x.jsonl",
-        "sftp://user:hidden@host/x.jsonl",
-        "hf://hidden@datasets/me/x",
-        "s3://bucket/logs?aws_secret_access_key=hidden",
-        "az://container/logs?sv=1&sig=hidden",
-    ],
+    "s3://user:hidden@bucket/logs",
+    "s3://user@bucket/logs",
+    "s3://user:hid/den@bucket/logs",
+    "gs://user:hidden@bucket/logs",
+    "az://user:hidden@container/logs",
+    "https://user:hidden@example.com/x.jsonl",
+    "https://hidden@example.com/x.jsonl",
+    "sftp://user:hidden@host/x.jsonl",
+    "hf://hidden@datasets/me/x",
+    "s3://bucket/logs?aws_secret_access_key=hidden",
+    "az://container/logs?sv=1&sig=hidden",
 )
 def test_a_url_with_credentials_is_refused_and_not_repeated(url):
     with pytest.raises(UsageError, match="holds credentials, which are taken from the environment") as problem:

@@ -9,6 +9,7 @@ from chatsquash.core import urls
 from chatsquash.core.errors import UsageError
 from chatsquash.storage import stores
 from chatsquash.storage.stores.address import _HOSTS
+from tests.conftest import cases
 from tests.remote.logs import log
 
 
@@ -20,16 +21,14 @@ def test_a_local_run_loads_nothing_of_stores(here):
     assert not {name.partition(".")[0] for name in loaded} & {"obstore", "fsspec", "aiohttp", "asyncio", "botocore"}
 
 
-@pytest.mark.parametrize(
+@cases(
     "url, module, home",
-    [
-        ("s3://bucket/x", "obstore", "objects"),
-        ("gs://bucket/x", "obstore", "objects"),
-        ("az://container/x", "obstore", "objects"),
-        ("https://example.com/x", "fsspec.asyn", "files"),
-        ("sftp://host/x", "sshfs", "files"),
-        ("hf://datasets/me/x", "huggingface_hub", "files"),
-    ],
+    ("s3://bucket/x", "obstore", "objects"),
+    ("gs://bucket/x", "obstore", "objects"),
+    ("az://container/x", "obstore", "objects"),
+    ("https://example.com/x", "fsspec.asyn", "files"),
+    ("sftp://host/x", "sshfs", "files"),
+    ("hf://datasets/me/x", "huggingface_hub", "files"),
 )
 def test_a_library_that_is_not_installed_is_named_with_what_installs_it(monkeypatch, url, module, home):
     stores._opened.cache_clear()

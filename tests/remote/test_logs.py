@@ -8,6 +8,7 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.sources import remote
 from chatsquash.sources.find import discover
+from tests.conftest import cases
 from tests.outputs import findings, manifest
 from tests.remote.conftest import PAGE
 from tests.remote.logs import SAMPLES, folder, line, log
@@ -32,19 +33,17 @@ def test_a_listing_of_several_pages_has_the_order_of_a_folder(s3, here):
     assert len(asked) == -(-len(keys) // PAGE)
 
 
-@pytest.mark.parametrize(
+@cases(
     "given, options, expected",
-    [
-        ("/logs/", {}, ["a/x.jsonl", "a/y.jsonl.gz", "b.ndjson"]),
-        ("/logs", {"include": ("a",)}, ["a/x.jsonl", "a/y.jsonl.gz"]),
-        ("/logs", {"exclude": ("*.gz",)}, ["a/x.jsonl", "b.ndjson"]),
-        ("/logs", {"limit": 1}, ["a/x.jsonl"]),
-        ("/logs/a/x.jsonl", {}, ["x.jsonl"]),
-        ("/logs/a/x.txt", {}, ["x.txt"]),
-        ("/logs/*/x.*", {}, ["a/x.jsonl"]),
-        ("/logs/**/*.txt", {}, ["a/x.txt"]),
-        ("", {"include": ("logs/b.ndjson",)}, ["logs/b.ndjson"]),
-    ],
+    ("/logs/", {}, ["a/x.jsonl", "a/y.jsonl.gz", "b.ndjson"]),
+    ("/logs", {"include": ("a",)}, ["a/x.jsonl", "a/y.jsonl.gz"]),
+    ("/logs", {"exclude": ("*.gz",)}, ["a/x.jsonl", "b.ndjson"]),
+    ("/logs", {"limit": 1}, ["a/x.jsonl"]),
+    ("/logs/a/x.jsonl", {}, ["x.jsonl"]),
+    ("/logs/a/x.txt", {}, ["x.txt"]),
+    ("/logs/*/x.*", {}, ["a/x.jsonl"]),
+    ("/logs/**/*.txt", {}, ["a/x.txt"]),
+    ("", {"include": ("logs/b.ndjson",)}, ["logs/b.ndjson"]),
 )
 def test_what_is_a_log_is_told_as_in_a_folder(s3, given, options, expected):
     for key in ("a/x.jsonl", "a/y.jsonl.gz", "a/x.txt", "b.ndjson", ".hidden/x.toml"):
@@ -83,17 +82,15 @@ def test_a_key_that_is_no_path_stops_the_run_and_is_named(s3, key):
         convert(s3.url, "out", ONE)
 
 
-@pytest.mark.parametrize(
+@cases(
     "url, said",
-    [
-        ("s3://no-such-bucket/logs", "there is no such bucket"),
-        ("{}/nothing", "nothing lies there"),
-        ("{}/no*", "nothing matches"),
-        ("s3://", "names no bucket"),
-        ("S3://bucket/x", "is no store that is known; known are az://"),
-        ("ftp://host/x", "is no store that is known"),
-        ("http://example.com/x.jsonl", "only https:// leads to other machines"),
-    ],
+    ("s3://no-such-bucket/logs", "there is no such bucket"),
+    ("{}/nothing", "nothing lies there"),
+    ("{}/no*", "nothing matches"),
+    ("s3://", "names no bucket"),
+    ("S3://bucket/x", "is no store that is known; known are az://"),
+    ("ftp://host/x", "is no store that is known"),
+    ("http://example.com/x.jsonl", "only https:// leads to other machines"),
 )
 def test_a_url_that_leads_nowhere_is_said(s3, url, said):
     with pytest.raises(UsageError, match=said):
@@ -111,17 +108,15 @@ def refused(status, code):
     return lambda method, path, _: (status, body) if "bad.jsonl" in path and "list-type" not in path else None
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer, said",
-    [
-        (refused(403, "AccessDenied"), "the store does not allow it"),
-        (refused(403, "InvalidObjectState"), "it is archived: restore it first"),
-        (refused(404, "NoSuchKey"), "there is no such object"),
-        (refused(301, "PermanentRedirect"), "the bucket is in another region: set AWS_REGION"),
-        (refused(400, "AuthorizationHeaderMalformed"), "the bucket is in another region: set AWS_REGION"),
-        (refused(403, "SignatureDoesNotMatch"), "its credentials are wrong"),
-        (refused(400, "SomethingElse"), "the store said SomethingElse"),
-    ],
+    (refused(403, "AccessDenied"), "the store does not allow it"),
+    (refused(403, "InvalidObjectState"), "it is archived: restore it first"),
+    (refused(404, "NoSuchKey"), "there is no such object"),
+    (refused(301, "PermanentRedirect"), "the bucket is in another region: set AWS_REGION"),
+    (refused(400, "AuthorizationHeaderMalformed"), "the bucket is in another region: set AWS_REGION"),
+    (refused(403, "SignatureDoesNotMatch"), "its credentials are wrong"),
+    (refused(400, "SomethingElse"), "the store said SomethingElse"),
 )
 def test_a_log_that_cannot_be_read_is_a_finding(s3, answer, said):
     s3.put("logs/bad.jsonl", log(2))
@@ -151,14 +146,12 @@ def test_a_log_that_vanished_is_a_finding(s3):
     assert "there is no such object" in findings("unreadable-log")[0]["text"]
 
 
-@pytest.mark.parametrize(
+@cases(
     "later, how, lines",
-    [
-        (log(5, session="b"), "grew", 3),
-        (log(3, session="b") + line(3, session="b")[:-9], "grew", 3),
-        (log(1, session="b"), "shrank", 1),
-        (log(3, session="B"), "was written to", 3),
-    ],
+    (log(5, session="b"), "grew", 3),
+    (log(3, session="b") + line(3, session="b")[:-9], "grew", 3),
+    (log(1, session="b"), "shrank", 1),
+    (log(3, session="B"), "was written to", 3),
 )
 def test_a_log_that_changed_since_it_was_listed_is_told_by_its_tag(s3, later, how, lines):
     s3.put("logs/a.jsonl", log(2, session="a"))

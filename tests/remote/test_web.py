@@ -12,6 +12,7 @@ from chatsquash.sources import remote
 from chatsquash.sources.find import discover
 from chatsquash.storage import stores
 from chatsquash.storage.stores import files
+from tests.conftest import cases
 from tests.outputs import findings, manifest
 from tests.remote.logs import log
 from tests.remote.web import Web
@@ -91,17 +92,15 @@ def test_a_server_without_ranges_gives_small_files_only(web):
     assert "gives no part of a file" in findings("unreadable-log")[0]["text"]
 
 
-@pytest.mark.parametrize(
+@cases(
     "path, listed, said",
-    [
-        ("/none.jsonl", b"", "names no file; folders cannot be listed there"),
-        ("/folder/", b"", "names no file; folders cannot be listed there"),
-        ("/list.txt", b"/etc/passwd", r"list\.txt:1: is no URL that begins with http://"),
-        ("/list.txt", b"# x\nfile:///etc/passwd", r"list\.txt:2: is no URL"),
-        ("/list.txt", b"http://user:hidden@localhost/x.jsonl", "holds credentials"),
-        ("/list.txt", b"http://169.254.169.254/x.jsonl", "only https:// leads to other machines"),
-        ("/list.txt", b"http://localhost:1/x.jsonl", r"cannot be listed \(it could not be reached"),
-    ],
+    ("/none.jsonl", b"", "names no file; folders cannot be listed there"),
+    ("/folder/", b"", "names no file; folders cannot be listed there"),
+    ("/list.txt", b"/etc/passwd", r"list\.txt:1: is no URL that begins with http://"),
+    ("/list.txt", b"# x\nfile:///etc/passwd", r"list\.txt:2: is no URL"),
+    ("/list.txt", b"http://user:hidden@localhost/x.jsonl", "holds credentials"),
+    ("/list.txt", b"http://169.254.169.254/x.jsonl", "only https:// leads to other machines"),
+    ("/list.txt", b"http://localhost:1/x.jsonl", r"cannot be listed \(it could not be reached"),
 )
 def test_what_leads_nowhere_is_said(web, path, listed, said):
     web.files["/list.txt"] = listed

@@ -13,7 +13,7 @@ from chatsquash.checks.phrases import Phrases
 from chatsquash.core.errors import UsageError
 from chatsquash.results.check import Looks, check
 from tests.checks.rows import assistant, call, result, tool, user
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 from tests.outputs import findings
 
 NATIVE = [user(), assistant("", call()), result()]
@@ -35,7 +35,7 @@ def found(path, *records):
     return [(each.code, each.severity, each.line, each.message) for each in check(str(path))]
 
 
-RECORDS = [
+@cases("line, expected",
     ("a native record", record(*NATIVE), []),
     ("an inlined record", record(*INLINED), []),
     ("tools that are wrapped as requests have them", record(*NATIVE, tools=[WRAPPED]), []),
@@ -62,15 +62,13 @@ RECORDS = [
     ("an empty function_call", record(user(), assistant(function_call={})), []),
     ("digits that a double cannot hold", '{"messages": [{"role": "user", "content": "x", "n": 0.12345678901234567890}], "tools": [{"name": "t", "description": "d", "parameters": {"type": "object", "properties": {}}}]}', [
         ("number-changed", "warning", 1, None)]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, line, expected", RECORDS, ids=[row[0] for row in RECORDS])
-def test_a_record_is_checked(tmp_path, sentence, line, expected):
+)  # fmt: skip
+def test_a_record_is_checked(tmp_path, line, expected):
     assert found(tmp_path / "data.jsonl", line) == expected
 
 
-BROKEN = [
+@cases(
+    "line, reason",
     ("no JSON", "{", "the line is no JSON"),
     ("no text", b"\xff", "the line is no JSON"),
     ("NaN, which JSON does not have", '{"messages": [{"role": "user", "content": NaN}]}', "the line is no JSON"),
@@ -80,11 +78,8 @@ BROKEN = [
     ("messages of the wrong type", {"messages": "x"}, "messages is a string"),
     ("a message that is no object", {"messages": [user(), "x"]}, "messages[1] is no object with a role"),
     ("a message without a role", {"messages": [{"content": "x"}]}, "messages[0] is no object with a role"),
-]
-
-
-@pytest.mark.parametrize("sentence, line, reason", BROKEN, ids=[row[0] for row in BROKEN])
-def test_a_line_that_is_no_record_is_an_error_and_the_next_one_is_checked(tmp_path, sentence, line, reason):
+)
+def test_a_line_that_is_no_record_is_an_error_and_the_next_one_is_checked(tmp_path, line, reason):
     write_log(tmp_path / "data.jsonl", line, {"messages": [], "tools": [tool()]})
     first, second = check(str(tmp_path / "data.jsonl"))
     assert (first.code, first.severity, first.line) == ("bad-record", "error", 1)
@@ -116,15 +111,13 @@ def test_findings_name_the_dataset_and_the_line(tmp_path):
     assert (only.session, only.file, only.line) == ("data", str(tmp_path / "data.jsonl"), 2)
 
 
-SESSIONS = [
+@cases(
+    "beside, expected",
     ("a column", {"session_id": "s1"}, "s1"),
     ("an empty one", {"session_id": ""}, "data"),
     ("one that is no text", {"session_id": 7}, "data"),
-]
-
-
-@pytest.mark.parametrize("sentence, beside, expected", SESSIONS, ids=[row[0] for row in SESSIONS])
-def test_findings_name_the_session_where_the_dataset_does(tmp_path, sentence, beside, expected):
+)
+def test_findings_name_the_session_where_the_dataset_does(tmp_path, beside, expected):
     write_log(tmp_path / "data.jsonl", {"messages": [user()], "tools": [], **beside})
     (only,) = check(str(tmp_path / "data.jsonl"))
     assert (only.code, only.session) == ("no-tools", expected)
@@ -156,15 +149,13 @@ def test_what_we_write_is_found_to_be_what_was_found_while_writing(tmp_path, inl
     assert {each["code"] for each in reported} == {"undeclared-tool", "tool-result-missing"}
 
 
-EMPTY = [
+@cases(
+    "name, data",
     ("no byte", "a.jsonl", b""),
     ("blank lines", "a.jsonl", b"\n \t\r\n\n"),
     ("nothing in a compressed file", "a.jsonl.gz", gzip.compress(b"\n")),
-]
-
-
-@pytest.mark.parametrize("sentence, name, data", EMPTY, ids=[row[0] for row in EMPTY])
-def test_a_file_without_records_is_an_error(tmp_path, sentence, name, data):
+)
+def test_a_file_without_records_is_an_error(tmp_path, name, data):
     (tmp_path / name).write_bytes(data)
     write_log(tmp_path / "b.jsonl", record(*NATIVE))
     (only,) = check(str(tmp_path))
@@ -181,7 +172,7 @@ def test_a_file_with_a_line_that_is_no_record_is_not_empty(tmp_path):
     assert found(tmp_path / "a.jsonl", "[]") == [("bad-record", "error", 1, None)]
 
 
-ADDRESSES = [
+@cases("line, expected",
     ("none", record(*NATIVE), []),
     ("in a text", record(user("jane@corp.com, joe@corp.com"), assistant()), [(0, 2)]),
     ("in parts", record(user([{"type": "text", "text": "jane@corp.com"}]), assistant()), [(0, 1)]),
@@ -192,11 +183,8 @@ ADDRESSES = [
     ("a pseudonym", record(user("0123456789abcdef@abcdefgh.example"), assistant()), []),
     ("nobody's", record(user("git@github.com, logo@2x.png, jane@example.com"), assistant()), []),
     ("a key", record({**user(), "jane@corp.com": 1}, assistant()), []),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, line, expected", ADDRESSES, ids=[row[0] for row in ADDRESSES])
-def test_addresses_that_are_left_are_told_on_request(tmp_path, sentence, line, expected):
+)  # fmt: skip
+def test_addresses_that_are_left_are_told_on_request(tmp_path, line, expected):
     write_log(tmp_path / "data.jsonl", line)
     told = [each for each in check(str(tmp_path / "data.jsonl"), Looks(addresses=True)) if each.code == "address-left"]
     assert [(each.message, int(each.text.split()[0])) for each in told] == expected
@@ -233,18 +221,16 @@ def test_a_folder_stands_for_the_datasets_in_it(tmp_path):
     assert [each.file for each in check(str(tmp_path))] == [str(tmp_path / "a.ndjson"), str(tmp_path / "b.jsonl")]
 
 
-WRONG = [
+@cases(
+    "given, message",
     ("a path that is not there", "nope", "nope: cannot be read (No such file or directory)"),
     (
         "a folder without datasets",
         "empty",
         "empty: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder",
     ),
-]
-
-
-@pytest.mark.parametrize("sentence, given, message", WRONG, ids=[row[0] for row in WRONG])
-def test_what_cannot_be_checked_is_an_error(tmp_path, monkeypatch, sentence, given, message):
+)
+def test_what_cannot_be_checked_is_an_error(tmp_path, monkeypatch, given, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError) as caught:

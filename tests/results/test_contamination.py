@@ -4,9 +4,8 @@ import json
 from random import Random
 
 import polars as pl
-import pytest
 
-from tests.conftest import assistant, user
+from tests.conftest import assistant, cases, user
 
 QUESTION = "A train leaves the station at noon, and another one leaves two hours later. Which of both arrives first?"
 WORDS = QUESTION.split()
@@ -21,7 +20,7 @@ def record(text, **more):
     return {"messages": [user("Hi."), assistant(text, **more)], "tools": []}
 
 
-ROWS = [
+@cases("held, expected",
     ("the same words", record(QUESTION), True),
     ("thirteen of them", record(" ".join(WORDS[3:16])), True),
     ("twelve are none", record(" ".join(WORDS[3:15])), False),
@@ -31,11 +30,8 @@ ROWS = [
     ("not over two messages", {"messages": [user(" ".join(WORDS[:10])), assistant(" ".join(WORDS[10:]))]}, False),
     ("in a completion", {"prompt": [user("Hi.")], "completion": [assistant(QUESTION)]}, True),
     ("another order", record(" ".join(reversed(WORDS))), False),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, held, expected", ROWS, ids=[row[0] for row in ROWS])
-def test_words_in_a_row_are_found(command, tmp_path, sentence, held, expected):
+)  # fmt: skip
+def test_words_in_a_row_are_found(command, tmp_path, held, expected):
     evaluation = write(tmp_path / "eval.jsonl", {"q": "short"}, {"deep": [{"q": f"Question: {QUESTION} Answer:"}]})
     ended = command("check", write(tmp_path / "a.jsonl", record("Hello."), held), "--against", evaluation)
     found = [line for line in ended.out.splitlines() if "[eval-overlap]" in line]

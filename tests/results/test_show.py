@@ -10,7 +10,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.results import conversation_text
 from chatsquash.results.show import show
 from tests.checks.rows import tool
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 LONG = "\n".join(f"row {number} " + "x" * 200 for number in range(40))
 
@@ -27,22 +27,18 @@ def first_text(found):
     return found.held.messages[0]["content"]
 
 
-@pytest.mark.parametrize(
-    ("which", "text"), [("1", "I am 7"), ("3", "I am s2"), ("s1", "I am s1"), ("7", "I am 7"), ("{file}:2", "I am s1")]
-)
+@cases("which, text", ("1", "I am 7"), ("3", "I am s2"), ("s1", "I am s1"), ("7", "I am 7"), ("{file}:2", "I am s1"))
 def test_a_record_is_named_by_number_session_or_place(out, which, text):
     (file,) = Path(out).glob("*.jsonl")
     assert first_text(show(out, which.format(file=file.name))) == text
 
 
-@pytest.mark.parametrize(
-    ("which", "problem"),
-    [
-        ("4", "there is no record 4; it has 3"),
-        ("0", "there is no record 0; it has 3"),
-        ("s", r"several sessions begin with 's': 's1', 's2'; give more of the id"),
-        ("t", "there is no record 't'; its records are named by number, FILE:ROW or the id of the session"),
-    ],
+@cases(
+    "which, problem",
+    ("4", "there is no record 4; it has 3"),
+    ("0", "there is no record 0; it has 3"),
+    ("s", r"several sessions begin with 's': 's1', 's2'; give more of the id"),
+    ("t", "there is no record 't'; its records are named by number, FILE:ROW or the id of the session"),
 )
 def test_what_names_no_record_is_an_error(out, which, problem):
     with pytest.raises(UsageError, match=problem):
@@ -60,7 +56,8 @@ def test_a_session_is_read_from_where_the_table_says_in_every_packing(here, pack
         assert found.row.file.parent == Path("out/data")
 
 
-WRONG_TABLES = [
+@cases(
+    "change, why",
     ("no JSON", lambda line: "{", "is not as chatsquash wrote it"),
     ("no session", lambda line: {"file": None}, "is not as chatsquash wrote it"),
     ("a row that is a text", lambda line: {**line, "row": "1"}, "is not as chatsquash wrote it"),
@@ -69,11 +66,8 @@ WRONG_TABLES = [
     ("an offset within a line", lambda line: {**line, "offset": 3}, "no line begins there"),
     ("a file that is a number", lambda line: {**line, "file": 3}, "is not as chatsquash wrote it"),
     ("a file elsewhere", lambda line: {**line, "file": "../secret.jsonl"}, "cannot be read"),
-]
-
-
-@pytest.mark.parametrize(("what", "change", "why"), WRONG_TABLES, ids=[row[0] for row in WRONG_TABLES])
-def test_a_table_that_leads_nowhere_is_an_error(out, here, what, change, why):
+)
+def test_a_table_that_leads_nowhere_is_an_error(out, here, change, why):
     (here / "secret.jsonl").write_text('{"messages": []}\n')
     table = here / "out/reports/sessions.jsonl"
     line = change(json.loads(table.read_text().splitlines()[1]))

@@ -14,6 +14,7 @@ from chatsquash.results.template import template
 from chatsquash.templates.counting import Counter, packed
 from chatsquash.templates.counting import Tokenizer as Tokens
 from tests.checks.rows import assistant, call, result, tool, user
+from tests.conftest import cases
 
 CALLED = {
     "messages": [
@@ -110,9 +111,8 @@ def test_a_histogram_counts_records_by_powers_of_two(tmp_path):
     assert stats([path]).spreads["characters"].histogram == [1, 1, 2, 2, 1]
 
 
-@pytest.mark.parametrize(
-    ("histogram", "bars"),
-    [([], ""), ([0, 0], ""), ([0, 3], "█"), ([1, 1000], "▁█"), ([0, 4, 0, 8], "▄ █"), ([8, 0], "█ ")],
+@cases(
+    "histogram, bars", ([], ""), ([0, 0], ""), ([0, 3], "█"), ([1, 1000], "▁█"), ([0, 4, 0, 8], "▄ █"), ([8, 0], "█ ")
 )
 def test_a_sparkline_begins_with_the_smallest_size_that_there_is(histogram, bars):
     assert sparkline(histogram) == bars
@@ -197,16 +197,14 @@ def test_tools_beyond_twenty_are_counted(command, tmp_path):
     assert "and 3 more" in ended.out
 
 
-WRONG = [
+@cases(
+    "options, message",
     (
         ["--template", "a.jinja"],
         "--template says what tokens are counted of; its folder has no tokenizer.json, so it needs --tokenizer.",
     ),
     (["--tokenizer", "nowhere.json"], "nowhere.json: cannot be read ("),
-]
-
-
-@pytest.mark.parametrize("options, message", WRONG)
+)
 def test_what_cannot_be_counted_is_told(command, tmp_path, options, message):
     ended = command("stats", write(tmp_path / "a.jsonl", CHAT), *options)
     assert (ended.code, ended.out) == (2, "")

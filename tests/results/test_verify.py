@@ -10,7 +10,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.results.verify import verify
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 MIXED = [log_line("m", session_id=name, at=at) for at, name in enumerate(("s1", "s2", "s1"))]
 
@@ -56,7 +56,18 @@ def retold(member: str, value):
     return act
 
 
-WRONG = [
+@pytest.mark.parametrize("packing", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
+def test_a_dataset_folder_is_what_it_says_and_a_record_more_is_found(out, packing):
+    convert("logs", "set", Options(format=packing, drop_duplicates=False))
+    assert verify(Path("set")).problems == []
+    path = Path("set/run.json")
+    run = json.loads(path.read_bytes())
+    run["counts"]["conversations"].update(seen=3, written=3)
+    path.write_text(json.dumps(run))
+    assert "set/run.json: tells of 3 records, the files have 2" in verify(Path("set")).problems
+
+
+@cases("spoil, problem",
     ("a file with more in it", added("out/2026-01-13.jsonl", "x"), "out/2026-01-13.jsonl: has "),
     ("a file with other bytes", lambda: Path("out/2026-01-14.jsonl").write_bytes(b"\n" * 109), "out/2026-01-14.jsonl: has "),
     ("a file that is gone", lambda: Path("out/reports/tools.csv").unlink(), "out/reports/tools.csv: cannot be read (No such file"),
@@ -76,22 +87,8 @@ WRONG = [
     ("a session in another file", retold("file", "x.jsonl"), "out/run.json: tells of 0 records in x.jsonl, reports/sessions.jsonl has 1"),
     ("a session in another row", retold("row", 2), "out/reports/sessions.jsonl: has row 2 of 2026-01-13.jsonl in the place of row 1"),
     ("a commit that was not finished", lambda: Path("out/.chatsquash/commit.json").touch(), "out: a run was killed while its files took their places"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("packing", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
-def test_a_dataset_folder_is_what_it_says_and_a_record_more_is_found(out, packing):
-    convert("logs", "set", Options(format=packing, drop_duplicates=False))
-    assert verify(Path("set")).problems == []
-    path = Path("set/run.json")
-    run = json.loads(path.read_bytes())
-    run["counts"]["conversations"].update(seen=3, written=3)
-    path.write_text(json.dumps(run))
-    assert "set/run.json: tells of 3 records, the files have 2" in verify(Path("set")).problems
-
-
-@pytest.mark.parametrize("sentence, spoil, problem", WRONG, ids=[row[0] for row in WRONG])
-def test_what_does_not_agree_is_named(out, sentence, spoil, problem):
+)  # fmt: skip
+def test_what_does_not_agree_is_named(out, spoil, problem):
     assert verify(out).problems == []
     spoil()
     found = verify(out).problems
@@ -112,14 +109,12 @@ def test_a_run_of_before_that_counted_no_conversations_is_what_it_says(out):
     assert "out/run.json: tells of 3 records, the files have 2" in verify(out).problems
 
 
-LOGS = [
+@cases(
+    "spoil, problem",
     ("more in it", added("logs/a.jsonl", "x"), "logs/a.jsonl: is not what it was when it was converted"),
     ("gone", lambda: Path("logs/a.jsonl").unlink(), "logs/a.jsonl: cannot be read (No such file or directory)"),
-]
-
-
-@pytest.mark.parametrize("sentence, spoil, problem", LOGS, ids=[row[0] for row in LOGS])
-def test_logs_are_compared_where_that_is_asked_for(out, sentence, spoil, problem):
+)
+def test_logs_are_compared_where_that_is_asked_for(out, spoil, problem):
     spoil()
     assert verify(out).problems == []
     assert verify(out, logs=True).problems == [problem]
@@ -181,17 +176,14 @@ def test_a_log_whose_name_is_no_text_is_found(out):
     assert verify(out, logs=True).problems == []
 
 
-NO_RUN = [
+@cases("spoil, problem",
     ("nothing", lambda: Path("out/run.json").unlink(), "out/run.json: cannot be read, no run was finished there"),
     ("no JSON", lambda: Path("out/run.json").write_text("{"), "out/run.json: is no JSON: convert again"),
     ("no object", lambda: Path("out/run.json").write_text("[]"), "out/run.json: is no object: convert again"),
     ("another's", lambda: Path("out/run.json").write_text('{"outputs": []}'), "out/run.json: is not one of chatsquash"),
     ("a name that leads out", lambda: edit(lambda run: run["outputs"][0].update(path="../logs/a.jsonl")), "out/run.json: is not one of"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, spoil, problem", NO_RUN, ids=[row[0] for row in NO_RUN])
-def test_a_folder_without_a_run_is_an_error(out, sentence, spoil, problem):
+)  # fmt: skip
+def test_a_folder_without_a_run_is_an_error(out, spoil, problem):
     spoil()
     with pytest.raises(UsageError) as caught:
         verify(out)

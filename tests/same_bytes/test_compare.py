@@ -1,23 +1,20 @@
 """The comparison sees each kind of difference, and nothing in what varies from run to run."""
 
-import pytest
-
+from tests.conftest import cases
 from tests.same_bytes.compare import compared, differences, files
 
 RUN = "out/run.json 100644"
 BASE = {"1 convert code": b"0", "1 convert stderr": b"1.9 MB in 1.25 s (2 MB/s)\n", "out/a.jsonl 100644": b"{}\n"}
 
 
-@pytest.mark.parametrize(
-    ("new", "line"),
-    [
-        ({**BASE, "1 convert code": b"3"}, "1 convert code: line 1, byte 1"),
-        ({**BASE, "1 convert stderr": b"1.8 MB in 1.25 s (2 MB/s)\n"}, "1 convert stderr: line 1, byte 3"),
-        ({**BASE, "out/a.jsonl 100644": b"{}"}, "out/a.jsonl 100644: line 2, byte 1"),
-        ({**BASE, "out/a.jsonl 100644": b"{}\n\n"}, "out/a.jsonl 100644: line 3, byte 1"),
-        ({**BASE, "out/b.jsonl 100644": b""}, "out/b.jsonl 100644: additional"),
-        ({name: BASE[name] for name in list(BASE)[:2]}, "out/a.jsonl 100644: missing"),
-    ],
+@cases(
+    "new, line",
+    ({**BASE, "1 convert code": b"3"}, "1 convert code: line 1, byte 1"),
+    ({**BASE, "1 convert stderr": b"1.8 MB in 1.25 s (2 MB/s)\n"}, "1 convert stderr: line 1, byte 3"),
+    ({**BASE, "out/a.jsonl 100644": b"{}"}, "out/a.jsonl 100644: line 2, byte 1"),
+    ({**BASE, "out/a.jsonl 100644": b"{}\n\n"}, "out/a.jsonl 100644: line 3, byte 1"),
+    ({**BASE, "out/b.jsonl 100644": b""}, "out/b.jsonl 100644: additional"),
+    ({name: BASE[name] for name in list(BASE)[:2]}, "out/a.jsonl 100644: missing"),
 )
 def test_each_difference_is_reported(new, line):
     (difference,) = differences(BASE, new)

@@ -13,9 +13,9 @@ from chatsquash.core.model import Conversation, Entry, Response, Skipped, StageR
 from chatsquash.reading.deltas import Effort
 from chatsquash.reading.entries import EntryReader
 from chatsquash.reading.evidence import Shape
-from chatsquash.reading.lines import lines
 from chatsquash.session.select import select
 from chatsquash.session.session import Session
+from chatsquash.sources.lines import lines
 
 
 class Cleaned(NamedTuple):

@@ -12,7 +12,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.results.verify import verify
 from chatsquash.translate.files import Translation, write_all
-from tests.conftest import write_log
+from tests.conftest import cases, write_log
 from tests.outputs import comparable, findings, manifest, report
 
 
@@ -90,17 +90,17 @@ def shown(message):
 
 
 ENDS = {"compacted": "Done.", "main": "Yes.", "branch": "an answer that was left", "subagent": "Found it."}
-CHOSEN = [
+
+
+@cases(
+    "options, kinds, not_chosen",
     ({}, KINDS, {}),
     ({"conversations": "all"}, KINDS, {}),
     ({"conversations": "all", "subagents": False}, KINDS[:3], {"subagent": 1}),
     ({"conversations": "all", "side": False}, KINDS, {}),
     ({"conversations": "main"}, KINDS[:1], {"branch": 1, "main": 1, "subagent": 1}),
     ({"sessions_by": "file"}, KINDS[:1], {"branch": 1, "main": 1, "subagent": 1}),
-]
-
-
-@pytest.mark.parametrize("options, kinds, not_chosen", CHOSEN)
+)
 def test_which_conversations_become_records(logs, options, kinds, not_chosen):
     summary = run(**options)
     assert last_words() == [ENDS[kind] for kind in kinds]
@@ -112,7 +112,8 @@ def test_which_conversations_become_records(logs, options, kinds, not_chosen):
     assert verify(Path("out"), logs=True).problems == []
 
 
-LOST = [
+@cases(
+    "options, lost",
     ({}, {}),
     ({"conversations": "all"}, {}),
     ({"conversations": "all", "subagents": False}, {"subagent": 1}),
@@ -120,10 +121,7 @@ LOST = [
     ({"sessions_by": "file"}, {"branch": 1, "compacted": 3, "subagent": 1}),
     ({"min_turns": 2}, {"filtered": 2}),
     ({"conversations": "main", "min_turns": 2}, {"branch": 1, "compacted": 3, "filtered": 1, "subagent": 1}),
-]
-
-
-@pytest.mark.parametrize("options, lost", LOST)
+)
 def test_every_reply_is_counted_once(logs, options, lost):
     run(**options)
     counts = manifest()["counts"]

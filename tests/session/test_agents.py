@@ -9,7 +9,7 @@ import pytest
 from chatsquash import Options, convert, convert_session
 from chatsquash.core.errors import UsageError
 from chatsquash.translate.files import LossError, Translation, write_all
-from tests.conftest import write_log
+from tests.conftest import cases, write_log
 from tests.outputs import findings, report
 
 
@@ -86,15 +86,13 @@ def test_a_day_on_which_nothing_was_said_is_none_of_them(logs):
         run(logs, since="2026-02-04")
 
 
-OF_ONE_FILE = [
+@cases(
+    "options, expected, filtered",
     ({"since": "2026-02-02"}, ["In short: hi."], {"--since": 1}),
     ({"until": "2026-02-01"}, ["hi 1"], {"--until": 1}),
     ({"since": "2026-02-01"}, ["hi 1", "In short: hi."], {}),
     ({"since": "2026-02-02", "sessions_by": "file"}, ["In short: hi."], {}),
-]
-
-
-@pytest.mark.parametrize("options, expected, filtered", OF_ONE_FILE)
+)
 def test_each_conversation_of_a_file_has_its_own_day(here, options, expected, filtered):
     write_log(here / "logs/a.jsonl", *COMPACTED)
     summary = run("logs", **options)

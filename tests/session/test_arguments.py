@@ -9,7 +9,7 @@ from chatsquash import Options, convert_session
 from chatsquash.core.errors import UsageError
 from chatsquash.results.check import Looks, check
 from tests.checks.rows import assistant, call, result, tool, user
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 TEXT, NUMBER = (
     [tool(parameters={"type": "object", "properties": {"q": {"type": kind}}})] for kind in ("string", "integer")
@@ -28,17 +28,14 @@ def invalid(*lines, **options):
     return [each.message for each in outcome.findings if each.code == "arguments-invalid"]
 
 
-FORCE = [
+@pytest.mark.parametrize("tools", ["first", "last", "used"])
+@cases("lines, expected",
     ("each call under its own definition", [log_line("Hi", reply=ASKS_TEXT, tools=TEXT), log_line(*GROWN, reply=ASKS_NUMBER, tools=NUMBER)], []),
     ("a call that fits the first definition only, made under the second", [log_line("Hi", reply=ASKS_TEXT, tools=NUMBER), log_line(*GROWN, reply=ASKS_NUMBER, tools=TEXT)], [1, 3]),
     ("calls under one definition", [log_line("Hi", reply=ASKS_TEXT, tools=TEXT), log_line(*GROWN, reply=ASKS_NUMBER, tools=TEXT)], [3]),
     ("a conversation that was asked for with a cut in the middle", [log_line("Hi", reply=ASKS_TEXT, tools=TEXT), log_line(*GROWN, reply=ASKS_NUMBER, tools=NUMBER), log_line("Hi", tools=TEXT)], []),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("tools", ["first", "last", "used"])
-@pytest.mark.parametrize("sentence, lines, expected", FORCE, ids=[row[0] for row in FORCE])
-def test_a_call_is_held_to_the_definition_in_force(sentence, lines, expected, tools):
+)  # fmt: skip
+def test_a_call_is_held_to_the_definition_in_force(lines, expected, tools):
     assert invalid(*lines, tools=tools) == expected
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from chatsquash import Options, convert, convert_session
+from chatsquash.core.index import Index, Sets
 from chatsquash.core.log import Log
 from chatsquash.inspect.inspect import inspect
 from chatsquash.results.verify import verify
 from chatsquash.session.chains import Chained
 from chatsquash.sources.open import opened
-from chatsquash.trees.index import Index, Sets
-from tests.conftest import assistant, log_line, tree, user, write_log
+from tests.conftest import assistant, cases, log_line, tree, user, write_log
 
 CHAIN = Options(sessions_by="chain", conversations="all", trace_replies=True)
 ASKED = "Which of the tests in tests/test_sum.py fails on the new machine?"
@@ -212,16 +212,14 @@ def test_by_default_lines_stay_as_they_stand(here):
     assert convert("logs", "out").left_out == {"timestamp-order": 1}
 
 
-DIVIDED = [
+@cases(
+    "files, text",
     ("the id", {"a": [first(session="s")], "b": [line(2, NEXT, session="s")]}, "has the session_id of logs/a.jsonl"),
     ("the history", {"a": [first(session="s")], "b": [second(session="t")]}, "goes on from logs/a.jsonl"),
     ("the history, without ids", {"a": [first()], "b": [second()]}, "goes on from logs/a.jsonl"),
     ("the history of a later file", {"b": [first()], "a": [second()]}, "goes on in logs/a.jsonl"),
-]
-
-
-@pytest.mark.parametrize("sentence, files, text", DIVIDED, ids=[row[0] for row in DIVIDED])
-def test_files_that_share_a_session_are_named(here, sentence, files, text):
+)
+def test_files_that_share_a_session_are_named(here, files, text):
     put(files)
     convert("logs", "out")
     told = [(each["file"], each["text"]) for each in findings() if each["code"] == "divided-session"]

@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert, convert_session
 from chatsquash.translate.files import LossError, Translation, write_all
-from tests.conftest import write_log
+from tests.conftest import cases, write_log
 from tests.outputs import findings, report
 
 
@@ -50,16 +50,16 @@ def texts(out):
 
 BEFORE = ["hi", "hello"]
 AFTER = ["In short: hi.", "[Request interrupted by user]", "more", "fine"]
-CHOSEN = [
+
+
+@cases(
+    "options, expected",
     ({}, [BEFORE, AFTER]),
     ({"since": "2026-02-02"}, [AFTER]),
     ({"until": "2026-02-01"}, [BEFORE]),
     ({"only_model": ("claude-1",)}, [BEFORE]),
     ({"cleanup": ("claude-code",)}, [BEFORE, [AFTER[0], *AFTER[2:]]]),
-]
-
-
-@pytest.mark.parametrize("options, expected", CHOSEN)
+)
 def test_what_is_chosen(out, options, expected):
     run(**options)
     assert texts(out) == expected

@@ -8,6 +8,7 @@ from chatsquash.core.edits import replay
 from chatsquash.session.cleaning import clean
 from chatsquash.session.cleaning.system_prompts import SYSTEM_PROMPT
 from tests.checks.rows import assistant, call, result, user
+from tests.conftest import cases
 from tests.session.streams import Cleaned, entry, stream, taken
 
 INFO = "<info-msg>It is 10:00</info-msg>"
@@ -195,7 +196,8 @@ TITLE = system("Reply with only a description in four words or less.")
 FIRST = user("Here are the first few user messages:\nhi")
 ANSWER = assistant("Greeting the agent")
 
-D_STAYS = [
+
+@cases("messages, reply",
     ("another system prompt", [system("Reply with a description"), FIRST], ANSWER),
     ("a system prompt that only contains the sentence", [system("Now: " + TITLE["content"]), FIRST], ANSWER),
     ("a system prompt in another case", [system(TITLE["content"].lower()), FIRST], ANSWER),
@@ -218,9 +220,13 @@ D_STAYS = [
     ("a reply of a role that differs in case", [TITLE, FIRST], {**ANSWER, "role": "Assistant"}),
     ("an info message between the two that says more", [TITLE, user(INFO + "."), FIRST], ANSWER),
     ("null content", [system(None), user(None)], ANSWER),
-]  # fmt: skip
+)  # fmt: skip
+def test_an_entry_is_no_title_request_with(messages, reply):
+    out, session = taken(clean(stream(entry(*messages, reply=reply))))
+    assert (len(out), session.lines.cleaned, session.dropped) == (1, 0, {})
 
-D_GOES = [
+
+@cases("messages, reply",
     ("two messages and a short reply", [TITLE, FIRST], ANSWER),
     ("a reply of one word", [TITLE, FIRST], assistant("Greeting")),
     ("a reply without a role", [TITLE, FIRST], {"content": "Greeting"}),
@@ -231,17 +237,8 @@ D_GOES = [
     ("content lists", [system([part("Reply with only a description "), part("in four words or less")]), user([IMAGE, part(FIRST["content"])])], ANSWER),
     ("an info message before them, which rule a drops first", [user(INFO), TITLE, user(INFO), FIRST], ANSWER),
     ("an empty assistant before them stays unless an assistant follows", [TITLE, FIRST, assistant(""), assistant("")], ANSWER),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, messages, reply", D_STAYS, ids=[row[0] for row in D_STAYS])
-def test_an_entry_is_no_title_request_with(sentence, messages, reply):
-    out, session = taken(clean(stream(entry(*messages, reply=reply))))
-    assert (len(out), session.lines.cleaned, session.dropped) == (1, 0, {})
-
-
-@pytest.mark.parametrize("sentence, messages, reply", D_GOES, ids=[row[0] for row in D_GOES])
-def test_an_entry_is_a_title_request_with(sentence, messages, reply):
+)  # fmt: skip
+def test_an_entry_is_a_title_request_with(messages, reply):
     out, session = taken(clean(stream(entry(*messages, reply=reply))))
     assert (out, session.lines.cleaned, session.dropped) == ([], 1, {"title_requests": 1})
 

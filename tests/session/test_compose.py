@@ -2,8 +2,6 @@
 
 import copy
 
-import pytest
-
 from chatsquash.core.blocks import Call, Turn
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Response
@@ -11,9 +9,16 @@ from chatsquash.formats import view
 from chatsquash.session.select import select
 from chatsquash.session.stages.compose import compose, normalise
 from tests.checks.rows import assistant, call, result, tool, user
+from tests.conftest import cases
 from tests.session.streams import entry, facts, staged, stream, texts
 
-STAYS = [
+
+def composed(*messages, reply=None, tools=()):
+    return staged(compose(select(stream(entry(*messages, reply=reply, tools=tools))).snapshot))
+
+
+@cases(
+    "message",
     ("a user's message", user()),
     ("a system message", {"role": "system", "content": "s"}),
     ("a call with its string of arguments", assistant("", call(arguments='{ "b":1,\n"a": 2 }'))),
@@ -28,23 +33,8 @@ STAYS = [
     ("null deeper down", user([None, {"type": "text", "text": None}])),
     ("null in the arguments", assistant("", call(arguments={"a": None}))),
     ("a message with only a role", {"role": "user"}),
-]
-
-CHANGES = [
-    ("developer becomes system", {"role": "developer", "content": "d"}, {"role": "system", "content": "d"}),
-    ("null content goes", assistant(None, call()), {"role": "assistant", "tool_calls": [call()]}),
-    ("every null field goes", assistant("a", refusal=None, audio=None, function_call=None, x=None), assistant("a")),
-    ("only a role is left", {"role": "user", "content": None}, {"role": "user"}),
-    ("both, with the keys where they were", {"content": "d", "name": None, "role": "developer", "x": 1}, {"content": "d", "role": "system", "x": 1}),
-]  # fmt: skip
-
-
-def composed(*messages, reply=None, tools=()):
-    return staged(compose(select(stream(entry(*messages, reply=reply, tools=tools))).snapshot))
-
-
-@pytest.mark.parametrize("sentence, message", STAYS, ids=[row[0] for row in STAYS])
-def test_nothing_changes_in(sentence, message):
+)
+def test_nothing_changes_in(message):
     before = copy.deepcopy(message)
     assert normalise(message) == before
     conversation, _ = composed(message, reply=message)
@@ -52,8 +42,14 @@ def test_nothing_changes_in(sentence, message):
     assert message == before
 
 
-@pytest.mark.parametrize("sentence, message, expected", CHANGES, ids=[row[0] for row in CHANGES])
-def test_roles_and_nulls(sentence, message, expected):
+@cases("message, expected",
+    ("developer becomes system", {"role": "developer", "content": "d"}, {"role": "system", "content": "d"}),
+    ("null content goes", assistant(None, call()), {"role": "assistant", "tool_calls": [call()]}),
+    ("every null field goes", assistant("a", refusal=None, audio=None, function_call=None, x=None), assistant("a")),
+    ("only a role is left", {"role": "user", "content": None}, {"role": "user"}),
+    ("both, with the keys where they were", {"content": "d", "name": None, "role": "developer", "x": 1}, {"content": "d", "role": "system", "x": 1}),
+)  # fmt: skip
+def test_roles_and_nulls(message, expected):
     before = copy.deepcopy(message)
     conversation, _ = composed(message, reply=message)
     assert conversation.messages == [expected, expected]
@@ -96,7 +92,7 @@ def test_tools_come_from_the_snapshot():
     assert conversation.tools == [tool()]
 
 
-REPLIES = [
+@cases("reply, codes",
     ("one choice that stopped by itself", Response(assistant(), 1, "stop"), []),
     ("one choice that stopped for calls", Response(assistant(), 1, "tool_calls"), []),
     ("one choice that does not say why it stopped", Response(assistant(), 1, None), []),
@@ -108,11 +104,8 @@ REPLIES = [
     ("a stream that was cut", Response(assistant(), 1, None, cut=True), ["stream-cut"]),
     ("a stream that was cut before it said anything", Response(None, 0, None, "it has no message", cut=True), ["missing-reply"]),
     ("no message that could have been cut off", Response(None, 1, "length", "it has no message"), ["missing-reply"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, reply, codes", REPLIES, ids=[row[0] for row in REPLIES])
-def test_findings_about_the_reply(sentence, reply, codes):
+)  # fmt: skip
+def test_findings_about_the_reply(reply, codes):
     _, found = composed(user(), reply=reply)
     assert facts(found) == [(code, "warning") for code in codes]
 
@@ -139,7 +132,7 @@ def said_ids(conversation):
     ]
 
 
-NUMBERED = [
+@cases("messages, reply, ids",
     ("a reply alone", [], speaks(made("call_1")), [["call_1"]]),
     ("behind a call that got one", [speaks(made("call_1"))], speaks(made("call_1")), [["call_1"], ["call_2"]]),
     ("two of them", [speaks(made("call_1"))], speaks(made("call_1"), made("call_2")), [["call_1"], ["call_2", "call_3"]]),
@@ -149,11 +142,8 @@ NUMBERED = [
     ("logged ones stay", [speaks(call("c1"))], speaks(call("c1"), made("call_1")), [["c1"], ["c1", "call_1"]]),
     ("a logged one beside it has that name", [], speaks(call("call_1"), made("call_1")), [["call_1", "call_2"]]),
     ("which stands in the request, too", [speaks(call("call_1"))], speaks(call("call_1"), made("call_1")), [["call_1"], ["call_1", "call_2"]]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, messages, reply, ids", NUMBERED, ids=[row[0] for row in NUMBERED])
-def test_made_up_ids_of_the_reply_go_on_from_those_of_the_request(sentence, messages, reply, ids):
+)  # fmt: skip
+def test_made_up_ids_of_the_reply_go_on_from_those_of_the_request(messages, reply, ids):
     before = copy.deepcopy(reply)
     conversation, _ = composed(*messages, reply=reply)
     assert said_ids(conversation) == ids

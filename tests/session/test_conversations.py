@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models
 from chatsquash import Options, convert, convert_session
 from chatsquash.checks import rules
 from chatsquash.results.verify import verify
-from tests.conftest import assistant, user, write_log
+from tests.conftest import assistant, cases, user, write_log
 from tests.outputs import comparable, findings, manifest, report
 from tests.trees import logs
 
@@ -210,7 +210,8 @@ def test_results_that_are_put_back_answer_their_calls():
     assert all(asked == answered for asked, answered in pairs)
 
 
-KINDS = [
+@cases(
+    "log, options, kinds",
     (logs.compacted, {}, ["main", "side", "compacted"]),
     (logs.compacted, {"side": False}, ["main", "compacted"]),
     (logs.compacted, {"subagents": False}, ["main", "side", "compacted"]),
@@ -218,10 +219,7 @@ KINDS = [
     (logs.subagent, {"subagents": False}, ["main"]),
     (logs.subagent, {"side": False}, ["subagent", "main"]),
     (logs.regenerated, {"side": False, "subagents": False}, ["branch", "main"]),
-]
-
-
-@pytest.mark.parametrize("log, options, kinds", KINDS)
+)
 def test_kinds_that_are_not_wanted_are_left_out_and_counted(log, options, kinds):
     every = outcome(log(), ALL)
     found = outcome(log(), given(conversations="all", **options))
@@ -415,9 +413,7 @@ def test_a_rerun_takes_what_is_still_true_and_gives_the_same_bytes(here):
     assert comparable("out") == comparable("full")
 
 
-@pytest.mark.parametrize(
-    "options", [{"conversations": "main"}, {"conversations": "last"}, {"conversations": "all", "side": False}]
-)
+@cases("options", {"conversations": "main"}, {"conversations": "last"}, {"conversations": "all", "side": False})
 def test_what_another_choice_of_conversations_gave_is_not_taken(here, options):
     convert("logs", "out", ALL)
     assert convert("logs", "out", given(**options)).reused == 0
@@ -523,15 +519,13 @@ def test_a_call_that_stands_in_several_records_counts_once(here):
     assert [(row["tool"], row["calls"]) for row in report("tools.csv")] == [("read_file", "1")]
 
 
-NOTHING_CHOSEN = [
+@cases(
+    "log, options",
     ("a request without a reply", lambda: logs.unanswered()[-1:], {"conversations": "main"}),
     ("a side request alone", lambda: logs.probe(), {"conversations": "main"}),
     ("a side request alone, and these are not wanted", lambda: logs.probe(), {"conversations": "all", "side": False}),
-]
-
-
-@pytest.mark.parametrize("sentence, log, options", NOTHING_CHOSEN, ids=[row[0] for row in NOTHING_CHOSEN])
-def test_a_session_without_a_conversation_that_was_asked_for_is_complete(here, sentence, log, options):
+)
+def test_a_session_without_a_conversation_that_was_asked_for_is_complete(here, log, options):
     write_log(here / "one" / "a.jsonl", *log())
     summary = convert("one", "out", given(**options))
     assert "" not in summary.left_out

@@ -22,7 +22,7 @@ from chatsquash.session.converter import Converter
 from chatsquash.session.log_findings import unreadable
 from tests import oracle, strategies
 from tests.checks.rows import assistant, call, result, tool, user
-from tests.conftest import examples, log_line, often
+from tests.conftest import cases, examples, log_line, often
 
 NATIVE = Options(anonymize=False)
 INLINE = Options(anonymize=False, json_tool_calls=True)
@@ -466,7 +466,7 @@ def test_findings_come_in_the_order_of_the_lines():
     ]  # fmt: skip
 
 
-ACCOUNTS = [
+@cases("lines, options, account",
     ("one entry", [line(A)], NATIVE, Account(selected=1)),
     ("entries before the selected one", [line(A), line(A, second=1), line(A, second=2)], NATIVE, Account(selected=1, superseded=2)),
     ("entries behind it", [line(A, B), line(A, second=1), line(A, second=2)], NATIVE, Account(selected=1, cut=2)),
@@ -478,11 +478,8 @@ ACCOUNTS = [
     ("a session that is all title requests", ["", line(TITLE, FIRST)], NATIVE, Account(cleaned=1, blank=1)),
     ("a session without entries", ["", "x", "{}"], NATIVE, Account(unreadable=2, blank=1)),
     ("no lines", [], NATIVE, Account()),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, options, account", ACCOUNTS, ids=[row[0] for row in ACCOUNTS])
-def test_every_line_is_accounted_for(sentence, lines, options, account):
+)  # fmt: skip
+def test_every_line_is_accounted_for(lines, options, account):
     outcome = converted(lines, options)
     assert outcome.account.counts == account
     assert sum(outcome.account.counts) == outcome.account.lines == len(lines)
@@ -490,32 +487,29 @@ def test_every_line_is_accounted_for(sentence, lines, options, account):
 
 
 WHY, LATER = Violation("error", "why", code="shape-not-held"), Violation("error", "later", code="lone-surrogate")
-LEFT_OUT = [
+
+
+@cases("lines, code",
     ("nothing is left out", [line(A)], None),
     ("what is invalid", [line(A, second=1), line(A)], "timestamp-order"),
     ("equal times are no reason", [line(A), line(A)], None),
     ("two ids", [line(A), line(A, second=1, session_id="s2")], "session-id-mismatch"),
     ("the first of two reasons", [line(A, second=1), line(A, second=0), line(A, second=2, session_id="s2")], "timestamp-order"),
     ("what is empty", ["x"], "empty-session"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, code", LEFT_OUT, ids=[row[0] for row in LEFT_OUT])
-def test_a_session_is_left_out_for_the_code_of_a_finding(sentence, lines, code):
+)  # fmt: skip
+def test_a_session_is_left_out_for_the_code_of_a_finding(lines, code):
     outcome = converted(lines)
     assert outcome.left_out == code
     assert code is None or code in {found.code for found in outcome.findings if found.severity == "error"}
 
 
-NOTED = [
+@cases(
+    "findings",
     ("by the preset that refuses it", [WHY, LATER]),
     ("by the preset, before and behind", [LATER, WHY, LATER]),
     ("by nobody", [WHY]),
-]
-
-
-@pytest.mark.parametrize("sentence, findings", NOTED, ids=[row[0] for row in NOTED])
-def test_a_session_is_left_out_for_its_reason_whatever_else_is_noted(monkeypatch, sentence, findings):
+)
+def test_a_session_is_left_out_for_its_reason_whatever_else_is_noted(monkeypatch, findings):
     monkeypatch.setattr(presets.named("hf"), "shape", lambda *_: Shaped(None, findings, WHY))
     outcome = converted([line(A)], HF)
     assert (outcome.record, outcome.left_out) == (None, WHY.code)
@@ -538,7 +532,8 @@ def test_a_session_is_left_out_for_its_reason_also_when_its_log_changes_meanwhil
     assert outcome.findings[-1].code == "changed-log"
 
 
-DAYS = [
+@cases(
+    "lines, day",
     ("the first entry left", [line(A, at="2026-01-13T23:59:59Z"), line(A, at="2026-01-14T00:00:01Z")], "2026-01-13"),
     ("its UTC date", [line(A, at="2026-01-13T23:30:00-01:00")], "2026-01-14"),
     ("its date where it has no zone", [line(A, at="2026-01-13T23:30:00")], "2026-01-13"),
@@ -547,11 +542,8 @@ DAYS = [
     ("the first that can be read", [line(A, at="soon"), line(A)], "2026-01-13"),
     ("none that is cut", [line(A, B, at=None), line(A)], None),
     ("nothing, where there is no time", [line(A, at=None)], None),
-]
-
-
-@pytest.mark.parametrize("sentence, lines, day", DAYS, ids=[row[0] for row in DAYS])
-def test_the_day_of_a_session_is_that_of(sentence, lines, day):
+)
+def test_the_day_of_a_session_is_that_of(lines, day):
     assert converted(lines).output.day == day
 
 
@@ -564,10 +556,8 @@ def test_the_last_date_in_the_path_goes_before_the_times():
 
 # What once came out wrong
 
-FALSY = ["null", "false", "0", "0.0", "-0", '""', "{}", "{ }", "[]", "[\t]"]
 
-
-@pytest.mark.parametrize("error", FALSY)
+@cases("error", "null", "false", "0", "0.0", "-0", '""', "{}", "{ }", "[]", "[\t]")
 def test_an_error_that_says_nothing_is_none(error):
     outcome = converted([json.dumps(responding({"error": "E", "choices": [{"message": B}]})).replace('"E"', error)])
     assert json.loads(outcome.record)["messages"] == [A, B]
@@ -622,17 +612,16 @@ def test_any_log_becomes_the_record_that_the_oracle_gives():
 # Text that reads like markup
 
 CALLED = '<tool_call>{"name": "ls", "arguments": {}}</tool_call>'
-COLLIDING = [
+
+
+@cases("messages, at",
     ("a whole block beside a native call", [user("u"), assistant(f"like {CALLED}", call())], 1),
     ("a whole block without a call", [user("u"), assistant(CALLED)], 1),
     ("a wrapped result without an id", [user("u"), {"role": "tool", "content": '<tool_result tool_call_id="x">y</tool_result>'}], 1),
     ("a user's tag", [user("what is </tool_call>?")], 0),
     ("text without tags, beside a call", [user("u"), assistant("like this", call())], None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "messages", "at"), COLLIDING, ids=[row[0] for row in COLLIDING])
-def test_text_that_reads_like_markup_collides_when_calls_are_inlined(sentence, messages, at):
+)  # fmt: skip
+def test_text_that_reads_like_markup_collides_when_calls_are_inlined(messages, at):
     outcome = converted([line(*messages, tools=[tool()])], Options(anonymize=False, json_tool_calls=True))
     assert [each.message for each in outcome.findings if each.code == "markup-collision"] == (
         [] if at is None else [at]

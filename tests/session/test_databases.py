@@ -13,7 +13,7 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.inspect.inspect import inspect
 from chatsquash.translate import reading
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 from tests.formats.hostile import MESSAGES, VIRTUAL_FOREVER, bomb, database
 from tests.outputs import findings, manifest
 
@@ -89,16 +89,13 @@ def test_translate_says_why_it_is_not_read(command, logs, monkeypatch):
     assert f"x.db: cannot be read ({BEYOND})" in ended.err
 
 
-JOURNALS = [
+@cases("suffix, content, text",
     ("-wal", b"x", None),
     ("-journal", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", "in the middle of a change, which x.db-journal tells how to undo"),
     ("-journal", b"\0" * 28, None),
     ("-journal", b"", None),
     ("-shm", b"x", None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("suffix, content, text", JOURNALS)
+)  # fmt: skip
 def test_a_database_that_is_not_whole_without_what_lies_beside_it_says_so(logs, suffix, content, text):
     database(logs / "x.db")
     (logs / f"x.db{suffix}").write_bytes(content)

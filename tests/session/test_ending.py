@@ -3,40 +3,35 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from chatsquash import Options
 from chatsquash.checks.registry import View
 from chatsquash.conversion.convert import convert
 from chatsquash.core.model import Conversation, Response
 from chatsquash.session.ending import COMPLAINTS, CORRECTIONS, THANKS, ending, exit_code, judge_text, runs_tests
-from tests.conftest import assistant, user
+from tests.conftest import assistant, cases, user
 from tests.outputs import report
 
-RUNS = [
+
+@cases("command",
     "pytest -q", "cd app && python -m pytest tests/", "PYTHONPATH=. uv run pytest", "sudo make -j8", "npm test",
     "npm run test:unit", "yarn build", "npx --yes jest", "cargo nextest run", "go vet ./...", "./gradlew check",
     "timeout 60 ctest --output-on-failure", "python3 -m unittest discover", "cmake --build build", "(cd x; tox)",
     "poetry run python -m pytest", "coverage run -m pytest", "mvn -q verify", "bundle exec rspec", "uv run tox",
     "dotnet build", "/usr/bin/make all", "hatch test",
-]  # fmt: skip
-RUNS_NOT = [
-    "", "ls", "cat Makefile", "echo pytest", "git commit -m 'run pytest'", "npm install", "go get x", "pip install pytest",
-    "cargo run", "rm -rf build", "grep -rn make .", "npm ci", "which make", "cd test", "hatch run fmt", "python build.py",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("command", RUNS)
+)  # fmt: skip
 def test_commands_that_run_tests_or_a_build(command):
     assert runs_tests(command)
 
 
-@pytest.mark.parametrize("command", RUNS_NOT)
+@cases("command",
+    "", "ls", "cat Makefile", "echo pytest", "git commit -m 'run pytest'", "npm install", "go get x", "pip install pytest",
+    "cargo run", "rm -rf build", "grep -rn make .", "npm ci", "which make", "cd test", "hatch run fmt", "python build.py",
+)  # fmt: skip
 def test_other_commands(command):
     assert not runs_tests(command)
 
 
-SAYS = [
+@cases("command, expected",
     ("pytest -q", "code"), ("pytest 2>&1", "code"), ("cd x && pytest;", "code"), ("(cd x; tox)\n", "code"),
     ("pytest -k 'a | b; c'", "code"), ("make \\\n  test", "code"), ("pytest # then | tail", "code"),
     ("pytest && git push", "success"), ("pytest &&\n git push", "success"),
@@ -45,34 +40,28 @@ SAYS = [
     ("make test; echo done", "nothing"), ("make\nls", "nothing"), ("make test &", "nothing"), ("make --version", None),
     ("cat > a.sh <<'EOF'\npytest\nEOF", None), ("cat > a.sh <<EOF && make\nls\nEOF\n", "code"),
     ('git commit -m "x; make it \\" work"', None), ("cat <<EOF\nmake", None), ("echo 'x\nmake\n'", None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("command, expected", SAYS)
+)  # fmt: skip
 def test_what_the_exit_code_of_a_command_says_of_its_tests(command, expected):
     assert runs_tests(command) == expected
 
 
-@pytest.mark.parametrize("command, code, expected", [
+@cases("command, code, expected",
     ("pytest | tail", 0, None), ("pytest || true", 0, None), ("pytest && git push", 1, None),
     ("pytest && git push", 0, 0), ("pytest", 1, 1),
-])  # fmt: skip
+)  # fmt: skip
 def test_a_code_of_another_program_is_none_of_the_tests(command, code, expected):
     view = said(user("go"), *ran("pytest", "Exit code: 3", "a"), *ran(command, f"Exit code: {code}", "b"))
     assert ending(view, Response()).exit == expected
 
 
-CODES = [
+@cases("content, expected",
     ("Exit code: 1\nfailed", 1), ("ok\nProcess exited with code 0", 0), ('{"output": "x", "exit_code": 2}', 2),
     ('{"metadata": {"exit_code": 0}}', 0), ("<returncode>3</returncode>", 3), ("[exit code 0]", 0),
     ("Command finished with exit code 137.", 137), ("Exit status: -9", -9), ("3 passed", None), ("", None),
     ('{"exit_code": true}', None), ('{"exit_code": 3221225477}', 0xC0000005), (f'{{"exit_code": {10**30}}}', None),
     ("exit code 9999999999", None), ("a" * 1000 + "\nexit code 1\n" + "b" * 1000, None), ("it says exit code 4 here", None),
     ([{"type": "text", "text": "Exit code: 5"}], 5), ('{"a": ' + "[" * 500, None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("content, expected", CODES)
+)  # fmt: skip
 def test_exit_codes(content, expected):
     assert exit_code(content) == expected
 
@@ -116,18 +105,18 @@ def test_results_that_stand_elsewhere_are_found_all_the_same():
     assert ending(said(user("go"), both, answer, result), Response()).exit == 1
 
 
-@pytest.mark.parametrize("reply, expected", [
+@cases("reply, expected",
     (Response(finish_reason="stop"), ("stop", False)), (Response(finish_reason="length"), ("length", True)),
     (Response(), (None, None)), (Response(finish_reason="stop", cut=True), ("stop", True)), (Response(cut=True), (None, True)),
     (Response(finish_reason="x\x1b[2J" + "y" * 100), ("x\x1b[2J" + "y" * 59, False)),
-])  # fmt: skip
+)  # fmt: skip
 def test_why_the_last_reply_ended(reply, expected):
     found = ending(said(user("go"), assistant("done")), reply)
     assert (found.finish, found.truncated) == expected
     assert (found.finish_evidence is None, found.truncated_evidence is None) == tuple(each is None for each in expected)
 
 
-WORDS = [
+@cases("text, expected",
     ("Thanks, that is all.", "thanks"), ("Perfect!", "thanks"), ("ok great, now the docs", "thanks"),
     ("It still fails with the same error", "complaint"), ("Thanks, but it doesn\u2019t work.", "complaint"),
     ("No, use tabs instead", "correction"), ("Actually, I meant the other file", "correction"),
@@ -135,10 +124,7 @@ WORDS = [
     ("No olvides las pruebas", "unknown"), ("Perfect, ora aggiungi i test", "unknown"), ("No.", "correction"),
     ("In der Datei steht noch der Name", "unknown"), ("Stop, das ist falsch", "unknown"), ("No, not that", "correction"),
     ("Merci beaucoup pour votre aide", "unknown"), ("\u305d\u308c\u3067\u3044\u3044", "unknown"), ("x = 1", "unknown"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text, expected", WORDS)
+)  # fmt: skip
 def test_what_a_user_said_last(text, expected):
     assert judge_text(text)[0] == expected
     found = ending(said(user("Write it."), assistant("Here."), user(text), assistant("Done.")), Response())
@@ -180,12 +166,12 @@ def trajectory(**members):
     return {"schema_version": "ATIF-v1.4", "session_id": "s", "agent": agent, "steps": steps, **members}
 
 
-@pytest.mark.parametrize("members, expected", [
+@cases("members, expected",
     ({}, (None, None)), ({"extra": {"reward": 1}}, (1.0, "extra.reward of the trajectory")),
     ({"final_metrics": {"extra": {"reward": 0.5}}}, (0.5, "final_metrics.extra.reward of the trajectory")),
     ({"reward": True}, (None, None)), ({"reward": 10**400}, (None, None)),
     ({"rewards": {"reward": 0}}, (0.0, "rewards.reward of the trajectory")),
-])  # fmt: skip
+)  # fmt: skip
 def test_the_reward_of_a_trajectory(here, members, expected):
     (here / "logs").mkdir()
     (here / "logs/a.json").write_text(json.dumps(trajectory(**members)))

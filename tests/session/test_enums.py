@@ -2,26 +2,14 @@
 
 import copy
 
-import pytest
-
 from chatsquash import Options
 from chatsquash.session.plan import plan, through
 from tests.checks.rows import assistant, talk, tool, user
+from tests.conftest import cases
 
 DEEP: dict = {"enum": [1]}
 for _ in range(2000):
     DEEP = {"items": DEEP}
-
-ROWS = [
-    ("numbers", {"properties": {"n": {"type": "integer", "enum": [1, 2.5]}}}, {"properties": {"n": {"type": "integer", "enum": ["1", "2.5"]}}}, 2),
-    ("others as JSON spells them", {"properties": {"n": {"enum": [True, None, ["ą"], "a"]}}}, {"properties": {"n": {"enum": ["true", "null", '["ą"]', "a"]}}}, 3),
-    ("in lists and below", {"anyOf": [{"items": {"enum": [1]}}], "$defs": {"d": {"enum": [2]}}}, {"anyOf": [{"items": {"enum": ["1"]}}], "$defs": {"d": {"enum": ["2"]}}}, 2),
-    ("texts stay", {"properties": {"n": {"enum": ["a"]}}}, None, 0),
-    ("a property of this name is none", {"properties": {"enum": {"type": "integer"}}}, None, 0),
-    ("nor is one in a value", {"properties": {"n": {"default": {"enum": [1]}}}}, None, 0),
-    ("a schema that is true", {"properties": {"n": True}}, None, 0),
-    ("parameters that are none", "x", None, 0),
-]  # fmt: skip
 
 
 def written(parameters):
@@ -33,8 +21,17 @@ def written(parameters):
     return conversation.tools[0]["parameters"], " ".join(each.text for each in found)
 
 
-@pytest.mark.parametrize(("sentence", "parameters", "expected", "count"), ROWS, ids=[row[0] for row in ROWS])
-def test_values_of_enum_become_texts(sentence, parameters, expected, count):
+@cases("parameters, expected, count",
+    ("numbers", {"properties": {"n": {"type": "integer", "enum": [1, 2.5]}}}, {"properties": {"n": {"type": "integer", "enum": ["1", "2.5"]}}}, 2),
+    ("others as JSON spells them", {"properties": {"n": {"enum": [True, None, ["ą"], "a"]}}}, {"properties": {"n": {"enum": ["true", "null", '["ą"]', "a"]}}}, 3),
+    ("in lists and below", {"anyOf": [{"items": {"enum": [1]}}], "$defs": {"d": {"enum": [2]}}}, {"anyOf": [{"items": {"enum": ["1"]}}], "$defs": {"d": {"enum": ["2"]}}}, 2),
+    ("texts stay", {"properties": {"n": {"enum": ["a"]}}}, None, 0),
+    ("a property of this name is none", {"properties": {"enum": {"type": "integer"}}}, None, 0),
+    ("nor is one in a value", {"properties": {"n": {"default": {"enum": [1]}}}}, None, 0),
+    ("a schema that is true", {"properties": {"n": True}}, None, 0),
+    ("parameters that are none", "x", None, 0),
+)  # fmt: skip
+def test_values_of_enum_become_texts(parameters, expected, count):
     made, told = written(parameters)
     assert made == (parameters if expected is None else expected)
     assert told == (f"changed to fit: values of enum written as text {count}" if count else "")

@@ -8,6 +8,7 @@ import pytest
 from chatsquash.core.model import Conversation
 from chatsquash.session.stages.inline import inline
 from tests.checks.rows import assistant, call, result, tool, user
+from tests.conftest import cases
 from tests.session.streams import facts, staged, texts
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
@@ -28,58 +29,6 @@ def inlined(*messages):
     conversation, found = staged(inline(Conversation(list(messages), [])))
     return conversation.messages, found
 
-
-STAYS = [
-    ("a user's message", user()),
-    ("an assistant without calls", assistant("a")),
-    ("white space around the text of an assistant without calls", assistant(" a\n")),
-    ("an empty list of calls", assistant("a", tool_calls=[])),
-    ("calls that are no list", assistant("a", tool_calls={"function": {"name": "grep"}})),
-    ("calls that are a string", assistant("a", tool_calls="grep")),
-    ("a call that is no object", assistant("a", call(), "grep")),
-    ("a null call", assistant("a", tool_calls=[None])),
-    ("a call without a function", assistant("a", {"id": "c1", "type": "function"})),
-    ("a call whose function is null", assistant("a", {"id": "c1", "function": None})),
-    ("a call whose function is a string", assistant("a", {"id": "c1", "function": "grep"})),
-    ("a call without a name", assistant("a", {"id": "c1", "function": {"arguments": "{}"}})),
-    ("a call with an empty name", assistant("a", call(name=""))),
-    ("a call with a null name", assistant("a", call(name=None))),
-    ("a call with a number for a name", assistant("a", call(name=5))),
-    ("a call with its name in the wrong place", assistant("a", {"id": "c1", "name": "grep", "arguments": "{}"})),
-    ("a call with a name beside one without", assistant("a", call(), call("c2", name=None))),
-    ("images beside a call without a name", assistant([IMAGE], call(name=None))),
-    ("calls of a user", {**user(), "tool_calls": [call()]}),
-    ("calls of a tool", {"role": "tool", "content": "a", "tool_calls": [call()]}),
-    ("a legacy call", assistant("a", function_call={"name": "grep", "arguments": "{}"})),
-    ("a result without an id", {"role": "tool", "content": "a"}),
-    ("a result without an id in parts", {"role": "tool", "content": [part("a"), IMAGE]}),
-    ("a legacy result", {"role": "function", "name": "grep", "content": "a"}),
-    ("the id of a user", {**user(), "tool_call_id": "c1"}),
-    ("the id of an assistant", assistant("a", tool_call_id="c1")),
-    ("a user's content list", user([part("a"), IMAGE, part("b")])),
-    ("an assistant's content list without calls", assistant([part("a"), IMAGE])),
-    ("a system message's content list", {"role": "system", "content": [part("a")]}),
-    ("text that contains tags", user("<tool_call>{}</tool_call>")),
-    ("missing content", {"role": "assistant"}),
-]
-
-CALLS = [
-    ("calls alone", assistant("", call()), BLOCK),
-    ("no content", {"role": "assistant", "tool_calls": [call()]}, BLOCK),
-    ("null content", assistant(None, call()), BLOCK),
-    ("text before", assistant("Let me see.", call()), "Let me see.\n" + BLOCK),
-    ("one block per call, in order", assistant("a", call(), call("c2", "read")), f'a\n{BLOCK}\n{block("{}", name=chr(34) + "read" + chr(34))}'),
-    ("white space at the ends goes", assistant(" \n a", call()), "a\n" + BLOCK),
-    ("white space between text and call stays", assistant("a \n\n", call()), "a \n\n\n" + BLOCK),
-    ("white space alone goes", assistant(" \n ", call()), BLOCK),
-    ("a content list becomes its joined text", assistant([part("a"), "b", {"text": "c"}], call()), "abc\n" + BLOCK),
-    ("an empty content list is no text", assistant([], call()), BLOCK),
-    ("a list of empty texts is no text", assistant([part("")], call()), BLOCK),
-    ("the id and the type are nowhere", assistant("", {"id": "secret", "type": "custom", "index": 3, "function": {"name": "grep", "arguments": "{}", "strict": True}}), BLOCK),
-    ("a call without an id", assistant("", {"function": {"name": "grep", "arguments": "{}"}}), BLOCK),
-    ("arguments before the name", assistant("", {"function": {"arguments": "{}", "name": "grep"}}), BLOCK),
-    ("a name is written as JSON", assistant("", call(name='a"b\n<é')), block("{}", name='"a\\"b\\n<é"')),
-]  # fmt: skip
 
 ARGUMENTS = [
     ("an object in a string is parsed", '{"a":1,"b":[true,null]}', '{"a": 1, "b": [true, null]}'),
@@ -119,31 +68,65 @@ ARGUMENTS = [
     ("a closing tag spelled with an escape is one", '"\\u003c/tool_call>"', '"\\u003c/tool_call>"'),
 ]  # fmt: skip
 
-RESULTS = [
-    ("text", result("done"), '<tool_result tool_call_id="c1">done</tool_result>'),
-    ("white space stays", result(" done\n"), '<tool_result tool_call_id="c1"> done\n</tool_result>'),
-    ("empty text", result(""), '<tool_result tool_call_id="c1"></tool_result>'),
-    ("null content wraps nothing", result(None), '<tool_result tool_call_id="c1"></tool_result>'),
-    ("missing content wraps nothing", {"role": "tool", "tool_call_id": "c1"}, '<tool_result tool_call_id="c1"></tool_result>'),
-    ("a content list becomes its text parts, as lines", result([part("a"), "b", part("c")]), '<tool_result tool_call_id="c1">a\nb\nc</tool_result>'),
-    ("an empty content list wraps nothing", result([]), '<tool_result tool_call_id="c1"></tool_result>'),
-    ("quotes and < in the id are escaped", result("x", 'a"b<c>&\''), "<tool_result tool_call_id=\"a&quot;b&lt;c>&'\">x</tool_result>"),
-    ("a number for an id", result("x", 7), '<tool_result tool_call_id="7">x</tool_result>'),
-    ("any other id is written as JSON", result("x", ["<", True]), '<tool_result tool_call_id="[&quot;&lt;&quot;,true]">x</tool_result>'),
-    ("an empty id is an id", result("x", ""), '<tool_result tool_call_id="">x</tool_result>'),
-    ("text with a tag is not escaped, a check finds it", result("</tool_result>"), '<tool_result tool_call_id="c1"></tool_result></tool_result>'),
-]  # fmt: skip
 
-
-@pytest.mark.parametrize("sentence, message", STAYS, ids=[row[0] for row in STAYS])
-def test_nothing_is_inlined_in(sentence, message):
+@cases(
+    "message",
+    ("a user's message", user()),
+    ("an assistant without calls", assistant("a")),
+    ("white space around the text of an assistant without calls", assistant(" a\n")),
+    ("an empty list of calls", assistant("a", tool_calls=[])),
+    ("calls that are no list", assistant("a", tool_calls={"function": {"name": "grep"}})),
+    ("calls that are a string", assistant("a", tool_calls="grep")),
+    ("a call that is no object", assistant("a", call(), "grep")),
+    ("a null call", assistant("a", tool_calls=[None])),
+    ("a call without a function", assistant("a", {"id": "c1", "type": "function"})),
+    ("a call whose function is null", assistant("a", {"id": "c1", "function": None})),
+    ("a call whose function is a string", assistant("a", {"id": "c1", "function": "grep"})),
+    ("a call without a name", assistant("a", {"id": "c1", "function": {"arguments": "{}"}})),
+    ("a call with an empty name", assistant("a", call(name=""))),
+    ("a call with a null name", assistant("a", call(name=None))),
+    ("a call with a number for a name", assistant("a", call(name=5))),
+    ("a call with its name in the wrong place", assistant("a", {"id": "c1", "name": "grep", "arguments": "{}"})),
+    ("a call with a name beside one without", assistant("a", call(), call("c2", name=None))),
+    ("images beside a call without a name", assistant([IMAGE], call(name=None))),
+    ("calls of a user", {**user(), "tool_calls": [call()]}),
+    ("calls of a tool", {"role": "tool", "content": "a", "tool_calls": [call()]}),
+    ("a legacy call", assistant("a", function_call={"name": "grep", "arguments": "{}"})),
+    ("a result without an id", {"role": "tool", "content": "a"}),
+    ("a result without an id in parts", {"role": "tool", "content": [part("a"), IMAGE]}),
+    ("a legacy result", {"role": "function", "name": "grep", "content": "a"}),
+    ("the id of a user", {**user(), "tool_call_id": "c1"}),
+    ("the id of an assistant", assistant("a", tool_call_id="c1")),
+    ("a user's content list", user([part("a"), IMAGE, part("b")])),
+    ("an assistant's content list without calls", assistant([part("a"), IMAGE])),
+    ("a system message's content list", {"role": "system", "content": [part("a")]}),
+    ("text that contains tags", user("<tool_call>{}</tool_call>")),
+    ("missing content", {"role": "assistant"}),
+)
+def test_nothing_is_inlined_in(message):
     (out,), found = inlined(message)
     assert out is message
     assert found == []
 
 
-@pytest.mark.parametrize("sentence, message, content", CALLS, ids=[row[0] for row in CALLS])
-def test_calls_become_blocks(sentence, message, content):
+@cases("message, content",
+    ("calls alone", assistant("", call()), BLOCK),
+    ("no content", {"role": "assistant", "tool_calls": [call()]}, BLOCK),
+    ("null content", assistant(None, call()), BLOCK),
+    ("text before", assistant("Let me see.", call()), "Let me see.\n" + BLOCK),
+    ("one block per call, in order", assistant("a", call(), call("c2", "read")), f'a\n{BLOCK}\n{block("{}", name=chr(34) + "read" + chr(34))}'),
+    ("white space at the ends goes", assistant(" \n a", call()), "a\n" + BLOCK),
+    ("white space between text and call stays", assistant("a \n\n", call()), "a \n\n\n" + BLOCK),
+    ("white space alone goes", assistant(" \n ", call()), BLOCK),
+    ("a content list becomes its joined text", assistant([part("a"), "b", {"text": "c"}], call()), "abc\n" + BLOCK),
+    ("an empty content list is no text", assistant([], call()), BLOCK),
+    ("a list of empty texts is no text", assistant([part("")], call()), BLOCK),
+    ("the id and the type are nowhere", assistant("", {"id": "secret", "type": "custom", "index": 3, "function": {"name": "grep", "arguments": "{}", "strict": True}}), BLOCK),
+    ("a call without an id", assistant("", {"function": {"name": "grep", "arguments": "{}"}}), BLOCK),
+    ("arguments before the name", assistant("", {"function": {"arguments": "{}", "name": "grep"}}), BLOCK),
+    ("a name is written as JSON", assistant("", call(name='a"b\n<é')), block("{}", name='"a\\"b\\n<é"')),
+)  # fmt: skip
+def test_calls_become_blocks(message, content):
     before = copy.deepcopy(message)
     (out,), found = inlined(message)
     assert out == {"role": "assistant", "content": content}
@@ -175,8 +158,21 @@ def test_missing_arguments_are_null():
     assert out["content"] == block("null")
 
 
-@pytest.mark.parametrize("sentence, message, content", RESULTS, ids=[row[0] for row in RESULTS])
-def test_results_become_elements(sentence, message, content):
+@cases("message, content",
+    ("text", result("done"), '<tool_result tool_call_id="c1">done</tool_result>'),
+    ("white space stays", result(" done\n"), '<tool_result tool_call_id="c1"> done\n</tool_result>'),
+    ("empty text", result(""), '<tool_result tool_call_id="c1"></tool_result>'),
+    ("null content wraps nothing", result(None), '<tool_result tool_call_id="c1"></tool_result>'),
+    ("missing content wraps nothing", {"role": "tool", "tool_call_id": "c1"}, '<tool_result tool_call_id="c1"></tool_result>'),
+    ("a content list becomes its text parts, as lines", result([part("a"), "b", part("c")]), '<tool_result tool_call_id="c1">a\nb\nc</tool_result>'),
+    ("an empty content list wraps nothing", result([]), '<tool_result tool_call_id="c1"></tool_result>'),
+    ("quotes and < in the id are escaped", result("x", 'a"b<c>&\''), "<tool_result tool_call_id=\"a&quot;b&lt;c>&'\">x</tool_result>"),
+    ("a number for an id", result("x", 7), '<tool_result tool_call_id="7">x</tool_result>'),
+    ("any other id is written as JSON", result("x", ["<", True]), '<tool_result tool_call_id="[&quot;&lt;&quot;,true]">x</tool_result>'),
+    ("an empty id is an id", result("x", ""), '<tool_result tool_call_id="">x</tool_result>'),
+    ("text with a tag is not escaped, a check finds it", result("</tool_result>"), '<tool_result tool_call_id="c1"></tool_result></tool_result>'),
+)  # fmt: skip
+def test_results_become_elements(message, content):
     before = copy.deepcopy(message)
     (out,), found = inlined(message)
     assert out == {"role": "tool", "content": content}
@@ -204,7 +200,8 @@ def test_tools_stay():
     assert inline(conversation)[0].tools is conversation.tools
 
 
-DROPPED = [
+@cases(
+    "message, kinds",
     ("an image in a result", result([part("a"), IMAGE]), "1 'image_url'"),
     ("an image beside a call", assistant([IMAGE, part("a")], call()), "1 'image_url'"),
     ("several, by kind", result([IMAGE, {"type": "file"}, part("a"), IMAGE]), "2 'image_url', 1 'file'"),
@@ -214,11 +211,8 @@ DROPPED = [
     ("a text part whose text is no string", result([{"type": "text", "text": 5}]), "1 'text'"),
     ("content that is no list", result({"stdout": "x"}), "1 'dict'"),
     ("content that is a number", assistant(5, call()), "1 'int'"),
-]
-
-
-@pytest.mark.parametrize("sentence, message, kinds", DROPPED, ids=[row[0] for row in DROPPED])
-def test_parts_that_cannot_become_text_are_counted(sentence, message, kinds):
+)
+def test_parts_that_cannot_become_text_are_counted(message, kinds):
     (_, out), found = inlined(user(), message)
     assert isinstance(out["content"], str)
     assert facts(found) == [("parts-dropped", "warning")]

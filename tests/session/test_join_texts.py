@@ -8,10 +8,14 @@ from chatsquash import Options, convert_session
 from chatsquash.core import chat
 from chatsquash.core.model import Conversation
 from chatsquash.session.stages.public import join_texts
+from tests.conftest import cases
 
 IMAGE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
 THOUGHT = {"type": "thinking", "thinking": "hm"}
-ROWS = [
+
+
+@cases(
+    "role, content, expected",
     ("a line each", "user", ["a", "b"], "a\nb"),
     ("a system's, too", "system", ["a", {"text": "b"}], "a\nb"),
     ("a result's, too", "tool", ["a", "b", "c"], "a\nb\nc"),
@@ -30,11 +34,8 @@ ROWS = [
     ("an empty text behind an image", "assistant", ["a", IMAGE, "", "b"], "a\n\nb"),
     ("white space behind an image", "assistant", ["a", IMAGE, " ", "b"], "a\n\n b"),
     ("nothing at all", "user", [], ""),
-]
-
-
-@pytest.mark.parametrize("sentence, role, content, expected", ROWS, ids=[row[0] for row in ROWS])
-def test_parts_become_one_text(sentence, role, content, expected):
+)
+def test_parts_become_one_text(role, content, expected):
     assert chat.joined({"role": role, "content": content}) == expected
 
 

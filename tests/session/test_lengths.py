@@ -11,7 +11,7 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from chatsquash import Options, convert_session
 from chatsquash.core.errors import UsageError
 from chatsquash.templates.counting import Tokenizer as TokenCounts
-from tests.conftest import assistant, log_line, user, write_log
+from tests.conftest import assistant, cases, log_line, user, write_log
 from tests.outputs import report
 from tests.templates.inference import TEMPLATES
 from tests.trees.logs import calling, result
@@ -53,19 +53,17 @@ def outcome(**options):
     return found
 
 
-ROWS = [
+@cases(
+    "most, messages, tokens, replies",
     ("what fits stays", 18, 9, 18, 4),
     ("the last exchange goes", 17, 7, 16, 3),
     ("at the very number", 16, 7, 16, 3),
     ("and the one before it", 15, 5, 11, 2),
     ("at the very number again", 11, 5, 11, 2),
     ("between the rounds of an agent", 10, 3, 7, 1),
-]
-
-
-@pytest.mark.parametrize("sentence, most, messages, tokens, replies", ROWS, ids=[row[0] for row in ROWS])
+)
 @pytest.mark.parametrize("preset", ["chat", "hf", "openai", "mistral", "text"])
-def test_whole_exchanges_are_left_off_the_end(sentence, most, messages, tokens, replies, preset):
+def test_whole_exchanges_are_left_off_the_end(most, messages, tokens, replies, preset):
     if preset in ("text", "mistral"):
         most = 10**6 if most == 18 else outcome(preset=preset, max_tokens=10**6).records[0].tokens - (18 - most)
     found = outcome(preset=preset, max_tokens=most, too_long="cut", loss="weight" if preset != "hf" else "training")

@@ -16,7 +16,7 @@ from chatsquash.records import presets
 from chatsquash.results.check import check
 from chatsquash.results.stats import stats
 from chatsquash.results.verify import verify
-from tests.conftest import assistant, user, write_log
+from tests.conftest import assistant, cases, user, write_log
 from tests.outputs import comparable, findings, manifest, report
 from tests.trees import logs
 from tests.trees.logs import AGENT, READ, Log, calling, result
@@ -397,19 +397,17 @@ def test_without_the_option_nothing_is_counted(here):
     assert "assistant messages" not in Path("out/README.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
+@cases(
     "preset, loss, named",
-    [
-        ("chat", "weight", None),
-        ("hf", "weight", "TRL, axolotl, Unsloth, ms-swift, Oumi and Megatron-Bridge do"),
-        ("hf", "training", "TRL, Unsloth, ms-swift, Oumi and Megatron-Bridge do"),
-        ("hf", "loss", "TRL, axolotl, Unsloth, Oumi and Megatron-Bridge do"),
-        ("openai", "weight", None),
-        ("mistral", "weight", None),
-        ("sharegpt", "loss", "LLaMA-Factory does"),
-        ("text", "weight", "verl, torchtune, NeMo Automodel and Unsloth Studio do"),
-        ("hf", "none", None),
-    ],
+    ("chat", "weight", None),
+    ("hf", "weight", "TRL, axolotl, Unsloth, ms-swift, Oumi and Megatron-Bridge do"),
+    ("hf", "training", "TRL, Unsloth, ms-swift, Oumi and Megatron-Bridge do"),
+    ("hf", "loss", "TRL, axolotl, Unsloth, Oumi and Megatron-Bridge do"),
+    ("openai", "weight", None),
+    ("mistral", "weight", None),
+    ("sharegpt", "loss", "LLaMA-Factory does"),
+    ("text", "weight", "verl, torchtune, NeMo Automodel and Unsloth Studio do"),
+    ("hf", "none", None),
 )
 def test_trainers_that_do_not_read_the_flag_are_named_once(here, preset, loss, named):
     convert("logs", "out", given(preset=preset, loss=loss, restore="none"))

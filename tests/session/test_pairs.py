@@ -9,7 +9,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset.option_rules import PAIRS
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 SHARES = "train=0.98,validation=0.02"
 KEY = b"k" * 16
@@ -107,15 +107,12 @@ def test_one_alone_is_none(command, options, told, arguments, typed):
         assert command("convert", "logs", *first, "-q").code == 0
 
 
-GIVEN = [
+@cases("arguments, variables, told",
     ("--unpaired cut --preset chat", {}, "--unpaired cut has no effect with --preset chat: change the latter, as in --preset hf."),
     ("--unpaired cut --unpaired-text - --preset hf", {}, "--unpaired-text - has no effect with --unpaired cut: change the latter, as in --unpaired close."),
     ("--unpaired cut", {"CHATSQUASH_PRESET": "chat"}, "--unpaired cut has no effect with CHATSQUASH_PRESET=chat: change the latter, as in --preset hf."),
     ("--seed 1", {}, f"--seed has no effect without --split: add it, as in --split {SHARES}."),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("arguments, variables, told", GIVEN)
+)  # fmt: skip
 def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
     command, monkeypatch, arguments, variables, told
 ):
@@ -124,9 +121,7 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
     assert f"Error: {told}\n" in command("convert", "logs", *shlex.split(arguments)).err
 
 
-@pytest.mark.parametrize(
-    "arguments, told",
-    [
+@cases("arguments, told",
         ("--drop no-tool", "--drop no-tool: no finding has this code"),
         ("--min-turns 3 --max-turns 2", "--min-turns 3 is more than --max-turns 2"),
         ("--from chat", "--from 'chat': not known; did you mean chatgpt? known are gemini, "),
@@ -135,7 +130,6 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
         ("--samples reply --preset openai --sample-shape prompt-completion", "--sample-shape prompt-completion: --preset openai has none"),
         ("--max-tokens 9", "--max-tokens 9: counts tokens, so it needs --tokenizer"),
         ("--metadata --preset openai", "--metadata: the services of --preset openai"),
-    ],
 )  # fmt: skip
 def test_options_that_cannot_be_meant_are_named_as_they_are_typed(command, arguments, told):
     assert command("convert", "logs", *shlex.split(arguments)).err.startswith(f"error: {told}")

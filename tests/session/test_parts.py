@@ -6,6 +6,7 @@ import json
 import pytest
 
 from chatsquash import Options, convert, convert_session
+from tests.conftest import cases
 from tests.reading.exchanges import plain
 
 SYSTEM = {"role": "system", "content": "Answer in one word."}
@@ -44,18 +45,15 @@ def test_each_is_a_session_and_the_first_says_so():
     assert sum(each.account.lines for each in found) == 5
 
 
-TOGETHER = [
+@cases("lines, options",
     ("a request that holds a reply", [*UNRELATED, asked(9, *BEFORE, REPLY)], {}),
     ("a request that is one before it with a message behind", [*UNRELATED[:2], asked(9, *UNRELATED[1]["request"]["messages"][1:])], {}),
     ("a line with an id", [UNRELATED[0], {**UNRELATED[1], "session_id": "s1"}], {}),
     ("what the user says", UNRELATED, {"sessions_by": "file"}),
     ("one request", UNRELATED[:1], {}),
     ("the same request twice, answered twice", [asked(1), asked(1, said="No.")], {}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, options", TOGETHER, ids=[row[0] for row in TOGETHER])
-def test_they_are_one_session_with(sentence, lines, options):
+)  # fmt: skip
+def test_they_are_one_session_with(lines, options):
     (outcome,) = outcomes(lines, **options)
     assert "unrelated-requests" not in codes(outcome)
 

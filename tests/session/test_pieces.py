@@ -1,12 +1,12 @@
 """A record is divided so that it is known what stands in which message, and put together as it was."""
 
-import pytest
-
 from chatsquash.redact.privacy import Pieces
-from tests.conftest import assistant, user
+from tests.conftest import assistant, cases, user
 
 SYSTEM = {"role": "system", "content": "s"}
-ROWS = [
+
+
+@cases("record, places, replies",
     ("messages", {"messages": [SYSTEM, user(), assistant()], "tools": []}, [0, 1, 2], [2]),
     ("ShareGPT", {"conversations": [{"from": "human"}, {"from": "gpt"}], "system": "s"}, [0, 1], [1]),
     ("a sample of one reply", {"prompt": [user(), assistant(), user()], "completion": [assistant()]}, [0, 1, 2, 3], [3]),
@@ -15,11 +15,8 @@ ROWS = [
     ("a pair of texts", {"chosen": "a", "rejected": "b"}, [None, None], [0]),
     ("messages that are none", {"messages": ["x", user()]}, [], []),
     ("no messages", {"a": {"b": 1}, "text": "t"}, [], []),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, record, places, replies", ROWS, ids=[row[0] for row in ROWS])
-def test_pieces_know_their_places(sentence, record, places, replies):
+)  # fmt: skip
+def test_pieces_know_their_places(record, places, replies):
     pieces = Pieces(record)
     count = len(pieces.values)
     assert [pieces.place(at) for at in range(count)] == [*places, None]

@@ -9,7 +9,7 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.results.verify import verify
 from chatsquash.templates.source import packed
-from tests.conftest import assistant, user, write_log
+from tests.conftest import assistant, cases, user, write_log
 from tests.outputs import manifest
 from tests.simulator.play import play
 from tests.trees import logs
@@ -90,7 +90,9 @@ def never_gone_on():
 
 
 ONE, OTHER = "It starts from one.", "It adds strings."
-LOGGED = [
+
+
+@cases("lines, expected",
     ("was gone on from", logs.regenerated(), [("regenerated; chosen a.jsonl:3; rejected a.jsonl:2", "It starts from one instead of zero.", OTHER)]),
     ("the path that was kept", rewound(), [("rewound; chosen a.jsonl:3; rejected a.jsonl:1", ONE, OTHER)]),
     ("both paths went on", at_once(), []),
@@ -106,12 +108,9 @@ LOGGED = [
     ("nobody tells which reply", never_gone_on(), []),
     ("another prompt", logs.edited(), []),
     ("a session that only grows", logs.grows(), []),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, expected", LOGGED, ids=[row[0] for row in LOGGED])
+)  # fmt: skip
 @pytest.mark.parametrize("options", [{}, {"conversations": "all"}, {"samples": "reply"}, {"loss": "weight"}], ids=str)
-def test_pairs_that_were_logged(here, sentence, lines, expected, options):
+def test_pairs_that_were_logged(here, lines, expected, options):
     assert told(lines, here, **options) == expected
     counts = manifest()["counts"]["pairs"]
     assert sum(counts.values()) == len(expected)
@@ -133,7 +132,7 @@ def denied(text="The user doesn't want to proceed with this tool use. The tool u
     return log.lines
 
 
-COUNTERFACTUAL = [
+@cases("lines, expected",
     ("a call that was corrected", retried(), [
         ("retry; chosen a.jsonl:2; rejected a.jsonl:1", [{"path": "b"}], [{"path": "a"}])
     ]),
@@ -142,11 +141,8 @@ COUNTERFACTUAL = [
     ("a call that went well", retried(first="text"), []),
     ("a call that was denied", denied(), [("denied; chosen a.jsonl:2; rejected a.jsonl:1", "May I read a?", [{"path": "a"}])]),
     ("a call that was not", denied("text"), []),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, expected", COUNTERFACTUAL, ids=[row[0] for row in COUNTERFACTUAL])
-def test_counterfactual_pairs(here, sentence, lines, expected):
+)  # fmt: skip
+def test_counterfactual_pairs(here, lines, expected):
     assert told(lines, here, pairs="counterfactual") == expected
     assert told(lines, here, pairs="logged", replace=True) == []
 
@@ -229,10 +225,10 @@ def test_of_many_paths_of_an_agents_file_the_last_one_alone_is_chosen(here):
     assert [each[1:] for each in found] == [("Path 39.", f"Path {at}.") for at in range(39)]
 
 
-@pytest.mark.parametrize("options, message", [
+@cases("options, message",
     ({"preset": "openai"}, "preset='openai' has none; those that have are chat, hf"),
     ({}, "pairs are a part of a dataset folder; add format='jsonl'"),
-])  # fmt: skip
+)  # fmt: skip
 def test_pairs_that_cannot_be_written_are_refused(here, options, message):
     write_log(here / "logs/a.jsonl")
     with pytest.raises(UsageError, match=message):

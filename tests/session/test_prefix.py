@@ -1,11 +1,13 @@
 """What two conversations that begin alike have in common, by which records are put into the same split."""
 
-import pytest
-
 from chatsquash.session.prompt_prefix import prefix as _prefix
+from tests.conftest import cases
 
 SYSTEM, USER = {"role": "system", "content": "s"}, {"role": "user", "content": "u"}
-ALIKE = [
+
+
+@cases(
+    "one, other, same",
     ("what follows the first user message makes no difference", [SYSTEM, USER], [SYSTEM, USER, SYSTEM, USER], True),
     ("the system prompt does", [SYSTEM, USER], [USER], False),
     ("the first user message does", [SYSTEM, USER], [SYSTEM, {**USER, "content": "v"}], False),
@@ -13,9 +15,6 @@ ALIKE = [
     ("parts are no text", [USER], [{**USER, "content": [{"type": "text", "text": "u"}]}], False),
     ("other members make no difference", [USER], [{**USER, "name": "n"}], True),
     ("who speaks does", [USER], [{**USER, "role": "assistant"}], False),
-]
-
-
-@pytest.mark.parametrize("sentence, one, other, same", ALIKE, ids=[row[0] for row in ALIKE])
-def test_conversations_begin_alike(sentence, one, other, same):
+)
+def test_conversations_begin_alike(one, other, same):
     assert (_prefix(one) == _prefix(other)) is same

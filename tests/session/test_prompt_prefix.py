@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.session import prompt_prefix
-from tests.conftest import write_log
+from tests.conftest import cases, write_log
 
 PRESETS = ("chat", "hf", "openai", "mistral", "sharegpt", "text")
 KEY = b"a key for tests of beginnings"
@@ -35,11 +35,11 @@ def test_what_differs_only_in_images_that_are_not_written_is_in_one_split(tmp_pa
 
 
 @pytest.mark.parametrize("preset", PRESETS[1:])
-@pytest.mark.parametrize("text, other, is_same", [
+@cases("text, other, is_same",
     ("Hello.", "Hello.", True),
     ("Hello.", "Hallo.", False),
     ("Ask a@example.com.", "Ask b@example.com.", False),
-])  # fmt: skip
+)  # fmt: skip
 def test_a_beginning_that_no_record_has_is_told_as_one_would_have_it(preset, text, other, is_same):
     options = Options(preset=preset, split="a=0.5,b=0.5", media="drop", anonymize_key=KEY)
     found = [

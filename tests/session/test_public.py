@@ -10,6 +10,7 @@ from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation
 from chatsquash.session.stages import public as stage
 from tests.checks.rows import assistant, call, result, tool, user
+from tests.conftest import cases
 from tests.session.streams import facts, staged, texts
 
 
@@ -27,7 +28,8 @@ X, Y = Other("openai", {"type": "x"}), Other("openai", {"type": "y"})
 CACHED = {"anthropic": {"cache_control": {}}}
 MADE_UP = Call("c1", "grep", made_up=True)
 
-BARE = [
+
+@cases("message, expected",
     ("what one provider knows", held(user(), Text("hi", native=CACHED)), user()),
     ("and of a turn", held(user(), Text("hi"), native=CACHED), user()),
     ("that an id was made up", held(assistant("a", call()), Text("a"), MADE_UP), assistant("a", call())),
@@ -37,11 +39,8 @@ BARE = [
     ("one in a call", assistant("a", {**call(), PRIVATE: 5}), assistant("a", {**call(), PRIVATE: 5})),
     ("calls that are none", assistant("a", tool_calls=[None, "x"]), assistant("a", tool_calls=[None, "x"])),
     ("calls that are no list", assistant("a", tool_calls={"a": 1}), assistant("a", tool_calls={"a": 1})),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "message", "expected"), BARE, ids=[row[0] for row in BARE])
-def test_nothing_private_is_left_in(sentence, message, expected):
+)  # fmt: skip
+def test_nothing_private_is_left_in(message, expected):
     before = copy.deepcopy(message)
     conversation, found = public(message)
     assert conversation.messages == [expected]
@@ -71,7 +70,7 @@ def test_a_conversation_that_was_not_loaded_carries_nothing_and_stays_as_it_is(a
     assert found == []
 
 
-NATIVE = [
+@cases("blocks, text",
     ("blocks that name themselves", [Other("x", {"type": "server_tool_use"}), X, X], "1 'server_tool_use', 2 'x'"),
     ("blocks by their first member", [Other("google", {"executableCode": {}})], "1 'executableCode'"),
     ("a type that is no text", [Other("x", {"type": 5, "x": 1})], "1 'type'"),
@@ -79,11 +78,8 @@ NATIVE = [
     ("tools that the provider ran", [HostedCall("s", "f"), HostedResult("s", "f")], "1 'hosted_call', 1 'hosted_result'"),
     ("text behind calls", [Call("c", "f"), Text("b"), Text("c")], "2 'text behind calls'"),
     ("what a log says", [Other("x", {"type": "a\x1b[2J"})], "1 'a\\x1b[2J'"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "blocks", "text"), NATIVE, ids=[row[0] for row in NATIVE])
-def test_blocks_that_have_no_place_are_noted_with_their_message(sentence, blocks, text):
+)  # fmt: skip
+def test_blocks_that_have_no_place_are_noted_with_their_message(blocks, text):
     conversation, found = public(user(), held(assistant("a"), Text("a"), *blocks))
     assert conversation.messages == [user(), assistant("a")]
     assert facts(found) == [("not-held", "warning")]
@@ -91,32 +87,28 @@ def test_blocks_that_have_no_place_are_noted_with_their_message(sentence, blocks
     assert texts(found, "not-held")[0].endswith(f": {text}")
 
 
-EMPTY = [
+@cases(
+    "message",
     ("a system prompt", {"role": "system", "content": None}),
     ("an empty text", user("")),
     ("no parts", user([])),
     ("only a role", {"role": "assistant"}),
-]
-
-
-@pytest.mark.parametrize(("sentence", "message"), EMPTY, ids=[row[0] for row in EMPTY])
-def test_a_message_that_held_nothing_else_goes(sentence, message):
+)
+def test_a_message_that_held_nothing_else_goes(message):
     conversation, found = public(held(message, X), held(user(), Text("hi"), Y))
     assert conversation.messages == [user()]
     assert [each.at for each in found] == [None, 0]
 
 
-SAYING = [
+@cases(
+    "message",
     ("a system prompt", {"role": "system", "content": "s"}),
     ("a call", {"role": "assistant", "content": None, "tool_calls": [call()]}),
     ("reasoning", {"role": "assistant", "reasoning_content": "hm"}),
     ("a refusal", {"role": "assistant", "content": None, "refusal": "no"}),
     ("an empty result", result("")),
-]
-
-
-@pytest.mark.parametrize(("sentence", "message"), SAYING, ids=[row[0] for row in SAYING])
-def test_a_message_that_says_something_stays(sentence, message):
+)
+def test_a_message_that_says_something_stays(message):
     conversation, found = public(held(message, X))
     assert conversation.messages == [message]
     assert [each.at for each in found] == [0]

@@ -9,6 +9,7 @@ from chatsquash import Options, convert_session
 from chatsquash.core.model import Conversation
 from chatsquash.session.stages.reasoning import reason
 from tests.checks.rows import assistant, call, result, user
+from tests.conftest import cases
 from tests.reading.exchanges import plain
 from tests.session.streams import staged
 
@@ -22,7 +23,8 @@ def shown(mode, *messages):
     return found
 
 
-SPELLINGS = [
+@cases(
+    "members",
     ("reasoning_content", {"reasoning_content": "hm"}),
     ("reasoning", {"reasoning": "hm"}),
     ("thinking", {"thinking": "hm"}),
@@ -33,17 +35,15 @@ SPELLINGS = [
     ("white space around", {"reasoning_content": "\nhm \n"}),
     ("one that is empty and one that is not", {"reasoning_content": "", "reasoning": "hm"}),
     ("null and one that is not", {"reasoning_content": None, "thinking": "hm"}),
-]
-
-
-@pytest.mark.parametrize(("sentence", "members"), SPELLINGS, ids=[row[0] for row in SPELLINGS])
-def test_every_spelling(sentence, members):
+)
+def test_every_spelling(members):
     message = assistant("a", call(), **members)
     assert shown("inline", message) == [assistant(THOUGHT + "a", call())]
     assert shown("drop", message) == [assistant("a", call())]
 
 
-PARTS = [
+@cases(
+    "content",
     (
         "a list of thinking",
         [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "a"}],
@@ -57,17 +57,16 @@ PARTS = [
             {"type": "text", "text": "a"},
         ],
     ),
-]
-
-
-@pytest.mark.parametrize(("sentence", "content"), PARTS, ids=[row[0] for row in PARTS])
-def test_parts_of_a_content_list(sentence, content):
+)
+def test_parts_of_a_content_list(content):
     rest = [{"type": "text", "text": "a"}]
     assert shown("inline", assistant(content)) == [assistant([{"type": "text", "text": THOUGHT}, *rest])]
     assert shown("drop", assistant(content)) == [assistant(rest)]
 
 
-EMPTY = [
+@pytest.mark.parametrize("mode", ["inline", "drop"])
+@cases(
+    "members",
     ("an empty text", {"reasoning_content": ""}),
     ("white space", {"reasoning_content": " \n"}),
     ("null", {"reasoning_content": None}),
@@ -78,26 +77,20 @@ EMPTY = [
         "a thinking block with a signature only",
         {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "s"}]},
     ),
-]
-
-
-@pytest.mark.parametrize("mode", ["inline", "drop"])
-@pytest.mark.parametrize(("sentence", "members"), EMPTY, ids=[row[0] for row in EMPTY])
-def test_no_block_is_empty(mode, sentence, members):
+)
+def test_no_block_is_empty(mode, members):
     assert shown(mode, assistant("a", **members)) == [assistant("a")]
 
 
-CONTENTS = [
+@cases(
+    "content, expected",
     ("text", "a", THOUGHT + "a"),
     ("no text", "", THOUGHT),
     ("null", None, THOUGHT),
     ("parts", [{"type": "text", "text": "a"}], [{"type": "text", "text": THOUGHT}, {"type": "text", "text": "a"}]),
     ("no parts", [], [{"type": "text", "text": THOUGHT}]),
-]
-
-
-@pytest.mark.parametrize(("sentence", "content", "expected"), CONTENTS, ids=[row[0] for row in CONTENTS])
-def test_the_block_stands_before_the_text(sentence, content, expected):
+)
+def test_the_block_stands_before_the_text(content, expected):
     assert shown("inline", assistant(content, call(), reasoning="hm")) == [assistant(expected, call())]
 
 
@@ -105,17 +98,15 @@ def test_a_message_without_content_gets_one():
     assert shown("inline", {"role": "assistant", "reasoning": "hm"}) == [{"role": "assistant", "content": THOUGHT}]
 
 
-LOGGED = [
+@cases(
+    "content, left",
     ("a block that was logged in the text", "<think>\nold\n</think>\n\na", "a"),
     ("white space before it", "\n<think>old</think> a", "a"),
     ("an empty one", "<think>\n\n</think>\n\na", "a"),
     ("nothing behind it", "<think>old</think>", ""),
     ("several of them", "<think>old</think>\n<think>older</think>\na", "a"),
-]
-
-
-@pytest.mark.parametrize(("sentence", "content", "left"), LOGGED, ids=[row[0] for row in LOGGED])
-def test_a_block_that_was_logged_in_the_text_goes_with_the_rest(sentence, content, left):
+)
+def test_a_block_that_was_logged_in_the_text_goes_with_the_rest(content, left):
     whole = [assistant(left)] if left else []
     assert shown("drop", assistant(content)) == whole
     assert shown("drop", assistant(content, reasoning="hm")) == whole
@@ -137,7 +128,9 @@ def test_an_empty_block_that_was_logged_does_not_stay():
     assert shown("inline", assistant("<think>\n\n</think>\n\na")) == [assistant("a")]
 
 
-STAYS = [
+@pytest.mark.parametrize("mode", ["inline", "drop"])
+@cases(
+    "message",
     ("a user's members", {**user(), "reasoning": "x", "thinking": "y"}),
     ("a user's text", user("<think>x</think> a")),
     ("a result", result("<think>x</think>")),
@@ -146,12 +139,8 @@ STAYS = [
     ("a tag that is left open", assistant("<think>x")),
     ("parts without reasoning", assistant([{"type": "text", "text": "a"}, {"type": "image_url"}])),
     ("content that is neither", assistant({"a": 1})),
-]
-
-
-@pytest.mark.parametrize("mode", ["inline", "drop"])
-@pytest.mark.parametrize(("sentence", "message"), STAYS, ids=[row[0] for row in STAYS])
-def test_nothing_else_changes(mode, sentence, message):
+)
+def test_nothing_else_changes(mode, message):
     assert shown(mode, message) == [message]
 
 
@@ -182,7 +171,7 @@ def test_a_chat_log_keeps_the_name_that_it_has(key):
     assert json.loads(outcome.record)["messages"][1] == assistant("a", **{key: "hm"})
 
 
-BESIDE = [
+@cases("content, inlined, dropped",
     ("the same", "<think>A</think>so", "<think>A</think>so", "so"),
     ("another", "<think>B</think>so", "<think>\nA\n\nB\n</think>\n\nso", "so"),
     ("more than it", "<think>\nA, and B\n</think>so", "<think>\nA, and B\n</think>so", "so"),
@@ -192,11 +181,8 @@ BESIDE = [
     ("the same further down", "so: <think>A</think>it is", "so: <think>A</think>it is", "so: it is"),
     ("another further down", "like <think>B</think>", "<think>\nA\n</think>\n\nlike <think>B</think>", "like <think>B</think>"),
     ("another, and the same further down", "<think>B</think>so <think>A</think>", "<think>B</think>so <think>A</think>", "so "),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "content", "inlined", "dropped"), BESIDE, ids=[row[0] for row in BESIDE])
-def test_reasoning_that_stands_in_the_text_too(sentence, content, inlined, dropped):
+)  # fmt: skip
+def test_reasoning_that_stands_in_the_text_too(content, inlined, dropped):
     for thought in ("A", "\n<think>A</think>\n"):
         (found,) = shown("inline", assistant(content, reasoning_content=thought))
         assert found["content"] == inlined

@@ -13,7 +13,7 @@ from chatsquash import Options, convert, convert_session
 from chatsquash.results.verify import verify
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.source import TemplateSource
-from tests.conftest import assistant, user, write_log
+from tests.conftest import assistant, cases, user, write_log
 from tests.outputs import manifest, report
 from tests.simulator.play import play
 from tests.templates.inference import TEMPLATES
@@ -43,18 +43,18 @@ def said(messages):
 # Which samples, of which shape
 
 GROWN = ["Which test f | The test of", "Which test f / The test of / Mend it. | It is mended"]
-ROWS = [
+
+
+@cases(
+    "log, options, expected",
     ("each reply behind its own request", logs.grows, {}, GROWN),
     ("of the conversation that the record is made of", logs.edited, {}, 3),
     ("of all conversations, each reply once", logs.edited, {"conversations": "all"}, 4),
     ("a reply that was sampled again has its own", logs.regenerated, {"conversations": "all"}, 4),
     ("what was emptied is empty behind that", logs.emptied, {}, 3),
     ("what broke off is none", logs.broken, {}, 1),
-]
-
-
-@pytest.mark.parametrize("sentence, log, options, expected", ROWS, ids=[row[0] for row in ROWS])
-def test_a_sample_is_a_reply_behind_its_own_request(sentence, log, options, expected):
+)
+def test_a_sample_is_a_reply_behind_its_own_request(log, options, expected):
     made = records(log(), samples="reply", preset="hf", **options)
     told = [f"{said(each['prompt'])} | {said(each['completion'])}" for each in made]
     assert (told if isinstance(expected, list) else len(told)) == expected
@@ -111,7 +111,9 @@ def test_a_sample_that_ends_with_calls_is_no_log_that_broke_off(tmp_path, monkey
 
 # As few as possible
 
-FEWEST = [
+
+@cases(
+    "template, log, expected",
     ("a template that shows all shows each context whole", "im_start", logs.grows, 1),
     ("earlier reasoning is stripped behind the next prompt", "thinking", logs.stripped, 3),
     ("a template that shows none needs no more", "im_start", logs.stripped, 1),
@@ -119,11 +121,8 @@ FEWEST = [
     ("a branch goes another way", "im_start", lambda: logs.regenerated()[:3], 2),
     ("tools before the last prompt move on", "tools_last", logs.grows, 2),
     ("the last reply ends otherwise", "return", logs.grows, 2),
-]
-
-
-@pytest.mark.parametrize("sentence, template, log, expected", FEWEST, ids=[row[0] for row in FEWEST])
-def test_samples_are_divided_where_the_rendering_differs_and_only_there(sentence, template, log, expected):
+)
+def test_samples_are_divided_where_the_rendering_differs_and_only_there(template, log, expected):
     options = {"samples": "auto", "template": packed(template), "conversations": "all"}
     for shape in ("messages", "prompt-completion"):
         assert len(records(log(), preset="hf", sample_shape=shape, **options)) == expected

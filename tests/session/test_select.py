@@ -1,12 +1,12 @@
 """Which snapshot becomes the record, the union of the tools up to it, and the role traces on the way."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.chat import token
 from chatsquash.session.select import flatten, select
 from tests.checks.rows import assistant, call, result, tool, user
+from tests.conftest import cases
 from tests.session.streams import entry, noted, stream, texts
 
 # Selection
@@ -18,7 +18,8 @@ def requests(*lengths):
     return stream(*(entry(*messages[:length], at=10 + line) for line, length in enumerate(lengths)))
 
 
-SELECTED = [
+@cases(
+    "lengths, line, tail",
     ("the only entry", [3], 1, None),
     ("an entry without messages", [0], 1, None),
     ("the last of entries that grow", [1, 3, 5], 3, None),
@@ -30,11 +31,8 @@ SELECTED = [
     ("the last with the maximum, not the first", [1, 3, 3, 1], 3, (4, 1, 3, 3)),
     ("the last with the maximum, though the tail grows again", [5, 1, 2, 3, 4], 1, (5, 4, 1, 5)),
     ("an empty entry at the end is cut", [2, 0], 1, (2, 0, 1, 2)),
-]
-
-
-@pytest.mark.parametrize("sentence, lengths, line, tail", SELECTED, ids=[row[0] for row in SELECTED])
-def test_what_becomes_the_record_is(sentence, lengths, line, tail):
+)
+def test_what_becomes_the_record_is(lengths, line, tail):
     session = select(requests(*lengths), trace_roles=False)
     snapshot = session.snapshot
     assert snapshot.entry.line == line
@@ -54,17 +52,15 @@ def test_a_session_without_entries_gives_nothing():
     assert session.notes == []
 
 
-STARTED = [
+@cases(
+    "times, started",
     ("the first entry", [7, 8, 9], 7),
     ("the first entry with a readable time", [None, 8, 9], 8),
     ("file order, also where the times go back", [8, 7, 9], 8),
     ("0, which is a time", [0, 1], 0),
     ("none", [None, None], None),
-]
-
-
-@pytest.mark.parametrize("sentence, times, started", STARTED, ids=[row[0] for row in STARTED])
-def test_a_session_starts_with_the_time_of(sentence, times, started):
+)
+def test_a_session_starts_with_the_time_of(times, started):
     entries = stream(*(entry(user(), at=at) for at in times))
     assert select(entries).snapshot.started == started
 
@@ -84,7 +80,8 @@ def wrapped(function):
     return {"type": "function", "function": function}
 
 
-FLAT = [
+@cases(
+    "logged, expected",
     ("a definition that is flat", GREP, GREP),
     ("a flat definition with a type", {"type": "custom", **GREP}, {"type": "custom", **GREP}),
     ("a function that is a string", {"name": "a", "function": "grep"}, {"name": "a", "function": "grep"}),
@@ -97,15 +94,24 @@ FLAT = [
     ("what stands beside the function goes", {**wrapped(GREP), "strict": True, "name": "x"}, GREP),
     ("an empty function is a function", wrapped({}), {}),
     ("a function within a function stays", wrapped({"function": GREP}), {"function": GREP}),
-]
-
-
-@pytest.mark.parametrize("sentence, logged, expected", FLAT, ids=[row[0] for row in FLAT])
-def test_flattening(sentence, logged, expected):
+)
+def test_flattening(logged, expected):
     assert flatten(logged) == expected
 
 
-UNIONS = [
+def custom(name, **changes):
+    return {"type": "custom", "custom": {"name": name, "description": "d", **changes}}
+
+
+SQL, OTHER_SQL = custom("sql"), custom("sql", description="other")
+
+
+def with_tools(*lists):
+    messages = [user() for _ in lists]
+    return stream(*(entry(*messages[:length], tools=tools) for length, tools in enumerate(lists, 1)))
+
+
+@cases("lists, expected",
     ("there are none", [[], []], []),
     ("tools that stay", [[GREP, READ], [GREP, READ]], [GREP, READ]),
     ("first appearance decides the order", [[READ], [GREP, READ]], [READ, GREP]),
@@ -124,15 +130,15 @@ UNIONS = [
     ("a name that is no string is none", [[{"name": 5}, {"name": 5, "x": 1}]], [{"name": 5}, {"name": 5, "x": 1}]),
     ("definitions that are no objects are nameless", [["grep", None, "grep", 5, [], None]], ["grep", None, 5, []]),
     ("a nameless one is not one that is named", [[{"type": "web"}, tool("web")]], [{"type": "web"}, tool("web")]),
-]  # fmt: skip
+)  # fmt: skip
+def test_the_union_of_tools(lists, expected):
+    session = select(with_tools(*lists))
+    union = session.snapshot.tools
+    assert repr(union) == repr(expected)  # which tells 1 from 1.0 and from True
+    assert session.notes == []
 
 
-def custom(name, **changes):
-    return {"type": "custom", "custom": {"name": name, "description": "d", **changes}}
-
-
-SQL, OTHER_SQL = custom("sql"), custom("sql", description="other")
-CONFLICTS = [
+@cases("lists, expected, lines",
     ("the first definition wins", [[GREP], [OTHER_GREP]], [GREP], [2]),
     ("in one list too", [[GREP, OTHER_GREP]], [GREP], [1]),
     ("though it is gone in between", [[GREP], [READ], [OTHER_GREP]], [GREP, READ], [3]),
@@ -153,31 +159,16 @@ CONFLICTS = [
     ("a custom tool in another order of keys has none", [[SQL], [dict(reversed(SQL.items()))]], [SQL], []),
     ("a custom tool beside a function of its name has none", [[SQL], [tool("sql")]], [SQL, tool("sql")], []),
     ("custom tools without a name have none", [[custom(None)], [custom(None, x=1)]], [custom(None), custom(None, x=1)], []),
-]  # fmt: skip
-
-
-def with_tools(*lists):
-    messages = [user() for _ in lists]
-    return stream(*(entry(*messages[:length], tools=tools) for length, tools in enumerate(lists, 1)))
-
-
-@pytest.mark.parametrize("sentence, lists, expected", UNIONS, ids=[row[0] for row in UNIONS])
-def test_the_union_of_tools(sentence, lists, expected):
-    session = select(with_tools(*lists))
-    union = session.snapshot.tools
-    assert repr(union) == repr(expected)  # which tells 1 from 1.0 and from True
-    assert session.notes == []
-
-
-@pytest.mark.parametrize("sentence, lists, expected, lines", CONFLICTS, ids=[row[0] for row in CONFLICTS])
-def test_conflicts_of_tools(sentence, lists, expected, lines):
+)  # fmt: skip
+def test_conflicts_of_tools(lists, expected, lines):
     session = select(with_tools(*lists))
     union = session.snapshot.tools
     assert repr(union) == repr(expected)
     assert noted(session) == [(line, "tool-conflict", "warning") for line in lines]
 
 
-LAST = [
+@cases(
+    "lists, expected",
     ("a tool that is defined once", [[GREP, READ]], [GREP, READ]),
     ("the last definition, in the place of the first", [[GREP, READ], [OTHER_GREP]], [OTHER_GREP, READ]),
     ("the one that came back", [[GREP], [OTHER_GREP], [GREP]], [GREP]),
@@ -186,11 +177,8 @@ LAST = [
     ("that of each tool", [[GREP, READ], [OTHER_GREP], [tool("read", x=1)]], [OTHER_GREP, tool("read", x=1)]),
     ("wrapped or not", [[GREP], [wrapped(OTHER_GREP)]], [OTHER_GREP]),
     ("each of a custom tool", [[SQL], [OTHER_SQL]], [SQL, OTHER_SQL]),
-]
-
-
-@pytest.mark.parametrize("sentence, lists, expected", LAST, ids=[row[0] for row in LAST])
-def test_of_definitions_of_one_name_the_last_is_taken_on_request(sentence, lists, expected):
+)
+def test_of_definitions_of_one_name_the_last_is_taken_on_request(lists, expected):
     assert repr(select(with_tools(*lists), last_tools=True).snapshot.tools) == repr(expected)
 
 
@@ -224,7 +212,9 @@ def turn(call_id):
 
 ONE, TWO, THREE = ([tool(description=name)] for name in ("one", "two", "three"))
 A, B, C = turn("a"), turn("b"), turn("c")
-HELD = [
+
+
+@cases("logged, expected",
     ("nothing is known where nothing is redefined", [([user()], ONE, A[0]), ([user(), *A], ONE, B[0])], None),
     ("that of the request which a call replied to", [([user()], ONE, A[0]), ([user(), *A], TWO, B[0])], {"a": "one", "b": "two"}),
     ("also where replies are not logged", [([user()], ONE, None), ([user(), *A], TWO, None), ([user(), *A, *B], TWO, None)], {"a": "one", "b": "two"}),
@@ -233,11 +223,8 @@ HELD = [
     ("the first, of calls that were there before the log", [([user(), *A], ONE, B[0]), ([user(), *A, *B], TWO, C[0])], {"a": "one", "b": "one", "c": "two"}),
     ("that of the reply, though another request came in between", [([user()], ONE, A[0]), ([user("title")], TWO, assistant("t")), ([user(), *A], ONE, B[0]), ([user(), *A, *B], THREE, None)], {"a": "one", "b": "one"}),
     ("also in a history that was rewritten", [([user()], ONE, A[0]), ([user(), *A], TWO, B[0]), ([user("summary"), *B, user()], TWO, C[0]), ([user("summary"), *B, user(), *C], TWO, None)], {"b": "two", "c": "two"}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, logged, expected", HELD, ids=[row[0] for row in HELD])
-def test_the_definition_that_held_when_a_call_was_made(sentence, logged, expected):
+)  # fmt: skip
+def test_the_definition_that_held_when_a_call_was_made(logged, expected):
     assert held(*(entry(*messages, tools=tools, reply=reply) for messages, tools, reply in logged)) == expected
 
 
@@ -284,7 +271,15 @@ SYSTEM, DEVELOPER = {"role": "system", "content": "s"}, {"role": "developer", "c
 AC, AT, ACT, A = assistant("text"), assistant(None, call()), assistant("text", call()), assistant("")
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
 
-FOLLOWS = [
+
+def traced(earlier, later):
+    """Two entries whose messages are no objects in common, and then in common as far as they are equal."""
+    yield stream(entry(*earlier), entry(*map(dict, later), *[user()] * len(earlier)))
+    yield stream(entry(*earlier), entry(*later, *[user()] * len(earlier)))
+
+
+@cases(
+    "earlier, later",
     ("the same", [user()], [user()]),
     ("more", [user()], [user(), AC, user()]),
     ("anything after nothing", [], [AC, user()]),
@@ -305,9 +300,13 @@ FOLLOWS = [
     ("Ac At meet Act here and Ac At there", [AC, AT, result(), AC, AT], [ACT, result(), AC, AT]),
     ("Ac at the end meets Ac", [user(), AC], [user(), AC, AT]),
     ("Ac Ac At meet Ac Act", [AC, AC, AT], [AC, ACT]),
-]
+)
+def test_a_trace_begins_with_the_one_before(earlier, later):
+    for entries in traced(earlier, later):
+        assert noted(select(entries)) == []
 
-DEPARTS = [
+
+@cases("earlier, later, expected, seen",
     ("less", [user(), AC], [user()], "'Ac'", "there is no message 1"),
     ("nothing", [user()], [], "'user'", "there is no message 0"),
     ("another role at the end", [user(), AC], [user(), user()], "'Ac'", "message 1 is 'user'"),
@@ -323,23 +322,8 @@ DEPARTS = [
     ("Ac and a user's message before At do not meet Act", [AC, user(), AT], [ACT, user()], "'Ac'", "message 0 is 'Act'"),
     ("a role in another case", [user()], [{"role": "User"}], "'user'", "message 0 is 'User'"),
     ("after Ac At met Act the positions are those of each entry", [AC, AT, result(), user()], [ACT, result(), AC], "'user'", "message 2 is 'Ac'"),
-]  # fmt: skip
-
-
-def traced(earlier, later):
-    """Two entries whose messages are no objects in common, and then in common as far as they are equal."""
-    yield stream(entry(*earlier), entry(*map(dict, later), *[user()] * len(earlier)))
-    yield stream(entry(*earlier), entry(*later, *[user()] * len(earlier)))
-
-
-@pytest.mark.parametrize("sentence, earlier, later", FOLLOWS, ids=[row[0] for row in FOLLOWS])
-def test_a_trace_begins_with_the_one_before(sentence, earlier, later):
-    for entries in traced(earlier, later):
-        assert noted(select(entries)) == []
-
-
-@pytest.mark.parametrize("sentence, earlier, later, expected, seen", DEPARTS, ids=[row[0] for row in DEPARTS])
-def test_a_trace_departs_from_the_one_before(sentence, earlier, later, expected, seen):
+)  # fmt: skip
+def test_a_trace_departs_from_the_one_before(earlier, later, expected, seen):
     padded = [*later, *[user()] * (0 if "no message" in seen else len(earlier))]
     longest = [*padded, *[user()] * len(earlier)]  # so that the second entry is not behind the selected one
     session = select(stream(entry(*earlier), entry(*padded), entry(*longest)))

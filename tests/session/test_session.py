@@ -9,6 +9,7 @@ from chatsquash.core.model import RejectedLine, Repeated, Skipped, Violation
 from chatsquash.session.cleaning import clean
 from chatsquash.session.select import select
 from tests.checks.rows import assistant, user
+from tests.conftest import cases
 from tests.session.streams import entry, stream, taken
 
 ASIDE = ("blank", "unreadable", "cleaned")
@@ -58,7 +59,7 @@ def at(line, *found, **fields):
     return entry(user(), line=line, findings=found, **fields)
 
 
-TOLD = [
+@cases("items, later, expected",
     ("nothing", [at(1), at(2)], [], []),
     ("a fact at its line", [at(1), at(2, LATE)], [], [(2, "timestamp-order")]),
     ("several at one line, in order", [at(1), at(2, LATE, NAIVE)], [], [(2, "timestamp-order"), (2, "naive-timestamp")]),
@@ -67,11 +68,8 @@ TOLD = [
     ("lines without an entry, too", [at(1), BAD, at(3, LATE)], [], [(2, "bad-line"), (3, "timestamp-order")]),
     ("what is about the whole log first", [at(1, LATE), CUT], [], [(None, "cut-short"), (1, "timestamp-order")]),
     ("later findings by their lines", [at(1, NAIVE), at(3, LATE)], [(2, reading.stream_cut()), (None, reading.empty_session(0, 0))], [(None, "empty-session"), (1, "naive-timestamp"), (2, "stream-cut"), (3, "timestamp-order")]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, items, later, expected", TOLD, ids=[row[0] for row in TOLD])
-def test_findings_tell(sentence, items, later, expected):
+)  # fmt: skip
+def test_findings_tell(items, later, expected):
     findings = select(iter(items), trace_roles=False).findings(later, "name", "a.jsonl")
     assert [(each.line, each.code) for each in findings] == expected
     assert {(each.session, each.file) for each in findings} <= {("name", "a.jsonl")}
@@ -105,11 +103,8 @@ def test_what_was_found_at_entries_that_cleaning_drops_is_told_all_the_same():
     assert (session.id, session.dropped) == ("s1", {"title_requests": 2})
 
 
-IDS = [("the first that an entry names", [None, "a", "b"], "a"), ("none", [None, None], None)]
-
-
-@pytest.mark.parametrize("sentence, ids, expected", IDS, ids=[row[0] for row in IDS])
-def test_the_id_of_a_session_is(sentence, ids, expected):
+@cases("ids, expected", ("the first that an entry names", [None, "a", "b"], "a"), ("none", [None, None], None))
+def test_the_id_of_a_session_is(ids, expected):
     assert select(stream(*(entry(user(), session_id=each) for each in ids))).id == expected
 
 
@@ -119,7 +114,9 @@ def test_a_session_is_loaded_where_any_entry_is(loaded):
 
 
 MIXED = reading.session_id_mismatch("a", "b", 1, merge=False)
-INVALID = [
+
+
+@cases("found, why",
     ("nothing", [], None),
     ("a clock that goes back", [LATE], LATE),
     ("two ids", [MIXED], MIXED),
@@ -127,9 +124,6 @@ INVALID = [
     ("no warnings, which the user asked for", [reading.timestamp_order(1, keep=True)], None),
     ("no other errors", [reading.bad_line("no JSON"), Violation("error", "text", code="role-sequence")], None),
     ("one that stands behind others", [reading.bad_line("no JSON"), LATE, reading.cut_short("it ended")], LATE),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, found, why", INVALID, ids=[row[0] for row in INVALID])
-def test_a_session_is_invalid_for(sentence, found, why):
+)  # fmt: skip
+def test_a_session_is_invalid_for(found, why):
     assert select(iter([at(1, *found)])).invalid == why

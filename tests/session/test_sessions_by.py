@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from chatsquash import Options, convert, convert_session
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 from tests.outputs import findings, report
 
 PLAIN = Options(anonymize=False, cleanup_goose=False)
@@ -95,15 +95,13 @@ def test_it_is_left_whole_where_that_is_asked(tmp_path):
     assert dict(summary.left_out) == {"session-id-mismatch": 1}
 
 
-SAID = [
+@cases(
+    "said, expected",
     ("kept", {"on_invalid": "keep"}, None),
     ("a file is a session", {"sessions_by": "file"}, None),
     ("both", {"on_invalid": "keep", "sessions_by": "file"}, ["c3"]),
-]
-
-
-@pytest.mark.parametrize("sentence, said, expected", SAID, ids=[row[0] for row in SAID])
-def test_two_ids_are_merged_only_where_the_user_says_so_twice(tmp_path, sentence, said, expected):
+)
+def test_two_ids_are_merged_only_where_the_user_says_so_twice(tmp_path, said, expected):
     write_log(tmp_path / "logs/day.jsonl", *mixed("abc"))
     options = Options(anonymize=False, **said)
     summary = convert(tmp_path / "logs", tmp_path / "out", options)

@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash import Options, convert, convert_session
 from chatsquash.results.verify import verify
-from tests.conftest import assistant, user, write_log
+from tests.conftest import assistant, cases, user, write_log
 from tests.outputs import findings, manifest, report
 from tests.trees import logs
 
@@ -55,7 +55,9 @@ def title_first() -> list[Any]:
 
 EXPLAINED = ("role-sequence", "short-tail")
 LAST, MAIN, ALL = "last", "main", "all"
-EXPLANATIONS = [
+
+
+@cases("log, conversations, expected",
     ("sub-agents interleaved", logs.subagent, ALL, []),
     ("a compaction", logs.compacted, LAST, [(3, "short-tail")]),
     ("two compactions", logs.compacted_twice, LAST, [(3, "role-sequence"), (4, "short-tail")]),
@@ -73,11 +75,8 @@ EXPLANATIONS = [
     ("it is not explained, and has a record", edited_first, ALL, [(3, "role-sequence")]),
     ("nor is the line that logs it first", edited_first_twice_logged, ALL, [(3, "role-sequence")]),
     ("a request that begins for no reason and has no reply", unanswered_anew, ALL, [(3, "role-sequence"), (2, "short-tail")]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, log, conversations, expected", EXPLANATIONS, ids=[row[0] for row in EXPLANATIONS])
-def test_only_what_the_tree_does_not_explain_is_reported(here, sentence, log, conversations, expected):
+)  # fmt: skip
+def test_only_what_the_tree_does_not_explain_is_reported(here, log, conversations, expected):
     lines = [{**line, "timestamp": at} for at, line in enumerate(log(), 1768298400)]
     run(here, lines, conversations=conversations)
     found = [(each["line"], each["code"]) for each in findings(*EXPLAINED)]
@@ -125,18 +124,15 @@ def test_a_session_whose_records_are_filtered_is_told_by_the_last_of_them(here):
     assert (row["file"], row["line"], row["model"]) == (None, 4, "model-16")
 
 
-ACCOUNTS = [
+@cases("log, options, expected",
     ("each conversation ends with a line", logs.compacted, {"conversations": "all"}, (3, 1, 0, 0)),
     ("the person's ends with the last one", logs.compacted, {"conversations": "main"}, (1, 3, 0, 0)),
     ("the lines behind it are cut", logs.title_last, {"conversations": "main"}, (1, 0, 1, 0)),
     ("a branch is left out by its kind", logs.subagent, {"conversations": "all", "subagents": False}, (1, 3, 0, 0)),
     ("the line of a filtered record is left out", logs.compacted, {"conversations": "all", "min_turns": 2}, (1, 1, 0, 2)),
     ("the lines of a session that is filtered whole", logs.compacted, {"conversations": "all", "max_turns": 0}, (0, 0, 0, 4)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, log, options, expected", ACCOUNTS, ids=[row[0] for row in ACCOUNTS])
-def test_the_line_of_each_record_is_selected(here, sentence, log, options, expected):
+)  # fmt: skip
+def test_the_line_of_each_record_is_selected(here, log, options, expected):
     run(here, log(), **options)
     counts = manifest()["counts"]
     lines = counts["lines"]
@@ -190,16 +186,14 @@ def test_to_drop_what_is_found_of_the_session_drops_all_of_its_records(here):
 # Dates
 
 
-DATES = [
+@cases(
+    "options, lines",
     ({}, [2, 3, 4]),
     ({"since": "2026-01-13"}, [2, 3, 4]),
     ({"since": "2026-01-14"}, [4]),
     ({"since": "2026-01-16", "until": "2026-01-16"}, [4]),
     ({"until": "2026-01-13"}, [2, 3]),
-]
-
-
-@pytest.mark.parametrize("options, lines", DATES)
+)
 def test_dates_take_conversations_by_the_day_on_which_they_began(here, options, lines):
     run(here, models(), conversations="all", **options)
     assert [row["line"] for row in report("sessions.jsonl")] == lines
@@ -266,18 +260,16 @@ def kept_tail() -> list[Any]:
     return log.lines
 
 
-USES = [
+@cases(
+    "log, options, count",
     ("a call before a summary", logs.compacted, {}, 1),
     ("a call that a compaction copies", kept_tail, {}, 1),
     ("a call that no model gave, before two branches", few_shot_branches, {}, 1),
     ("calls that say the same", called_twice, {}, 3),
     ("a call whose first record is filtered", kept_tail, {"min_turns": 2}, 1),
     ("a call in two of the records that are left", kept_tail, {"max_turns": 1}, 1),
-]
-
-
-@pytest.mark.parametrize("sentence, log, options, count", USES, ids=[row[0] for row in USES])
-def test_a_call_that_several_records_hold_counts_once(here, sentence, log, options, count):
+)
+def test_a_call_that_several_records_hold_counts_once(here, log, options, count):
     run(here, log(), conversations="all", **options)
     (row,) = report("tools.csv")
     assert (row["tool"], row["calls"]) == ("read_file", str(count))
@@ -313,14 +305,12 @@ def test_a_reply_whose_records_are_all_filtered_is_filtered(here):
     }
 
 
-MOVES = [
+@cases(
+    "options, loss",
     ("a filter that looks at the record alone is known before flags are written", {"max_chars": 0}, 1),
     ("one that looks at findings is not, so the reply is trained on nowhere", {"drop": ("tool-result-failed",)}, 0),
-]
-
-
-@pytest.mark.parametrize("sentence, options, loss", MOVES, ids=[row[0] for row in MOVES])
-def test_a_reply_moves_to_the_record_that_is_left(here, sentence, options, loss):
+)
+def test_a_reply_moves_to_the_record_that_is_left(here, options, loss):
     """The trunk, which is the longest, has a result that failed."""
     lines = failed_on_the_branch()
     good, bad = logs.result("def add(): ..."), lines[1]["request"]["messages"][3]
@@ -426,7 +416,8 @@ def titled_last() -> list[Any]:
     return [{**line, "timestamp": at} for at, line in enumerate(lines, 1768298400)]
 
 
-WAYS = [
+@cases(
+    "options, expected",
     ({}, "--conversations all keeps 3, --conversations all --no-cleanup-goose keeps 1"),
     ({"conversations": "main"}, "--conversations all keeps 3, --conversations all --no-cleanup-goose keeps 1"),
     ({"conversations": "all"}, "--no-cleanup-goose keeps 1"),
@@ -440,10 +431,7 @@ WAYS = [
         {"conversations": "all", "cleanup_goose": False, "cleanup": ("goose",), "side": False},
         "without --no-side keeps 1, without --cleanup and --no-side keeps 1",
     ),
-]
-
-
-@pytest.mark.parametrize("options, expected", WAYS)
+)
 def test_what_is_lost_is_said_with_the_options_that_keep_it(here, options, expected):
     run(here, titled_last(), **options)
     (found,) = findings("replies-lost")

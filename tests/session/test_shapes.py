@@ -14,7 +14,7 @@ from chatsquash.results.remedies import converted
 from chatsquash.results.stats import stats
 from chatsquash.session.select import flatten
 from tests.checks.rows import assistant, call, result, talk, tool, user
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 from tests.outputs import findings
 
 FOR_TRAINING = [name for name in presets.names() if name != presets.DEFAULT]
@@ -150,15 +150,13 @@ def test_every_shape_is_counted_alike(written, name):
     }
 
 
-NO_RECORDS = [
+@cases(
+    "value, reason",
     ({"conversations": {}}, "conversations is an object"),
     ({"conversations": ["x"]}, "conversations[0] is no object with from and value that sharegpt knows"),
     ({"conversations": [{"from": "nobody", "value": "x"}]}, "conversations[0] is no object"),
     ({"conversations": [{"from": "gpt", "value": None}]}, "conversations[0] is no object"),
-]
-
-
-@pytest.mark.parametrize("value, reason", NO_RECORDS)
+)
 def test_what_is_no_sharegpt_record_is_told(value, reason):
     with pytest.raises(NotARecordError) as caught:
         record(value)

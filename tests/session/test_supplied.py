@@ -15,6 +15,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.session.stages import supplied_definitions
 from chatsquash.session.stages.supplied_definitions import Supplied, Table, as_toml, supply
 from tests.checks.rows import assistant, talk, tool, user
+from tests.conftest import cases
 from tests.session.streams import facts, staged
 
 VALUES = st.recursive(
@@ -28,7 +29,8 @@ SPELLED = json.dumps([GREP])
 
 # What is read
 
-TOOLS = [
+
+@cases("text, expected",
     ("a list of definitions is for all", SPELLED, [Table(tools=[GREP])]),
     ("definitions may be wrapped", json.dumps([WRAPPED, LS]), [Table(tools=[GREP, LS])]),
     ("a byte order mark is nothing", "\ufeff" + SPELLED, [Table(tools=[GREP])]),
@@ -37,22 +39,18 @@ TOOLS = [
     ("definitions may be tables", '[[for]]\ntools = [{name = "ls", n = 1, f = [0.5, true]}]', [Table(tools=[{"name": "ls", "n": 1, "f": [0.5, True]}])]),
     ("so they may below it", '[[for]]\nagent = "codex"\n[[for.tools]]\nname = "ls"', [Table("codex", None, [{"name": "ls"}])]),
     ("tables without any are none", f"[[for]]\nsystem = 'x'\n[[for]]\nagent = 'codex'\ntools = '{SPELLED}'", [Table("codex", None, [GREP])]),
-]  # fmt: skip
-SYSTEM = [
-    ("a text is for all", "Be brief.\nAnd kind.\n", [Table(system="Be brief.\nAnd kind.")]),
-    ("a text that begins with a list is a text", "[1] Be brief.", [Table(system="[1] Be brief.")]),
-    ("tables have one each", "[[for]]\nagent = 'codex'\nsystem = 'x'\n[[for]]\nagent = 'codex'\nversion = '1'\nsystem = 'y'", [Table("codex", None, None, "x"), Table("codex", "1", None, "y")]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, text, expected", TOOLS, ids=[row[0] for row in TOOLS])
-def test_files_of_definitions(sentence, text, expected):
+)  # fmt: skip
+def test_files_of_definitions(text, expected):
     found = [replace(table, system=None) for table in supplied_definitions.tools(text.encode(), "f")]
     assert found == expected
 
 
-@pytest.mark.parametrize("sentence, text, expected", SYSTEM, ids=[row[0] for row in SYSTEM])
-def test_files_of_system_prompts(sentence, text, expected):
+@cases("text, expected",
+    ("a text is for all", "Be brief.\nAnd kind.\n", [Table(system="Be brief.\nAnd kind.")]),
+    ("a text that begins with a list is a text", "[1] Be brief.", [Table(system="[1] Be brief.")]),
+    ("tables have one each", "[[for]]\nagent = 'codex'\nsystem = 'x'\n[[for]]\nagent = 'codex'\nversion = '1'\nsystem = 'y'", [Table("codex", None, None, "x"), Table("codex", "1", None, "y")]),
+)  # fmt: skip
+def test_files_of_system_prompts(text, expected):
     assert [*supplied_definitions.system(text.encode(), "f")] == expected
 
 
@@ -132,7 +130,14 @@ def table(agent=None, version=None):
 
 
 TABLES = (table(), table("codex"), table("codex", "1"), table("atif", "2"))
-FITTING = [
+
+
+def log(*messages, source="codex", version=None, tools=()):
+    return replace(talk(*messages, tools=list(tools)), source=source, version=version)
+
+
+@cases(
+    "source, version, expected",
     ("codex", "1", "codex 1"),
     ("codex", "2", "codex None"),
     ("codex", None, "codex None"),
@@ -140,14 +145,7 @@ FITTING = [
     ("atif", "1", "None None"),
     ("openai_chat", "1", "None None"),
     (None, None, "None None"),
-]
-
-
-def log(*messages, source="codex", version=None, tools=()):
-    return replace(talk(*messages, tools=list(tools)), source=source, version=version)
-
-
-@pytest.mark.parametrize("source, version, expected", FITTING)
+)
 def test_the_table_is_that_of_the_version_else_of_the_agent_else_that_for_all(source, version, expected):
     conversation, found = staged(supply(log(user(), source=source, version=version), Supplied(TABLES, TABLES)))
     assert conversation.tools == [tool(expected)]

@@ -10,7 +10,7 @@ from chatsquash import Options, convert, convert_session
 from chatsquash.core.errors import UsageError
 from tests import golden
 from tests.checks.rows import assistant, call, result, tool
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 from tests.outputs import findings
 
 READ = tool("Read", parameters={"type": "object", "properties": {"file_path": {"type": "string"}}})
@@ -52,17 +52,15 @@ def test_a_captured_request_serves_the_files_of_its_agent(command, here):
     assert "source-without-tools" not in found
 
 
-VERSIONS = [
+@cases(
+    "path, head, fits",
     ("the version that the files of Claude Code name", CLAUDE, 'agent = "claude_code"\nversion = "2.1.0"', True),
     ("another version", CLAUDE, 'agent = "claude_code"\nversion = "2.1.1"', False),
     ("the version that those of Codex name", CODEX, 'agent = "codex"\nversion = "0.90.0"', True),
     ("any version", CODEX, 'agent = "codex"', True),
     ("another agent", CODEX, 'agent = "claude_code"', False),
-]
-
-
-@pytest.mark.parametrize("sentence, path, head, fits", VERSIONS, ids=[row[0] for row in VERSIONS])
-def test_a_table_is_for(sentence, path, head, fits):
+)
+def test_a_table_is_for(path, head, fits):
     text = f"[[for]]\n{head}\ntools = '{json.dumps([READ])}'".encode()
     made, found = record(path, tools_file=text)
     assert (made["tools"], "supplied-tools" in found) == (([READ], True) if fits else ([], False))

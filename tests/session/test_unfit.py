@@ -8,7 +8,7 @@ from chatsquash import Options, convert
 from chatsquash.records import presets
 from chatsquash.results.check import check
 from tests.checks.rows import assistant, call, result, tool, user
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 CODES = ("empty-reply", "wrong-content")
 TRAINING = [name for name in presets.names() if name != "chat"]
@@ -91,7 +91,10 @@ def test_where_reasoning_is_dropped_the_record_ends_before_that_reply(tmp_path):
 
 
 INLINED = {"role": "assistant", "content": '<tool_call>{"name": "grep", "arguments": {}}</tool_call>'}
-DATASETS = [
+
+
+@cases(
+    "record, expected",
     ("chat", {"messages": [user(), assistant("")], "tools": []}, ["empty-reply"]),
     ("a call with null", {"messages": [user(), assistant(None, call())], "tools": [tool()]}, []),
     ("inlined calls", {"messages": [user(), INLINED, user(), assistant(" ")], "tools": [tool()]}, ["empty-reply"]),
@@ -121,10 +124,7 @@ DATASETS = [
         },
         ["empty-reply"],
     ),
-]
-
-
-@pytest.mark.parametrize("sentence, record, expected", DATASETS, ids=[row[0] for row in DATASETS])
-def test_check_finds_both_in_all_shapes(tmp_path, sentence, record, expected):
+)
+def test_check_finds_both_in_all_shapes(tmp_path, record, expected):
     write_log(tmp_path / "data.jsonl", record)
     assert [each.code for each in check(str(tmp_path / "data.jsonl")) if each.code in CODES] == expected

@@ -1,16 +1,16 @@
 """Definitions of tools that are called, and no others."""
 
-import pytest
-
 from chatsquash.session.stages.tools import used_tools
 from tests.checks.rows import assistant, call, talk, tool, user
+from tests.conftest import cases
 from tests.session.streams import facts, staged
 
 SQL = {"type": "custom", "custom": {"name": "sql"}}
 ALL = [tool("grep"), tool("ls"), SQL, {"type": "web_search"}]
 MARKUP = 'I look <tool_call>{"name": "ls", "arguments": {}}</tool_call>'
 
-USED = [
+
+@cases("messages, expected",
     ("none is called", [user(), assistant()], []),
     ("one is called", [user(), assistant("", call())], [ALL[0]]),
     ("two are called, in the order of the definitions", [assistant("", call(name="ls"), call("c2"))], ALL[:2]),
@@ -20,11 +20,8 @@ USED = [
     ("a call in the text beside another one", [assistant(MARKUP), assistant("", call())], ALL[:2]),
     ("a user calls nothing", [user(MARKUP), {**user(), "tool_calls": [call()]}], []),
     ("names that are none call nothing", [assistant("", call(name=None), {"id": "x"}), assistant(None, function_call={"name": {}})], []),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, messages, expected", USED, ids=[row[0] for row in USED])
-def test_what_is_called_is_defined(sentence, messages, expected):
+)  # fmt: skip
+def test_what_is_called_is_defined(messages, expected):
     conversation, found = staged(used_tools(talk(*messages, tools=ALL)))
     assert conversation.tools == expected
     assert conversation.messages == messages

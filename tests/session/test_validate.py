@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from chatsquash.session.stages.checking import validate
 from tests.checks.rows import user
+from tests.conftest import cases
 from tests.session.streams import entry, noted, stream, taken, texts
 
 SECOND = 10**9
@@ -15,21 +16,6 @@ def session(*fields):
     parts = [field.split("@") for field in fields]
     return stream(*(entry(user(), session_id=name or None, at=int(at) if at else None) for name, at in parts))
 
-
-VALID = [
-    ("no entries", [], None),
-    ("one entry", ["s1@1"], "s1"),
-    ("one id and times that increase", ["s1@1", "s1@2", "s1@3"], "s1"),
-    ("a nanosecond is later", [f"s1@{SECOND}", f"s1@{SECOND + 1}"], "s1"),
-    ("times before 1970", ["s1@-2", "s1@-1", "s1@0"], "s1"),
-    ("no ids", ["@1", "@2"], None),
-    ("no times", ["s1@", "s1@"], "s1"),
-    ("neither", ["@", "@"], None),
-    ("an entry without an id is not compared", ["s1@1", "@2", "s1@3"], "s1"),
-    ("the first id may come late", ["@1", "s1@2"], "s1"),
-    ("an entry without a time is not compared", ["s1@1", "s1@", "s1@2"], "s1"),
-    ("ids are compared as they are", ["S1@1", "S1@2"], "S1"),
-]
 
 IDS = ("session-id-mismatch",)
 TIMES = ("timestamp-order",)
@@ -50,17 +36,23 @@ INVALID = [
 ]
 
 
-EQUAL = [
-    ("an equal time", ["s1@5", "s1@5"], (2, 1)),
-    ("equal times, which are counted", ["s1@5", "s1@5", "s1@5", "s1@6", "s1@6"], (2, 3)),
-    ("an equal time around an entry without one", ["s1@5", "s1@", "s1@5"], (3, 1)),
-    ("an equal time of 0", ["s1@0", "s1@0"], (2, 1)),
-]
-
-
-@pytest.mark.parametrize("sentence, fields, name", VALID, ids=[row[0] for row in VALID])
+@cases(
+    "fields, name",
+    ("no entries", [], None),
+    ("one entry", ["s1@1"], "s1"),
+    ("one id and times that increase", ["s1@1", "s1@2", "s1@3"], "s1"),
+    ("a nanosecond is later", [f"s1@{SECOND}", f"s1@{SECOND + 1}"], "s1"),
+    ("times before 1970", ["s1@-2", "s1@-1", "s1@0"], "s1"),
+    ("no ids", ["@1", "@2"], None),
+    ("no times", ["s1@", "s1@"], "s1"),
+    ("neither", ["@", "@"], None),
+    ("an entry without an id is not compared", ["s1@1", "@2", "s1@3"], "s1"),
+    ("the first id may come late", ["@1", "s1@2"], "s1"),
+    ("an entry without a time is not compared", ["s1@1", "s1@", "s1@2"], "s1"),
+    ("ids are compared as they are", ["S1@1", "S1@2"], "S1"),
+)
 @pytest.mark.parametrize("keep", [False, True])
-def test_a_session_is_valid_with(sentence, fields, name, keep):
+def test_a_session_is_valid_with(fields, name, keep):
     out, found = taken(validate(session(*fields), keep=keep, merge=keep))
     assert out == list(session(*fields))
     assert (found.findings((), "s", "a"), found.invalid, found.id) == ([], None, name)
@@ -72,9 +64,15 @@ def validated(*fields, **options):
     return [replace(each, findings=()) for each in out], found
 
 
-@pytest.mark.parametrize("sentence, fields, expected", EQUAL, ids=[row[0] for row in EQUAL])
+@cases(
+    "fields, expected",
+    ("an equal time", ["s1@5", "s1@5"], (2, 1)),
+    ("equal times, which are counted", ["s1@5", "s1@5", "s1@5", "s1@6", "s1@6"], (2, 3)),
+    ("an equal time around an entry without one", ["s1@5", "s1@", "s1@5"], (3, 1)),
+    ("an equal time of 0", ["s1@0", "s1@0"], (2, 1)),
+)
 @pytest.mark.parametrize("keep", [False, True])
-def test_a_session_stays_in_file_order_with(sentence, fields, expected, keep):
+def test_a_session_stays_in_file_order_with(fields, expected, keep):
     out, session_found = validated(*fields, keep=keep)
     assert out == list(session(*fields))
     line, count = expected

@@ -5,6 +5,7 @@ from collections import Counter
 import orjson
 import pytest
 
+from tests.conftest import cases
 from tests.simulator import play
 from tests.simulator.canonical import squeezed
 from tests.simulator.exchanges import alone, exchanges, of_kind
@@ -12,10 +13,9 @@ from tests.simulator.exchanges import alone, exchanges, of_kind
 SEEDS = range(4)
 NOTHING = "hard-side-settings"
 """A habit that shows only in side requests, of which there are none where it is played alone."""
-REWRITES = ["rewrite-arguments", "rewrite-ids", "rewrite-parts", "rewrite-reasoning", "rewrite-clock"]
 
 
-@pytest.mark.parametrize("name", REWRITES)
+@cases("name", "rewrite-arguments", "rewrite-ids", "rewrite-parts", "rewrite-reasoning", "rewrite-clock")
 def test_a_rewrite_changes_what_is_sent_and_not_what_was_said(name):
     changed = 0
     for seed in SEEDS:

@@ -1,7 +1,6 @@
 """Kinds, parents and owners by the words of the contract, of trees that are written down."""
 
-import pytest
-
+from tests.conftest import cases
 from tests.simulator.nodes import Node, OriginReply, Place, Request, Tree
 from tests.simulator.truth import judged
 
@@ -47,7 +46,7 @@ def forked():
     return main().reply("a").reply("b", "a").reply("c", "b")
 
 
-ROWS = [
+@cases("drawn, kinds, parents",
     ("a path is a conversation", forked(), {"a": "main", "b": "main", "c": "main"}, {"c": None}),
     (
         "the path with the most replies is the trunk, though another was taken later",
@@ -121,11 +120,8 @@ ROWS = [
         {"a": "main", "b": "main", "c": "main", "m": "side", "o": "side"},
         {"c": None, "m": "c", "o": "c"},
     ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, drawn, kinds, parents", ROWS, ids=[row[0] for row in ROWS])
-def test_kinds_and_parents(sentence, drawn, kinds, parents):
+)  # fmt: skip
+def test_kinds_and_parents(drawn, kinds, parents):
     assert drawn.told()[:2] == (kinds, parents)
 
 

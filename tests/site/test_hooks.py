@@ -4,14 +4,14 @@ import pytest
 
 pytest.importorskip("mkdocs", reason="mkdocs is not installed: make docs-site installs it")
 
+from tests.conftest import cases
+
 from . import hooks
 
 PAGES = {"cli.md", "changes.md", "contributing.md", "findings/no-tools.md", "ideas/log.md", "readme.md"}
 
 
-@pytest.mark.parametrize(
-    ("sentence", "at", "text", "made"),
-    [
+@cases("sentence, at, text, made",
         ("a page of the same folder", "output.md", "[x](cli.md#variables)", "[x](cli.md#variables)"),
         ("a page from another folder", "ideas/log.md", "[x](../cli.md)", "[x](../cli.md)"),
         ("a file that is a page of another name", "ideas/log.md", "[x](../../README.md#limits)", "[x](../readme.md#limits)"),
@@ -24,7 +24,6 @@ PAGES = {"cli.md", "changes.md", "contributing.md", "findings/no-tools.md", "ide
         ("a link in code", "cli.md", "`[x](../README.md)`", "`[x](../README.md)`"),
         ("code in a link", "cli.md", "[`README`](../README.md)", "[`README`](readme.md)"),
         ("a drawing", "ideas/log.md", "![x](log.svg)", "![x](log.svg)"),
-    ],
 )  # fmt: skip
 def test_a_link_leads_to_the_page_that_is_made_of_its_file(sentence, at, text, made):
     files = PAGES | {"ideas/log.svg"}
@@ -36,14 +35,12 @@ def test_a_file_that_is_no_page_is_linked_where_the_repository_has_a_url():
     assert made == "[x](https://example.com/chatsquash/blob/HEAD/Makefile)"
 
 
-@pytest.mark.parametrize(
-    ("fence", "made"),
-    [
-        ("```sh\n", "```sh\n"),
-        ("```json file=a.jsonl\n", '```json title="a.jsonl"\n'),
-        ("```json before\n", '```json title="before"\n'),
-        ("```json after --preset hf\n", '```json title="after, with --preset hf"\n'),
-    ],
+@cases(
+    "fence, made",
+    ("```sh\n", "```sh\n"),
+    ("```json file=a.jsonl\n", '```json title="a.jsonl"\n'),
+    ("```json before\n", '```json title="before"\n'),
+    ("```json after --preset hf\n", '```json title="after, with --preset hf"\n'),
 )
 def test_the_words_behind_a_fence_become_a_title(fence, made):
     assert hooks.titled(f"{fence}x\n```") == f"{made}x\n```"
@@ -73,13 +70,11 @@ def test_a_pattern_of_the_nav_stands_for_the_pages_that_are_not_named():
     ]
 
 
-@pytest.mark.parametrize(
-    ("title", "anchor"),
-    [
-        ("reports/sessions.jsonl", "reportssessionsjsonl"),
-        ("To the Hub", "to-the-hub"),
-        ("`--where` and SQL", "--where-and-sql"),
-    ],
+@cases(
+    "title, anchor",
+    ("reports/sessions.jsonl", "reportssessionsjsonl"),
+    ("To the Hub", "to-the-hub"),
+    ("`--where` and SQL", "--where-and-sql"),
 )
 def test_headings_have_the_anchors_of_github(title, anchor):
     assert hooks.slug(title, "-") == anchor

@@ -3,11 +3,10 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from chatsquash import Options, convert
 from chatsquash.dataset import columns
 from chatsquash.dataset.session_table import COLUMNS
+from tests.conftest import cases
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,9 +47,7 @@ def test_the_columns_of_pairs_are_those_that_the_page_lists():
     assert told == [field.name for field in columns.pair_fields(Options(preset="hf", pairs="logged"))]
 
 
-@pytest.mark.parametrize(
-    "options", [{"preset": "hf", "format": "parquet", "media": "keep"}, {"preset": "sharegpt", "media": "drop"}]
-)
+@cases("options", {"preset": "hf", "format": "parquet", "media": "keep"}, {"preset": "sharegpt", "media": "drop"})
 def test_every_file_of_a_dataset_folder_is_in_the_table(options, tmp_path):
     convert(ROOT / "sample_logs", tmp_path / "out", Options(**options))
     told = {name.split("/")[0] for cells in rows("docs/dataset.md", "The dataset folder") for name in named(cells[0])}

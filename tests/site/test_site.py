@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash.checks import rules
+from tests.conftest import cases
 
 from . import reading
 
@@ -113,23 +114,21 @@ def test_links_that_lead_nowhere_fail_the_build(tmp_path):
     assert len(warnings) == len(LEADS_NOWHERE)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        (
-            '<a href="https://example.com/">x</a><script src="main.js"></script><svg xmlns="http://www.w3.org/2000/svg"/>',
-            0,
-        ),
-        ('<script src="https://example.com/a.js"></script>', 1),
-        ('<link rel="preconnect" href="//example.com">', 1),
-        ('<img srcset="a.png 1x, https://example.com/a.png 2x">', 1),
-        ('<p style="background: url(https://example.com/a.png)">', 1),
-        ("<style>@import 'https://example.com/a.css'; p {background: url(//example.com/a.png)}</style>", 2),
-        ("<style>/* url(https://example.com) */ p {background: url('data:image/png;base64,xx')}</style>", 0),
-        ("<script>fetch('https://example.com/a.json')</script>", 1),
-        ("<script>/*! https://example.com/licence */ const space = 'http://www.w3.org/2000/svg'</script>", 0),
-        ("<code>fetch('https://example.com/a.json')</code>", 0),
-    ],
+@cases(
+    "text, found",
+    (
+        '<a href="https://example.com/">x</a><script src="main.js"></script><svg xmlns="http://www.w3.org/2000/svg"/>',
+        0,
+    ),
+    ('<script src="https://example.com/a.js"></script>', 1),
+    ('<link rel="preconnect" href="//example.com">', 1),
+    ('<img srcset="a.png 1x, https://example.com/a.png 2x">', 1),
+    ('<p style="background: url(https://example.com/a.png)">', 1),
+    ("<style>@import 'https://example.com/a.css'; p {background: url(//example.com/a.png)}</style>", 2),
+    ("<style>/* url(https://example.com) */ p {background: url('data:image/png;base64,xx')}</style>", 0),
+    ("<script>fetch('https://example.com/a.json')</script>", 1),
+    ("<script>/*! https://example.com/licence */ const space = 'http://www.w3.org/2000/svg'</script>", 0),
+    ("<code>fetch('https://example.com/a.json')</code>", 0),
 )
 def test_loads_are_told_from_links(text, found):
     assert len(reading.of_page(text)) == found

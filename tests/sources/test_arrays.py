@@ -8,6 +8,7 @@ import pytest
 
 from chatsquash.sources import arrays
 from chatsquash.sources.arrays import elements
+from tests.conftest import cases
 
 TEXTS = ['a"]}{[\\', "ü", "\\", '"', "x" * 20, "[{", "\n"]
 
@@ -38,18 +39,16 @@ def test_elements_are_those_that_a_parser_finds_whatever_stands_around_them(monk
         assert all(data[each.offset :].startswith(each.data) for each in found)
 
 
-BROKEN = [
+@cases(
+    "data, path, why",
     ("no array", b'{"log": {"entries": 5}}', ("log", "entries"), "has no array log.entries"),
     ("no such member", b'{"log": {}}', ("log", "entries"), "has no array log.entries"),
     ("an object", b"{}", (), "is no array"),
     ("nothing", b"", (), "is no array"),
     ("an element that is cut", b'[{"a": 1}, {"b": "', (), "ends within element 2"),
     ("an array that is cut", b'[{"a": 1}, ', (), "ends before its array does"),
-]
-
-
-@pytest.mark.parametrize("sentence, data, path, why", BROKEN, ids=[row[0] for row in BROKEN])
-def test_what_is_broken_says_so_behind_what_was_whole(sentence, data, path, why):
+)
+def test_what_is_broken_says_so_behind_what_was_whole(data, path, why):
     found = elements(io.BytesIO(data), path)
     for _ in range(data.count(b'"a"')):
         assert json.loads(next(found).data) == {"a": 1}

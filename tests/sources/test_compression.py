@@ -25,7 +25,7 @@ from chatsquash.session.converter import Converter
 from chatsquash.sources.compression import Expanded
 from chatsquash.sources.open import opened
 from chatsquash.storage import decoders
-from tests.conftest import examples, log_line, tree, write_log
+from tests.conftest import cases, examples, log_line, tree, write_log
 
 ROWS = [log_line(*"abc"[: n + 1], at=n) for n in range(3)]
 DATA = b"".join(json.dumps(row).encode() + b"\n" for row in ROWS)
@@ -72,19 +72,16 @@ def test_a_frame_of_zstd_without_data_is_passed_over(tmp_path):
     assert read(put(tmp_path / "x", frame + zstandard.compress(b"x") + frame)) == (b"x", None)
 
 
-BROKEN = [
+@pytest.mark.parametrize("way", WAYS)
+@cases("change, whole, problem",
     ("zeros at the end are none", lambda data: data + bytes(5000), True, None),
     ("something behind it", lambda data: data + b"more" * 5000, True, GARBAGE),
     ("a little something behind it", lambda data: data + b"x", True, GARBAGE),
     ("the end is cut", lambda data: data[:-3], False, EARLY),
     ("half of it is cut", lambda data: data[: len(data) // 2], False, EARLY),
     ("a changed byte in the middle", lambda data: data[:5000] + bytes([data[5000] ^ 255]) + data[5001:], False, DAMAGED),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("sentence", "change", "whole", "problem"), BROKEN, ids=[row[0] for row in BROKEN])
-def test_what_was_whole_of_a_broken_file_is_read(tmp_path, way, sentence, change, whole, problem):
+)  # fmt: skip
+def test_what_was_whole_of_a_broken_file_is_read(tmp_path, way, change, whole, problem):
     if way == "zst" and problem == DAMAGED:
         compressor = zstandard.ZstdCompressor(write_checksum=True)
         compress = compressor.compress
@@ -164,12 +161,10 @@ def test_of_a_log_with_a_damaged_checksum_all_lines_are_converted(here, sessions
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(
-    ("bound", "problem"),
-    [
-        ({"max_expansion": 3}, "it expands to more than 3 times its size (--max-expansion allows more)"),
-        ({"max_expanded": 5000}, "it expands to more than 5,000 bytes (--max-expanded allows more)"),
-    ],
+@cases(
+    "bound, problem",
+    ({"max_expansion": 3}, "it expands to more than 3 times its size (--max-expansion allows more)"),
+    ({"max_expanded": 5000}, "it expands to more than 5,000 bytes (--max-expanded allows more)"),
 )
 def test_expansion_is_bounded(tmp_path, way, bound, problem):
     path = put(tmp_path / "x", WAYS[way](b"x" * 1_000_000))
@@ -226,10 +221,7 @@ def test_the_bytes_on_the_disk_are_hashed_once_each(tmp_path, way):
     assert b"".join(hashed) == path.read_bytes()
 
 
-PLAIN = [b"", b"{}", b"\x1f", b"\x1f\x8b", b"BZ", b"BZhello world", b"\xfd7zX", b"\x28\xb5\x2f", b"PK\x03\x04"]
-
-
-@pytest.mark.parametrize("data", PLAIN)
+@cases("data", b"", b"{}", b"\x1f", b"\x1f\x8b", b"BZ", b"BZhello world", b"\xfd7zX", b"\x28\xb5\x2f", b"PK\x03\x04")
 def test_what_no_other_begins_with_is_plain(tmp_path, data):
     with opened(put(tmp_path / "x.gz", data)) as file:
         assert not isinstance(file, Expanded)
@@ -321,7 +313,9 @@ def test_a_cut_between_lines_shows_in_the_exit_code_and_stops_a_strict_run(here,
 
 
 DECIDE = "see which one is whole, and remove the other"
-TWICE = [
+
+
+@cases("copy, severity, text",
     ("the same", DATA, "info", "not read, since 'logs/a.jsonl' counts, which holds the same"),
     (
         "another end",
@@ -335,11 +329,8 @@ TWICE = [
         "warning",
         f"not read, since 'logs/a.jsonl' counts, which differs from byte 0 on: {DECIDE}",
     ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "copy", "severity", "text"), TWICE, ids=[row[0] for row in TWICE])
-def test_of_a_log_that_is_there_twice_the_plain_one_counts(here, sentence, copy, severity, text):
+)  # fmt: skip
+def test_of_a_log_that_is_there_twice_the_plain_one_counts(here, copy, severity, text):
     put(here / "logs/a.jsonl", DATA)
     put(here / "logs/a.jsonl.zst", zstandard.compress(copy))
     summary = convert("logs")

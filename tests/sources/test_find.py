@@ -11,8 +11,9 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.reading.identify import is_readable
 from chatsquash.sources.compression import stem
-from chatsquash.sources.days import path_day
 from chatsquash.sources.find import discover
+from chatsquash.sources.names import path_day
+from tests.conftest import cases
 
 LINE = b"{}\n"
 any_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names are text there")
@@ -45,7 +46,8 @@ def names(*given, **options):
     return [job.name for job in found(*given, **options).logs]
 
 
-FILES = [
+@cases(
+    "given, expected",
     ("a folder gives its .jsonl and .ndjson files", ["logs"], ["a.jsonl", "b.ndjson", "c.JSONL", "d/e.jsonl"]),
     ("a named file is read", ["logs/a.jsonl"], ["a.jsonl"]),
     ("a named file is read whatever its suffix", ["logs/f.txt", "logs/none"], ["f.txt", "none"]),
@@ -63,11 +65,8 @@ FILES = [
     ("a glob that spells its suffix gives files of that suffix", ["logs/*.txt"], ["f.txt"]),
     ("a glob that does not gives logs alone", ["logs/*"], ["a.jsonl", "b.ndjson", "c.JSONL", "d/e.jsonl"]),
     ("a path in a glob's spelling that is there is that path", ["logs/[x].jsonl"], ["[x].jsonl"]),
-]
-
-
-@pytest.mark.parametrize("sentence, given, expected", FILES, ids=[row[0] for row in FILES])
-def test_what_arguments_give(logs, sentence, given, expected):
+)
+def test_what_arguments_give(logs, given, expected):
     put(*(logs / name for name in ("a.jsonl", "b.ndjson", "c.JSONL", "d/e.jsonl", "d/g.md", "f.txt", "none")))
     if "[" in given[0]:
         put(logs / "[x].jsonl")
@@ -84,18 +83,16 @@ def test_logs_come_in_the_order_of_their_paths_part_by_part(logs):
     assert names("logs") == ["B.jsonl", "a/a.jsonl", "a/b.jsonl", "a b/c.jsonl", "a-b.jsonl", "a.jsonl", "é.jsonl"]
 
 
-WRONG = [
+@cases(
+    "given, message",
     ("a path that is not there", ["nope"], "nope: cannot be read (No such file or directory)"),
     ("an empty path, as of a variable that is not set", [""], ": cannot be read (No such file or directory)"),
     ("a glob that nothing fits", ["logs/*.x"], "logs/*.x: nothing matches"),
     ("a deep glob below nothing", ["nope/**"], "nope/**: nothing matches"),
     ("a broken link", ["logs/broken"], "logs/broken: cannot be read (No such file or directory)"),
     ("a link to itself", ["logs/self"], "logs/self: cannot be read (Too many levels of symbolic links)"),
-]
-
-
-@pytest.mark.parametrize("sentence, given, message", WRONG, ids=[row[0] for row in WRONG])
-def test_an_argument_that_names_nothing_is_an_error(logs, sentence, given, message):
+)
+def test_an_argument_that_names_nothing_is_an_error(logs, given, message):
     (logs / "broken").symlink_to("gone")
     (logs / "self").symlink_to("self")
     with pytest.raises(UsageError) as caught:
@@ -103,7 +100,8 @@ def test_an_argument_that_names_nothing_is_an_error(logs, sentence, given, messa
     assert str(caught.value) == message
 
 
-CHOICES = [
+@cases(
+    "options, expected",
     ("without options all are taken", {}, ["1/a.jsonl", "1/b.jsonl", "2/c/a.jsonl", "d.jsonl"]),
     ("--include without a slash fits names at any depth", {"include": ["a*"]}, ["1/a.jsonl", "2/c/a.jsonl"]),
     ("--include fits folders", {"include": ["1"]}, ["1/a.jsonl", "1/b.jsonl"]),
@@ -119,11 +117,8 @@ CHOICES = [
     ("--exclude beats --include", {"include": ["1"], "exclude": ["a.jsonl"]}, ["1/b.jsonl"]),
     ("--limit takes the first ones", {"limit": 2}, ["1/a.jsonl", "1/b.jsonl"]),
     ("--limit counts what is left", {"limit": 1, "exclude": ["1"]}, ["2/c/a.jsonl"]),
-]
-
-
-@pytest.mark.parametrize("sentence, options, expected", CHOICES, ids=[row[0] for row in CHOICES])
-def test_options_choose_among_the_logs(logs, sentence, options, expected):
+)
+def test_options_choose_among_the_logs(logs, options, expected):
     put(*(logs / name for name in ("1/a.jsonl", "1/b.jsonl", "2/c/a.jsonl", "d.jsonl")))
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
     assert names("logs", **options) == expected
@@ -134,17 +129,15 @@ def test_logs_that_options_leave_aside_are_counted(logs):
     assert found("logs", include=("[a-c].jsonl",), exclude=("b.jsonl",), limit=1).passed_over == 3
 
 
-DAYS = [
+@cases(
+    "since, until, expected",
     ("no bounds", None, None, "12 13 14 none"),
     ("--since is inclusive", "2026-01-13", None, "13 14"),
     ("--until is inclusive", None, "2026-01-13", "12 13"),
     ("both may be the same day", "2026-01-13", "2026-01-13", "13"),
     ("nothing in between", "2026-01-15", None, ""),
-]
-
-
-@pytest.mark.parametrize("sentence, since, until, expected", DAYS, ids=[row[0] for row in DAYS])
-def test_days_choose_by_the_path_else_by_what_is_told(logs, sentence, since, until, expected):
+)
+def test_days_choose_by_the_path_else_by_what_is_told(logs, since, until, expected):
     put(*(logs / name for name in ("12.jsonl", "13.jsonl", "2026-01-14/14.jsonl", "none.jsonl")))
     days = {"12": "2026-01-12", "13": "2026-01-13", "none": None}  # none for 14, whose path has one
     found_ = found("logs", since=since, until=until, days_of=lambda job: [day for day in [days[stem(job)]] if day])
@@ -167,7 +160,8 @@ def test_days_that_are_none_are_an_error(logs, options, message):
     assert str(caught.value) == message
 
 
-PATHS = [
+@cases(
+    "name, day",
     ("a folder", "2026-01-13/a.jsonl", "2026-01-13"),
     ("the last one", "2026-01-13/x/2026-01-14/a.jsonl", "2026-01-14"),
     ("the file's name", "2026-01-13/2026-01-15.jsonl", "2026-01-15"),
@@ -176,11 +170,8 @@ PATHS = [
     ("not a day that does not exist", "2026-02-30/a.jsonl", None),
     ("not another spelling", "20260113/2026-1-13/2026-W03-2.jsonl", None),
     ("not other digits", "٢٠٢٦-٠١-١٣/a.jsonl", None),
-]
-
-
-@pytest.mark.parametrize("sentence, name, day", PATHS, ids=[row[0] for row in PATHS])
-def test_the_day_in_a_path_is_its_last_part_that_is_one(sentence, name, day):
+)
+def test_the_day_in_a_path_is_its_last_part_that_is_one(name, day):
     assert path_day(name) == day
 
 

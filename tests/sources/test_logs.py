@@ -7,24 +7,23 @@ from msgspec import structs
 
 from chatsquash.core.log import Log
 from chatsquash.sources.logs import Logs
+from tests.conftest import cases
 
 
 def job(path: str, below: int = 0, size: int = 0, modified: int | None = None) -> Log:
     return Log(path, path, path[below:], size, modified=modified)
 
 
-ROWS = [
+@cases(
+    "given_",
     ("no job", []),
     ("a file in a folder", [job("logs/2026-01-13/a.jsonl", 5, 7, 1_768_300_000_123_456_789)]),
     ("a file without a time, and one of the epoch", [job("a", 0, 3), job("b", 0, 4, 0)]),
     ("names beyond ASCII, before others", [job("l/ä/日本.jsonl", 2, 1, 1), job("l/b", 2, 2, 2)]),
     ("a name that is no text", [job("l/\udcff\udc80.jsonl", 2, 1, 1), job("l/b", 2, 2, 2)]),
     ("a name with a line feed", [job("l/a\nb.jsonl", 2, 1 << 40, 1)]),
-]
-
-
-@pytest.mark.parametrize("sentence, given_", ROWS, ids=[row[0] for row in ROWS])
-def test_what_is_added_comes_back(sentence, given_):
+)
+def test_what_is_added_comes_back(given_):
     jobs = Logs()
     for each in given_:
         jobs.append(each)

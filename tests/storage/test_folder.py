@@ -16,7 +16,7 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset import jsonl as text
 from chatsquash.records.presets import names
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import cases, log_line, tree, write_log
 
 TOOLS = [{"type": "function", "function": {"name": "ls", "description": "Lists.", "parameters": {"type": "object"}}}]
 USAGE = {"usage": {"prompt_tokens": 90, "completion_tokens": 10}, "model": "gpt-5-mini"}
@@ -210,16 +210,13 @@ def test_a_folder_without_records_is_one_all_the_same(logs):
     assert "configs:" not in Path("out/README.md").read_text()
 
 
-UNLOADABLE = [
+@cases("line, code",
     ("an integer beyond 64 bits in a definition", log_line("x", tools=[{"type": "function", "function": {"name": "ls", "n": {"m": 2**64}}}]), "integer-too-large"),
     ("one in an object of arguments", log_line("x", {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "ls", "arguments": {"n": -(2**63) - 1}}}]}), "integer-too-large"),
     ("half of a pair in a text", log_line("x \ud800"), "lone-surrogate"),
     ("half of a pair in a key", log_line("x", tools=[{**TOOLS[0], "function": {**TOOLS[0]["function"], "\udfff": 1}}]), "lone-surrogate"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, line, code", UNLOADABLE, ids=[row[0] for row in UNLOADABLE])
-def test_a_specified_record_that_would_not_come_back_is_left_out_of_a_folder(tmp_path, sentence, line, code):
+)  # fmt: skip
+def test_a_specified_record_that_would_not_come_back_is_left_out_of_a_folder(tmp_path, line, code):
     """One integer beyond 64 bits, and loading fails for the whole dataset."""
     write_log(tmp_path / "logs/a.jsonl", line)
     write_log(tmp_path / "logs/b.jsonl", log_line("y"))
@@ -228,7 +225,8 @@ def test_a_specified_record_that_would_not_come_back_is_left_out_of_a_folder(tmp
     assert convert(tmp_path / "logs", tmp_path / "grouped").written == 2
 
 
-HELD = [
+@cases(
+    "line",
     (
         "integers of 64 bits",
         log_line("x", tools=[{"type": "function", "function": {"name": "ls", "n": [2**64 - 1, -(2**63)]}}]),
@@ -239,11 +237,8 @@ HELD = [
         "what is nested deeply",
         log_line("x", tools=[{"type": "function", "function": {"name": "ls", "n": json.loads("[" * 300 + "]" * 300)}}]),
     ),
-]
-
-
-@pytest.mark.parametrize("sentence, line", HELD, ids=[row[0] for row in HELD])
-def test_other_specified_records_stand_in_a_folder_as_they_are(tmp_path, sentence, line):
+)
+def test_other_specified_records_stand_in_a_folder_as_they_are(tmp_path, line):
     write_log(tmp_path / "logs/a.jsonl", line)
     convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))
     convert(tmp_path / "logs", tmp_path / "grouped")

@@ -16,7 +16,7 @@ from chatsquash.dataset.store import Output
 from chatsquash.results.verify import verify
 from chatsquash.storage import folder as folders
 from chatsquash.storage import lock
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import cases, log_line, tree, write_log
 
 OURS = ".chatsquash"
 MIXED = [log_line(f"{name}{n}", at=n, session_id=name) for n in range(1, 4) for name in ("x", "y")]
@@ -168,17 +168,15 @@ def test_an_output_folder_named_from_here_is_the_same_from_elsewhere(here, monke
     assert verify(Path("out")).problems == []
 
 
-STRANGE = [
+@cases(
+    "name, make",
     ("a pipe", "journal/x", os.mkfifo),
     ("a pipe in the place of the record", "written.json", lambda path: (path.unlink(), os.mkfifo(path))),
     ("a pipe in the place of the lock", "lock", lambda path: (path.unlink(), os.mkfifo(path))),
     ("a pipe in the place of the plan", "commit.json", os.mkfifo),
     ("folders without end", "/".join("x" * 20), lambda path: path.mkdir(parents=True)),
-]
-
-
-@pytest.mark.parametrize("sentence, name, make", STRANGE, ids=[row[0] for row in STRANGE])
-def test_what_is_neither_a_file_nor_a_folder_is_refused_and_never_waited_for(here, sentence, name, make):
+)
+def test_what_is_neither_a_file_nor_a_folder_is_refused_and_never_waited_for(here, name, make):
     result()
     make(Path("out") / OURS / name)
     before = tree(Path("out/reports"))
@@ -212,7 +210,8 @@ def test_a_file_that_also_stands_elsewhere_is_never_written_to(here, name):
     assert problems() == []
 
 
-SAID = [
+@cases(
+    "names",
     ("a file behind a link of another name", ["mine/keep.txt"]),
     ("a file outside", ["../victim/file"]),
     ("a file of our own", [".chatsquash/journal"]),
@@ -220,11 +219,8 @@ SAID = [
     ("no name", ["a\0b"]),
     ("no text", ["\ud800"]),
     ("nothing that can be read", "[" * 100_000),
-]
-
-
-@pytest.mark.parametrize("sentence, names", SAID, ids=[row[0] for row in SAID])
-def test_a_record_of_what_is_ours_that_says_more_is_not_believed(here, sentence, names):
+)
+def test_a_record_of_what_is_ours_that_says_more_is_not_believed(here, names):
     result()
     (Path("out") / "mine").symlink_to(here / "victim" / "folder")
     text = names if isinstance(names, str) else json.dumps({"files": names})
@@ -314,19 +310,17 @@ def in_a_full_folder(name: str) -> None:
     convert("logs", "out", Options(force=name == "reports"))
 
 
-ENDS = [
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="there is no other way to see what is open")
+@cases(
+    "error, act",
     ("a result", None, lambda: convert("logs", "out", Options(sessions_by="id"))),
     ("nothing changed", None, lambda: (result(), result())),
     ("a file of another", UsageError, lambda: in_a_full_folder("x")),
     ("a link", UsageError, lambda: in_a_full_folder("reports")),
     ("a stop", StoppedError, lambda: convert("logs", "out", Options(strict=True))),
     ("verify", None, lambda: (result(), verify(Path("out")))),
-]
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="there is no other way to see what is open")
-@pytest.mark.parametrize("sentence, error, act", ENDS, ids=[row[0] for row in ENDS])
-def test_no_descriptor_is_left_open(here, sentence, error, act):
+)
+def test_no_descriptor_is_left_open(here, error, act):
     before = opened()
     with pytest.raises(error) if error else nullcontext():
         act()
@@ -334,10 +328,7 @@ def test_no_descriptor_is_left_open(here, sentence, error, act):
     assert not lock._own_locks
 
 
-NAMES = ["", ".", "..", "a/../b", "/etc/passwd", "a//b", "a/"]
-
-
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", "", ".", "..", "a/../b", "/etc/passwd", "a//b", "a/")
 def test_a_name_that_leads_elsewhere_is_none(here, name):
     folder = folders.Folder(here)
     for act in (folder.status, folder.read, folder.remove, folder.open):

@@ -11,6 +11,7 @@ from contextlib import closing
 import pytest
 
 from chatsquash.storage.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
+from tests.conftest import cases
 
 MEMORY = 200_000_000
 MOST = 1 << 24
@@ -52,18 +53,16 @@ def test_it_is_told_nothing_of_the_environment_that_it_does_not_need(monkeypatch
     assert "HOME" not in told
 
 
-ENDED = [
+@cases(
+    "request_, seconds, kind",
     ("a call that never ends", b"loop", 0.5, OutOfTimeError),
     ("an answer that never ends", b"flood", 0.5, OutOfMemoryError),
     ("more memory than there is", b"take", 20, OutOfMemoryError),
     ("a crash", b"crash", 20, EndedError),
     ("an exit", b"leave", 20, EndedError),
     ("an exception", b"unknown", 20, EndedError),
-]
-
-
-@pytest.mark.parametrize("sentence, request_, seconds, kind", ENDED, ids=[row[0] for row in ENDED])
-def test_what_goes_beyond_its_bounds_is_killed_and_reaped(sentence, request_, seconds, kind):
+)
+def test_what_goes_beyond_its_bounds_is_killed_and_reaped(request_, seconds, kind):
     process = confined(seconds)
     process.begin(request_)
     with pytest.raises(EndedError) as caught:

@@ -10,6 +10,7 @@ from chatsquash.templates.confined import RenderBounds, Template
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.trial import trial
 from tests.checks.rows import assistant, user
+from tests.conftest import cases
 
 from .records import FAMILIES, ONE_CALL, PLAIN, TEXT_BESIDE, TOOLS, TWO_CALLS, family
 
@@ -59,17 +60,14 @@ def test_a_trial_that_takes_more_than_it_may_is_ended_too(tmp_path, sentence, te
     assert not made.attempt([user("ho")], None, 20).beyond
 
 
-REFUSED = [
+@cases("text, problem",
     ("an endless range", "{% for i in range(10 ** 9) %}{% endfor %}", "OverflowError"),
     ("a class", "{{ messages.__class__ }}{{ messages.__class__.__mro__ }}", "SecurityError"),
     ("a macro that calls itself", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "RecursionError"),
     ("a text that is too deep to be spelled", "{% set n = namespace(x=[]) %}{% for i in range(5000) %}{% set n.x = [n.x] %}{% endfor %}{{ raise_exception(n.x) }}", "TemplateError: what it says is nested too deeply to be shown"),
     ("a filter that is not there", "{% if messages %}{{ 1 | nothing_like_it }}{% endif %}", "TemplateRuntimeError"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, text, problem", REFUSED, ids=[row[0] for row in REFUSED])
-def test_what_raises_is_told_and_the_process_goes_on(tmp_path, sentence, text, problem):
+)  # fmt: skip
+def test_what_raises_is_told_and_the_process_goes_on(tmp_path, text, problem):
     made = template(tmp_path, text)
     process = made._process
     assert made.render(HI, None).problem.startswith(problem)
@@ -82,7 +80,7 @@ def test_a_rendering_that_nobody_could_train_on_is_none(monkeypatch):
     assert Renderer(family("json_calls"))(HI, None) == (None, problem)
 
 
-NO_TEMPLATES = [
+@cases("text, message",
     ("a tag out of place", "{% break %}", "is no template (SyntaxError: 'break' outside loop"),
     ("a tag that is wrong", "a\nb {% for %}", "is no template (line 2: Expected an expression, got 'end of statement block')"),
     ("a test that is not there", "{{ 1 is nothing_like_it }}", "is no template (line 1: No test named 'nothing_like_it'.)"),
@@ -90,11 +88,8 @@ NO_TEMPLATES = [
     ("an expression too deep", "{{ " + "-" * 50_000 + "1 }}", "is no template ("),
     ("names that are none", "{{ a.b\x00 }}", "is no template (line 1: "),
     ("bytes that are no text", "\udcff", "is no text in UTF-8"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, text, message", NO_TEMPLATES, ids=[row[0] for row in NO_TEMPLATES])
-def test_what_does_not_compile_is_told(tmp_path, sentence, text, message):
+)  # fmt: skip
+def test_what_does_not_compile_is_told(tmp_path, text, message):
     with pytest.raises(UsageError) as caught:
         template(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path}/a.jinja: {message}")
@@ -107,14 +102,11 @@ def test_parentheses_are_compiled_or_refused(tmp_path):
     assert made is None or made.render(HI, None).text == "1"
 
 
-COMPILING = [
+@cases("text, bounds, message",
     ("time", "{{ 9 ** (9 ** (9 ** 9)) }}", FAST, "compiling it takes longer than 1 s (--render-time allows more)"),
     ("memory", "x{{ messages }}" * 20_000, RenderBounds(20, 10_000_000), "compiling it takes more than 10,000,000 bytes of memory (--render-memory allows more)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, text, bounds, message", COMPILING, ids=[row[0] for row in COMPILING])
-def test_compiling_is_bounded(tmp_path, sentence, text, bounds, message):
+)  # fmt: skip
+def test_compiling_is_bounded(tmp_path, text, bounds, message):
     with pytest.raises(UsageError) as caught:
         template(tmp_path, text, bounds)
     assert str(caught.value) == f"{tmp_path}/a.jinja: is no template that can be used: {message}"

@@ -3,6 +3,7 @@
 import pytest
 
 from chatsquash.templates.render import Renderer
+from tests.conftest import cases
 
 HI = [{"role": "user", "content": "<b> 'ä'"}, {"role": "assistant", "content": "ok", "name": None}]
 
@@ -12,7 +13,7 @@ def render(tmp_path, template, messages=HI, tools=None, **given):
     return Renderer(str(tmp_path / "a.jinja"))(messages, tools, **given)
 
 
-RENDERED = [
+@cases("template, text",
     ("tojson leaves letters of HTML and others as they are", "{{ messages[0] | tojson }}", '{"role": "user", "content": "<b> \'ä\'"}'),
     ("tojson indents and sorts", "{{ messages[0] | tojson(indent=1, sort_keys=true, ensure_ascii=true) }}", '{\n "content": "<b> \'\\u00e4\'",\n "role": "user"\n}'),
     ("nulls of messages are dropped", "{{ messages[1] }}", "{'role': 'assistant', 'content': 'ok'}"),
@@ -23,8 +24,12 @@ RENDERED = [
     ("a namespace may name itself", "{% set ns = namespace(self=1) %}{{ ns.self }}", "1"),
     ("dict makes a dict", "{{ dict(a=1) }}{{ dict.fromkeys([1]) }}", "{'a': 1}{1: None}"),
     ("tools are none where there are none", "{{ tools is none }}{{ documents is none }}{{ add_generation_prompt }}", "TrueTrueFalse"),
-]  # fmt: skip
-REFUSED = [
+)  # fmt: skip
+def test_a_template_renders(tmp_path, template, text):
+    assert render(tmp_path, template) == (text, "")
+
+
+@cases("template, problem",
     ("raise_exception raises", "{{ raise_exception('not so') }}", "TemplateError: not so"),
     ("messages cannot be changed", "{{ messages.append(1) }}", "SecurityError"),
     ("nor anything in them", "{{ messages[0].update(a=1) }}", "SecurityError"),
@@ -33,16 +38,8 @@ REFUSED = [
     ("also by setting", "{% set ns = namespace() %}{% set ns._a = 1 %}", "SecurityError"),
     ("endless ranges are refused", "{{ range(10**9) }}", "OverflowError"),
     ("what is missing may be printed but not looked into", "{{ messages[0].a }}{{ messages[0].a.b }}", "UndefinedError"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, template, text", RENDERED, ids=[row[0] for row in RENDERED])
-def test_a_template_renders(tmp_path, sentence, template, text):
-    assert render(tmp_path, template) == (text, "")
-
-
-@pytest.mark.parametrize("sentence, template, problem", REFUSED, ids=[row[0] for row in REFUSED])
-def test_a_template_is_refused(tmp_path, sentence, template, problem):
+)  # fmt: skip
+def test_a_template_is_refused(tmp_path, template, problem):
     text, raised = render(tmp_path, template)
     assert text is None
     assert raised.startswith(problem)

@@ -7,6 +7,7 @@ import pytest
 from chatsquash.core.errors import UsageError
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.source import packed, read, unpacked
+from tests.conftest import cases
 
 TEMPLATE = "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}"
 CONFIG = {
@@ -25,7 +26,7 @@ def write(folder, **files):
     return folder
 
 
-FOUND = [
+@cases("files, name, text",
     ("a bare template prints no special tokens", {"chat_template__jinja": TEMPLATE}, "chat_template.jinja", "hi"),
     ("one of any name", {"mine__txt": TEMPLATE}, "mine.txt", "hi"),
     ("those beside it", {"chat_template__jinja": TEMPLATE, "tokenizer_config__json": {"bos_token": "<s>"}}, "chat_template.jinja", "<s>hi"),
@@ -33,11 +34,8 @@ FOUND = [
     ("chat_template.json", {"chat_template__json": {"chat_template": TEMPLATE}}, "chat_template.json", "hi"),
     ("a folder", {"chat_template__jinja": "A" + TEMPLATE, "tokenizer_config__json": CONFIG}, "", "A<s>hi</s>"),
     ("a folder of an older model", {"tokenizer_config__json": CONFIG}, "", "<s>hi</s>"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, files, name, text", FOUND, ids=[row[0] for row in FOUND])
-def test_a_template_is_found(tmp_path, sentence, files, name, text):
+)  # fmt: skip
+def test_a_template_is_found(tmp_path, files, name, text):
     assert Renderer(str(write(tmp_path, **files) / name))(HI, None).text == text
 
 
@@ -48,16 +46,15 @@ def test_of_several_templates_that_for_tools_is_taken_where_there_are_tools(tmp_
 
 
 MORE = "additional_chat_templates"
-SEVERAL = [
+
+
+@cases("files, more, texts",
     ("beside a template", {"chat_template__jinja": "plain"}, {"tool_use": "tools", "rag": "rag"}, ["plain", "tools"]),
     ("beside one of older models", {"chat_template__json": {"chat_template": "plain"}}, {"tool_use": "tools"}, ["plain", "tools"]),
     ("in place of those of the configuration", {"tokenizer_config__json": CONFIG}, {"default": "plain", "tool_use": "tools"}, ["plain", "tools"]),
     ("in place of another with the name", {"chat_template__jinja": "old"}, {"default": "plain"}, ["plain", "plain"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, files, more, texts", SEVERAL, ids=[row[0] for row in SEVERAL])
-def test_a_folder_may_have_more_templates(tmp_path, sentence, files, more, texts):
+)  # fmt: skip
+def test_a_folder_may_have_more_templates(tmp_path, files, more, texts):
     (tmp_path / MORE).mkdir()
     write(tmp_path, **files)
     write(tmp_path / MORE, **{f"{name}__jinja": text for name, text in more.items()}, README__md="x")

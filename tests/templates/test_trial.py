@@ -1,11 +1,10 @@
 """How losses are found: by words put into a copy of the record."""
 
-import pytest
-
 from chatsquash.checks.template import Expected
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.trial import Marker, trial
 from tests.checks.rows import assistant, call, result, tool, user
+from tests.conftest import cases
 
 from .records import TOOLS, grep
 
@@ -28,7 +27,7 @@ def test_words_do_not_begin_with_each_other():
     assert [a for a in words for b in words if a != b and b.startswith(a)] == []
 
 
-MARKED = [
+@cases("text, marked",
     ("in the middle of a text", "one two three four", "one two threeZq0x four"),
     ("at its end where nothing divides it", "one", "oneZq0x"),
     ("before what surrounds it", " one\n", " oneZq0x\n"),
@@ -36,11 +35,8 @@ MARKED = [
     ("not where there is nothing", " \n", " \n"),
     ("in reasoning and in what follows it", "<think>\nWell, so it is.\n</think>\n\nYes.", "<think>\nWell,Zq0x so it is.\n</think>\n\nYes.Zq1x"),
     ("not in empty reasoning", "<think>\n\n</think>\n\nYes.", "<think>\n\n</think>\n\nYes.Zq0x"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, text, marked", MARKED, ids=[row[0] for row in MARKED])
-def test_a_word_is_put(sentence, text, marked):
+)  # fmt: skip
+def test_a_word_is_put(text, marked):
     assert Marker("").copy([assistant(text)], None).messages[0]["content"] == marked
 
 
@@ -88,7 +84,7 @@ def test_unicode_arguments_that_are_encoded_twice_are_found_in_both_spellings(tm
         assert tried(tmp_path, template, messages).twice == (Expected("call", 0, 0, "grep"),)
 
 
-NULLS = [
+@cases("template, messages, count",
     ("none", ALL, [user("None"), assistant("b")], 0),
     ("printed by older versions", ALL, [user("None"), assistant(None)], 1),
     ("refused by older versions", ALL.replace("{{ m.content }}", "{{ 'a' + (m.content if 'content' in m else '') }}"), [user("a"), assistant(None)], 1),
@@ -96,11 +92,8 @@ NULLS = [
     ("printed by all versions and by older ones more", "{% for m in messages %}{{ m.get('content') }}{{ m.name }}{% endfor %}", [user("a"), {"role": "assistant", "content": None, "name": None}], 2),
     ("in arguments", ALL.replace("| tojson", "| string"), [user("a"), assistant("", call(arguments={"a": None}))], 1),
     ("in the text of the template", "None" + ALL, [user("a"), {"role": "assistant"}], 0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, template, messages, count", NULLS, ids=[row[0] for row in NULLS])
-def test_nulls_that_do_harm_are_told(tmp_path, sentence, template, messages, count):
+)  # fmt: skip
+def test_nulls_that_do_harm_are_told(tmp_path, template, messages, count):
     assert len(tried(tmp_path, template, messages).nulls) == count
 
 
@@ -120,17 +113,16 @@ NAMES = (
 )
 PROPERTIES = "{% for t in tools %}{{ t.description }}{{ t.parameters.properties | tojson }}{% endfor %}"
 WITHOUT_ENUMS = "{% for t in tools %}{{ t.description }}{% for n, p in t.parameters.properties | items %}{{ n }}{{ p['items'] | tojson if 'items' in p }}{% endfor %}{{ t.parameters['$defs'] | tojson }}{% endfor %}"
-PARTS = [
+
+
+@cases("template, kinds",
     ("all of it", "{{ tools | tojson }}", []),
     ("names of arguments alone", NAMES, ["$defs", "$defs", "enum", "property"]),
     ("what $ref names", PROPERTIES, ["$defs", "$defs"]),
     ("values", WITHOUT_ENUMS, ["enum"]),
     ("nothing", "{{ messages[0].content }}", ["$defs", "$defs", "enum", "property", "property", "property", "property", "tool"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, template, kinds", PARTS, ids=[row[0] for row in PARTS])
-def test_parts_of_a_definition_that_are_lost_are_found(tmp_path, sentence, template, kinds):
+)  # fmt: skip
+def test_parts_of_a_definition_that_are_lost_are_found(tmp_path, template, kinds):
     before = repr(DEFINED)
     found = tried(tmp_path, template + "{{ messages[0].content }}", [user("hi")], DEFINED)
     assert sorted(place.kind for place in found.lost) == kinds

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.conftest import cases
 from tests.train import environments
 from tests.train.environments import Environments, NoTorchError, builds_for_cpus, kept_requirements, wanted_torch
 from tests.train.trainers import BY_NAME, TRAINERS
@@ -12,14 +13,12 @@ BOTH = "torch (2.15.0)\nAvailable versions: 2.15.0, 2.14.1, 2.13.0+cpu, 2.13.0\n
 CUDA_ONLY = "torch (2.15.0)\nAvailable versions: 2.15.0, 2.14.1\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     "listing, torch, system, wanted",
-    [
-        (BOTH, "", "Linux", "torch==2.13.0+cpu"),
-        (BOTH, "torch==2.14.1", "Linux", "torch==2.14.1"),
-        (CUDA_ONLY, "any", "Linux", "torch"),
-        (CUDA_ONLY, "", "Darwin", "torch"),
-    ],
+    (BOTH, "", "Linux", "torch==2.13.0+cpu"),
+    (BOTH, "torch==2.14.1", "Linux", "torch==2.14.1"),
+    (CUDA_ONLY, "any", "Linux", "torch"),
+    (CUDA_ONLY, "", "Darwin", "torch"),
 )
 def test_the_newest_build_for_cpus_is_taken_unless_another_is_named(listing, torch, system, wanted):
     assert wanted_torch(listing, torch, system) == wanted
@@ -56,17 +55,15 @@ def test_the_index_is_asked_only_where_pip_knows_no_build_for_cpus(monkeypatch):
     assert asked == ["", "https://torch.example/cpu"]
 
 
-@pytest.mark.parametrize(
+@cases(
     "torch, index, found",
-    [
-        ("any", "https://torch.example/cpu", ["torch"]),
-        ("torch==2.14.1", "", ["torch==2.14.1"]),
-        (
-            "torch==2.14.1",
-            "https://torch.example/cpu",
-            ["torch==2.14.1", "--extra-index-url", "https://torch.example/cpu"],
-        ),
-    ],
+    ("any", "https://torch.example/cpu", ["torch"]),
+    ("torch==2.14.1", "", ["torch==2.14.1"]),
+    (
+        "torch==2.14.1",
+        "https://torch.example/cpu",
+        ["torch==2.14.1", "--extra-index-url", "https://torch.example/cpu"],
+    ),
 )
 def test_a_torch_that_is_named_is_taken_without_a_look(torch, index, found, monkeypatch):
     monkeypatch.setattr(environments, "torch_listing", lambda index="": pytest.fail("looked"))

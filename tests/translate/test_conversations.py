@@ -22,6 +22,7 @@ from chatsquash.sources.open import opened
 from chatsquash.translate import conversations
 from chatsquash.translate.conversations import dump, known, load, load_all, losses, recognise, writable
 from chatsquash.translate.losses import differences
+from tests.conftest import cases
 from tests.formats.kinds import (  # fmt: skip
     KINDS,
     PNG,
@@ -139,15 +140,13 @@ def test_messages_have_turns_without_having_been_loaded():
     assert turns_of(held) == (turn("system", "Be brief."), asks("a", PICTURE), says("b", calling()), answers())
 
 
-NONE = [
+@cases(
+    "messages, expected",
     ("a message that is no object", [user(), 3], "messages[1] is no object"),
     ("a message without a role", [{"content": "a"}], "messages[0] has no role"),
     ("content that is none", [user(3)], "messages[0] has content that is a number"),
-]
-
-
-@pytest.mark.parametrize("sentence, messages, expected", NONE, ids=[row[0] for row in NONE])
-def test_messages_that_are_none_are_a_usage_error(sentence, messages, expected):
+)
+def test_messages_that_are_none_are_a_usage_error(messages, expected):
     for use in (dump, losses):
         with pytest.raises(UsageError, match=re.escape(expected)):
             use(Conversation(messages, []), "anthropic")
@@ -237,7 +236,7 @@ def test_of_several_conversations_load_gives_the_first_and_load_all_each():
     assert len(load_all(values)) == 2
 
 
-WRONG_INPUT = [
+@cases("value, name, expected",
     ("nothing known", {"x": 1}, None, 'no known format: .* the keys "x".*documents that are known: .*; choose with --from'),
     ("a number", 3, None, "no known format"),
     ("no value at all", None, None, "no known format"),
@@ -247,11 +246,8 @@ WRONG_INPUT = [
     ("a document that is broken", {"schema_version": "ATIF-v1.6", "steps": 3}, None, "not atif: entry 1 has steps that"),
     ("a document that is none", {"x": 1}, "portable", "not portable: is an object, not a list"),
     ("a document with no conversation", [], "atif", "atif: "),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, value, name, expected", WRONG_INPUT, ids=[row[0] for row in WRONG_INPUT])
-def test_wrong_input(sentence, value, name, expected):
+)  # fmt: skip
+def test_wrong_input(value, name, expected):
     with pytest.raises(UsageError, match=expected):
         load(value, name)
 

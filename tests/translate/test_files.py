@@ -9,7 +9,7 @@ import pytest
 import chatsquash
 from chatsquash.core.errors import UsageError
 from chatsquash.translate.files import LossError, Translation, write_all
-from tests.conftest import log_line, write_log
+from tests.conftest import cases, log_line, write_log
 
 CALL = {"id": "call_a", "type": "function", "function": {"name": "ls", "arguments": '{"path":"."}'}}
 TOOL = {"type": "function", "function": {"name": "ls", "description": "List", "parameters": {"type": "object"}}}
@@ -115,7 +115,10 @@ LATIN = json.dumps(log_line("hi latin")).replace("{", '{"agent": "caf\xe9", ', 1
 HUGE = json.dumps(log_line("hi huge")).replace("{", '{"latency": 1e999, ', 1)
 SAID = "What is there?"
 GOOD = json.dumps(BODY)
-BAD = [
+
+
+@pytest.mark.parametrize("given", ["x.jsonl", "in", "-"])
+@cases("text, said, bad",
     ("NaN in a member of a log that nobody reads", NAN, ["hi nan"], []),
     ("bytes that are no UTF-8 in one", LATIN, ["hi latin"], []),
     ("a number that is too large in one", HUGE, ["hi huge"], []),
@@ -128,12 +131,8 @@ BAD = [
     ("a line that is no conversation", f'{GOOD}\n\n{{"x": 1}}\n{GOOD}', [SAID, SAID], ["3: not openai_chat: has no list of messages"]),
     ("one before all others", f'{{"x": 1}}\n{GOOD}', [SAID], ["1: not openai_chat: "]),
     ("one among lines that are no JSON", f"{GOOD}\n{{\n[1]\n{GOOD}", [SAID, SAID], ["2: no JSON: ", "3: not openai_chat: "]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("given", ["x.jsonl", "in", "-"])
-@pytest.mark.parametrize("why, text, said, bad", BAD, ids=[row[0] for row in BAD])
-def test_a_bad_line_costs_that_line(here, given, why, text, said, bad):
+)  # fmt: skip
+def test_a_bad_line_costs_that_line(here, given, text, said, bad):
     data = text if isinstance(text, bytes) else text.encode()
     file = here / ("in/x.jsonl" if given == "in" else "x.jsonl")
     file.parent.mkdir(exist_ok=True)
@@ -156,16 +155,14 @@ def test_a_bad_line_costs_that_line(here, given, why, text, said, bad):
         assert not (here / "strict").exists()
 
 
-ONLY_BAD = [
+@cases(
+    "text, said",
     ("a log", json.dumps(log_line("hi")).replace('"messages"', '"messages": NaN, "m"'), "the log has no usable entry"),
     ("lines", "{cut\n{cut", "line 1 is no JSON"),
     ("a value on several lines that is cut", json.dumps(BODY, indent=1)[:-9], "line 1 is no JSON"),
     ("a list of messages on several lines that is cut", '[\n{"role": "user", "content": "hi"}\n,', "line 1 is no JSON"),
-]
-
-
-@pytest.mark.parametrize("why, text, said", ONLY_BAD, ids=[row[0] for row in ONLY_BAD])
-def test_a_file_of_bad_lines_alone_costs_that_file(here, why, text, said):
+)
+def test_a_file_of_bad_lines_alone_costs_that_file(here, text, said):
     (here / "x.jsonl").write_text(text)
     put(here / "good.json", BODY)
     done = write_all(["x.jsonl", "good.json"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
@@ -227,20 +224,17 @@ def test_what_is_no_conversation_is_not_written(here):
 SEARCH = {"type": "web_search_20250305", "name": "web_search"}
 TWO = {"choices": [{"index": n, "message": {"role": "assistant", "content": "x"}} for n in range(3)]}
 HELLO = [{"role": "user", "content": "hi"}]
-NOT_READ = [
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@cases("value, left_out, options",
     ("a tool that the service runs", {"system": "S", "max_tokens": 9, "tools": [SEARCH], "messages": HELLO}, {"tools that the service runs": 1}, ["max_tokens"]),
     ("turns that are kept elsewhere", {"previous_response_id": "r", "input": HELLO}, {"turns kept elsewhere (previous_response_id)": 1}, []),
     ("choices after the first", {"request": {"model": "m", "messages": HELLO}, "response": TWO}, {"choices after the first": 2}, ["model"]),
     ("nothing", {"messages": HELLO, "tools": [TOOL]}, {}, []),
     ("options alone", {"messages": HELLO, "model": "m", "temperature": None, "top_p": 1}, {}, ["model", "top_p"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("indent", [None, 2])
-@pytest.mark.parametrize("sentence, value, left_out, options", NOT_READ, ids=[row[0] for row in NOT_READ])
-def test_what_of_a_request_is_not_read_is_counted_and_no_lossless_translation(
-    here, sentence, value, left_out, options, indent
-):
+)  # fmt: skip
+def test_what_of_a_request_is_not_read_is_counted_and_no_lossless_translation(here, value, left_out, options, indent):
     (here / "a.json").write_text(json.dumps(value, indent=indent))
     done = write_all(["a.json"], Translation("openai_chat", "out"), io.BytesIO(), io.BytesIO())
     assert (dict(done.passed_over), dict(done.options)) == (left_out, dict.fromkeys(options, 1))

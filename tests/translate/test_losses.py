@@ -9,6 +9,7 @@ from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Branch, Conversation
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import losses
+from tests.conftest import cases
 from tests.formats.kinds import answers, asks, calling, conversation, gives, says, turn
 
 A, B, C, D = asks("a"), says("b"), asks("c"), says("d")
@@ -134,14 +135,13 @@ def test_that_parameters_are_an_object_is_nothing_new():
 
 
 PLAIN, GIVEN = turn("system", "s"), turn("system", "i", instructions=True)
-LEADING = [
+
+
+@cases("name, told, lost, kept",
     ("anthropic", [GIVEN, PLAIN, turn("user", Media("image", "image/tiff", "SUkqAAgAAAA=")), turn("system", "t")], ["turns[2]"], ["turns[0].instructions"]),
     ("gemini", [PLAIN, PLAIN, says(Reasoning("", "anthropic", "c2ln")), PLAIN], ["turns[2]"], []),
     ("gemini", [PLAIN, GIVEN, A, PLAIN, D], [], ["turns[1].instructions", "turns[3].role", "turns[3].blocks[0].text"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name, told, lost, kept", LEADING)
+)  # fmt: skip
 def test_prompts_that_lead_are_told_from_those_that_moved_up(name, told, lost, kept):
     found = chatsquash.losses(conversation(*told), name)
     assert (found, found.kept_for_chatsquash) == (lost, kept)

@@ -19,7 +19,7 @@ from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import lock, unlock
 from chatsquash.translate import files, output
 from chatsquash.translate.files import Translation, write_all
-from tests.conftest import tree
+from tests.conftest import cases, tree
 
 COMMAND = [sys.executable, "-m", "chatsquash", "translate"]
 BODY = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "x"}]}
@@ -72,9 +72,7 @@ def test_a_link_to_a_file_is_replaced_and_not_what_it_leads_to(inputs):
     assert not (inputs / "x.jsonl").is_symlink()
 
 
-@pytest.mark.parametrize(
-    "place, jsonl", [("", False), ("", True), (".", True), ("/", True), ("..", True), ("new/..", False)]
-)
+@cases("place, jsonl", ("", False), ("", True), (".", True), ("/", True), ("..", True), ("new/..", False))
 def test_a_place_without_a_name_is_refused(inputs, place, jsonl):
     with pytest.raises(UsageError, match=r"names no file and no folder|is no regular file"):
         translate(place, jsonl=jsonl, force=True)
@@ -233,13 +231,11 @@ def test_a_disk_that_is_full_leaves_nothing(inputs, out):
     assert sorted(os.listdir()) == ["in", "old"]
 
 
-CLOSED = [
+@cases(
+    "arguments, expected",
     ("in/a.json --to gemini -o - >&-", "standard output is closed"),
     ("- --to gemini -o out <&-", "standard input is closed"),
-]
-
-
-@pytest.mark.parametrize("arguments, expected", CLOSED)
+)
 def test_a_stream_that_is_closed_is_said(inputs, arguments, expected):
     shell = f'"$0" -m chatsquash translate {arguments}'
     ran = subprocess.run(["sh", "-c", shell, sys.executable], capture_output=True, text=True, check=False, timeout=60)

@@ -14,7 +14,7 @@ from chatsquash.redact.redactor import Redactor
 from chatsquash.translate import work
 from chatsquash.translate.files import Translation
 from chatsquash.translate.sources import Sources
-from tests.conftest import tree
+from tests.conftest import cases, tree
 
 TOKEN = "ghp_Zq7Vn2Lk9Xw4Rt8Bm3Hc6Yd1Pf5Js0GuAe7T"
 MAIL = "jane.doe@corp.com"
@@ -41,10 +41,7 @@ def body(arguments, **reply):
     }
 
 
-FORMATS = ["anthropic", "gemini", "openai_chat", "openai_responses", "vercel_ai", "ollama"]
-
-
-@pytest.mark.parametrize("to", FORMATS)
+@cases("to", "anthropic", "gemini", "openai_chat", "openai_responses", "vercel_ai", "ollama")
 def test_texts_and_arguments_have_placeholders(command, to):
     put("a.json", body({"cmd": TOKEN, "n": 1.5, "deep": [{"x": TOKEN}]}))
     plain = command("translate", "a.json", "--to", to, "-o", "plain.jsonl")

@@ -15,6 +15,7 @@ from chatsquash.core.blocks import Call, HostedCall, HostedResult, Media, Other,
 from chatsquash.core.errors import UsageError
 from chatsquash.formats import named, names
 from chatsquash.translate import conversations, losses, sendable
+from tests.conftest import cases
 from tests.formats.kinds import KINDS, ODD, PDF, answers, asks, calling, conversation, gives, says, turn
 from tests.formats.odd import CONVERSATIONS
 
@@ -47,9 +48,7 @@ def blocks(turns, kind):
 
 
 @pytest.mark.parametrize("name", SENT)
-@pytest.mark.parametrize(
-    "kind", ["system first", "text", "tool call", "text+call", "parallel calls", "unanswered call"]
-)
+@cases("kind", "system first", "text", "tool call", "text+call", "parallel calls", "unanswered call")
 def test_what_a_service_takes_is_written_as_without(name, kind):
     held = KINDS[kind]
     plain = [
@@ -111,9 +110,7 @@ def test_a_beginning_that_is_not_allowed_gets_another():
     assert [call.name for call in blocks(sent("gemini", asks(), says(calling(name="9a"))), Call)] == ["_9a"]
 
 
-@pytest.mark.parametrize(
-    "name, expected", [("anthropic", "fs_read"), ("gemini", "fs.read"), ("openai_chat", "fs_read")]
-)
+@cases("name, expected", ("anthropic", "fs_read"), ("gemini", "fs.read"), ("openai_chat", "fs_read"))
 def test_definitions_calls_and_results_have_one_name(name, expected):
     held = conversation(
         asks(),
@@ -183,10 +180,13 @@ def test_an_id_that_is_made_is_nobody_elses():
     assert [call.id for call in blocks(turns, Call)] == ["a", "a_3", "a_2"]
 
 
-IDS = [("anthropic", "a.b/c", "a_b_c"), ("openai_chat", "a" * 50, "a" * 40), ("openai_responses", "a" * 70, "a" * 64), ("gemini", "a.b/c", "a.b/c")]  # fmt: skip
-
-
-@pytest.mark.parametrize("name, logged, expected", IDS)
+@cases(
+    "name, logged, expected",
+    ("anthropic", "a.b/c", "a_b_c"),
+    ("openai_chat", "a" * 50, "a" * 40),
+    ("openai_responses", "a" * 70, "a" * 64),
+    ("gemini", "a.b/c", "a.b/c"),
+)
 def test_an_id_is_as_the_service_has_it(name, logged, expected):
     turns = sent(name, asks(), says(calling(logged)), answers(gives(to=logged)))
     assert [block.id for block in blocks(turns, Call | Result)] == [expected] * 2
@@ -442,16 +442,13 @@ def test_openai_gets_only_members_that_it_has():
     ]  # fmt: skip
 
 
-UNKNOWN = [
+@cases("name, logged",
     ("anthropic", {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "https://e.com", "odd": 1}}]}]}),
     ("openai_chat", {"messages": [{"role": "user", "content": "a"}], "tools": [{"type": "function", "odd": 1, "function": {"name": "f", "odd": 1}}]}),
     ("openai_responses", {"input": [{"role": "user", "odd": 1, "content": [{"type": "input_text", "text": "a", "odd": 1}]}, {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "odd": 1}, {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "b", "odd": 1}], "odd": 1}], "tools": [{"type": "function", "name": "f", "odd": 1}]}),
     ("anthropic", {"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "odd": 1}]}, {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}, "odd": 1}]}, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "b", "odd": 1}], "odd": 1}]}]}),
     ("gemini", {"contents": [{"role": "user", "parts": [{"text": "a", "odd": 1}], "odd": 1}]}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name, logged", UNKNOWN)
+)  # fmt: skip
 def test_members_that_a_service_does_not_know_are_not_sent(name, logged):
     held = chatsquash.load(logged, name)
     assert '"odd"' in json.dumps(chatsquash.dump(held, name))

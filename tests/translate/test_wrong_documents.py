@@ -8,6 +8,7 @@ import chatsquash
 from chatsquash.core.blocks import Call, Result, Text
 from chatsquash.core.errors import UsageError
 from chatsquash.translate import conversations
+from tests.conftest import cases
 from tests.formats.kinds import PDF, answers, asks, call, calling, conversation, gives, said, says, user
 from tests.translate.through import DUMPED, lost, through, translated
 
@@ -139,7 +140,6 @@ def test_saved_files_keep_what_they_have_and_empty_arguments_stay_so():
     assert found.origin.ended is not None
 
 
-NO_FLAG = ["openai_chat", "openai_responses", "ollama", "portable", "oumi", "clippy"]
 FAILED = [
     {"role": "user", "content": "a"},
     {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]},
@@ -150,7 +150,7 @@ FAILED = [
 ]
 
 
-@pytest.mark.parametrize("name", NO_FLAG)
+@cases("name", "openai_chat", "openai_responses", "ollama", "portable", "oumi", "clippy")
 def test_a_result_that_failed_says_so_where_there_is_no_flag(name):
     found = chatsquash.load({"messages": FAILED})
     written = chatsquash.dump(found, name)

@@ -5,6 +5,7 @@ from starlette.testclient import TestClient
 
 from chatsquash.view.app import Viewer, app
 from chatsquash.view.guard import DATA_POLICY, POLICY, Keys
+from tests.conftest import cases
 from tests.view.conftest import BASE, Reader
 
 HEADERS = {
@@ -60,17 +61,15 @@ def test_the_token_that_a_browser_is_started_with_lets_in_once(stranger, keys):
     assert stranger.get("/", params={"token": once}).status_code == 403
 
 
-@pytest.mark.parametrize(
+@cases(
     "host",
-    [
-        "evil.example",
-        "evil.example:8000",
-        "127.0.0.1.evil.example",
-        "127.0.0.1:8000.evil.example",
-        "localhost:x",
-        "",
-        "[::2]",
-    ],
+    "evil.example",
+    "evil.example:8000",
+    "127.0.0.1.evil.example",
+    "127.0.0.1:8000.evil.example",
+    "localhost:x",
+    "",
+    "[::2]",
 )
 @pytest.mark.parametrize("with_token", [False, True])
 def test_another_host_is_refused_even_with_the_keys(stranger, keys, host, with_token):
@@ -109,10 +108,19 @@ def test_two_viewers_of_one_machine_do_not_take_each_others_cookies(samples):
     assert TestClient(one.client.app, base_url=BASE).get("/", headers={"cookie": swapped}).status_code == 403
 
 
-OTHERS = ['other={"a": "b"}', "=", "x", "a=b=c", "n\u00e4me=\u00e4", '"', "{ours}=x", "{ours}", "$Version=1", 'a="b;c"']
-
-
-@pytest.mark.parametrize("other", OTHERS)
+@cases(
+    "other",
+    'other={"a": "b"}',
+    "=",
+    "x",
+    "a=b=c",
+    "n\u00e4me=\u00e4",
+    '"',
+    "{ours}=x",
+    "{ours}",
+    "$Version=1",
+    'a="b;c"',
+)
 def test_cookies_of_others_do_not_hide_ours(sample_reader, other):
     keys = sample_reader.keys
     told, ours = other.replace("{ours}", keys.name), f"{keys.name}={keys.cookie}"

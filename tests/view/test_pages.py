@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash.pages.html.markup import text as shown_as
 from tests import hostile_logs
-from tests.conftest import user
+from tests.conftest import cases, user
 from tests.hostile_logs import LARGE, NAME, TEXTS, TURNS
 from tests.view import markup
 
@@ -58,9 +58,7 @@ def test_every_request_and_its_difference_is_ours(reader):
                 hold(reader.of(at, f"/log/{row.line}/difference"))
 
 
-@pytest.mark.parametrize(
-    "path", ["/x", "/r/0/s/0", "/r/{tag}/s/99999", "/r/{tag}/s/x", "/r/{tag}/s/-1", "/r/{tag}/pairs/1x"]
-)
+@cases("path", "/x", "/r/0/s/0", "/r/{tag}/s/99999", "/r/{tag}/s/x", "/r/{tag}/s/-1", "/r/{tag}/pairs/1x")
 def test_what_is_not_there_says_so_on_a_page_that_is_ours(sample_reader, path):
     answer = sample_reader.get(path.format(tag=sample_reader.viewer.tag))
     assert answer.status_code in (200, 404, 409)

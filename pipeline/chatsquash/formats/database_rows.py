@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import Object
+
+T = TypeVar("T")
 
 
 def order(value: Json, errors: str = "surrogatepass") -> tuple[int, Any]:
@@ -24,20 +26,20 @@ def key(value: Json) -> object:
     return object() if value is None else str(value)
 
 
-def roots(parents: dict[object, object]) -> dict[object, object]:
+def roots(parents: dict[T, T]) -> dict[T, T]:
     """Of each session the first one of those that began it; of sessions that began each other, one of them."""
-    found: dict[object, object] = {}
+    known: dict[T, T] = {}
     for start in parents:
-        way, name = dict[object, None](), start
-        while name not in found and name not in way:
+        way, name = dict[T, None](), start
+        while name not in known and name not in way:
             way[name] = None
             above = parents[name]
             if above not in parents:
                 break
             name = above
-        root = found.get(name, name)
-        found.update(dict.fromkeys(way, root))
-    return found
+        root = known.get(name, name)
+        known.update(dict.fromkeys(way, root))
+    return known
 
 
 def parse_cell(row: Object, column: str, place: str) -> Json:

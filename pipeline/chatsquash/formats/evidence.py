@@ -136,8 +136,11 @@ def together(turns: Sequence[LoggedTurn]) -> Evidence:
     return evidence
 
 
-def origin(loaded: LoggedMessages, /, **members: Any) -> Origin:
-    """The origin of a conversation: what is known of each of its messages, and ``members`` of the whole."""
+def origin(loaded: LoggedMessages, /, session_times: Any = None, **members: Any) -> Origin:
+    """The origin of a conversation: what is known of each of its messages, and ``members`` of the whole.
+
+    ``session_times`` (of ``span`` or ``bounds``) count only if no message has a time.
+    """
     times_of = [each.time.at for each in loaded.evidence if each.time]
     naive = next((each.line for each in loaded.evidence if each.time and each.time.naive), 0)
     both = zip(loaded.messages, loaded.evidence, strict=True)
@@ -148,14 +151,20 @@ def origin(loaded: LoggedMessages, /, **members: Any) -> Origin:
     ]
     if naive != 0:
         members["findings"] = (*members.get("findings", ()), (naive, Repeated("naive-timestamp")))
-    bounds = {"started": min(times_of), "ended": max(times_of)} if times_of else {}
+    bounds = {"started": min(times_of), "ended": max(times_of)} if times_of else session_times or {}
     return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in loaded.evidence))
 
 
-def bounds(began: Json, ended: Json) -> Object:
+def span(began: Json, ended: Json) -> Object:
     """When a session began and ended, as members of an origin; none where it does not say when it began."""
     first, last = moment(began), moment(ended)
-    return {"started": first.at, "ended": max(first.at, (last or first).at)} if first else {}
+    return {"started": first.at, "ended": (last or first).at} if first else {}
+
+
+def bounds(began: Json, ended: Json) -> Object:
+    """The same as ``span``, but a session never ends before it began."""
+    times_of = span(began, ended)
+    return {**times_of, "ended": max(times_of.values())} if times_of else {}
 
 
 def session_folder(path: str, inner: str = "") -> str | None:

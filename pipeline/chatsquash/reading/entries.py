@@ -21,10 +21,9 @@ from chatsquash.reading.bounds import BOUNDS, Bounds
 from chatsquash.reading.deltas import Effort, History
 from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, Exchange, LineError, is_blank
-from chatsquash.reading.lines import Line
 from chatsquash.reading.members import NOTHING, kind
-from chatsquash.reading.repeated_members import TOOLS, Known
-from chatsquash.reading.tools import NO_TOOLS, KnownTools
+from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, RepeatedMembers
+from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
     from chatsquash.reading.loading import Answer, Loader
@@ -109,7 +108,7 @@ class EntryReader:
             tools = self._known[shape.request] = KnownTools(hold)
         form, answers = named(shape.request), named(shape.response)
         loader = None if shape.request == PLAIN else self._loader(form)
-        history = History(form, answers, Known(form, tools, hasattr(answers, "ECHOES")), self._effort)
+        history = History(form, answers, RepeatedMembers(form, tools, hasattr(answers, "ECHOES")), self._effort)
         return _Stream(shape, history, self._bounds, loader)
 
     def _loader(self, form: Format) -> Loader:
@@ -125,10 +124,10 @@ class EntryReader:
         except _OtherShapeError as foreign:
             other = foreign.shape
         except LineError as problem:
-            found = self._other(line) if problem.code == "bad-entry" else None
-            if found is None:
+            shape = self._other(line) if problem.code == "bad-entry" else None
+            if shape is None:
                 raise
-            other = found
+            other = shape
         self._stream = self._new(other)
         entry = self._stream.read(line)
         mixed = Repeated("mixed-formats", (self._shape.request, other.request))
@@ -161,9 +160,9 @@ class _Stream:
     loader: Loader | None
     """Makes messages of the turns of other formats than plain chat."""
     exchange: Exchange | None = None
-    held: list[Tool] = field(default_factory=list)
+    checked_tools: list[Tool] = field(default_factory=list)
     """The last tools that were found to be within the bounds."""
-    offered: _Offered = field(init=False)
+    offered: _OfferedTools = field(init=False)
     """The last tools of plain chat."""
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
@@ -188,9 +187,9 @@ class _Stream:
             loaded = loader.load(exchange, request) if loader else None
             offered = self._tools_of(exchange)  # last, since it remembers them
             tools = offered.tools
-            if tools is not self.held and loader:  # those of plain chat were held before
+            if tools is not self.checked_tools and loader:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
-                self.held = tools
+                self.checked_tools = tools
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except jsonio.NotFiniteError as problem:
@@ -200,20 +199,20 @@ class _Stream:
         self.history.remember(request)
         self.exchange = exchange
         messages, edits, session_id, reply = request.messages, request.edits, exchange.session_id, exchange.reply
-        found: tuple[Repeated, ...] = (Repeated("hosted-tools"),) if offered.hosted else ()
-        found += (Repeated("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
+        findings: tuple[Repeated, ...] = (Repeated("hosted-tools"),) if offered.hosted else ()
+        findings += (Repeated("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
         if loader and loaded:
             messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
-            found += loader.remember(loaded, exchange)
+            findings += loader.remember(loaded, exchange)
             self.history.known.learn_system(exchange)
         if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:
-            found = (*found, *_lacking(when, session_id, offered.wrong, reply.wrong))
+            findings = (*findings, *_lacking(when, session_id, offered.wrong, reply.wrong))
         at = when.at if when else None
         is_loaded = loaded is not None
         return Entry(
             *(line.number, at, session_id, messages, edits, tools, reply),
             size=line.size,
-            findings=found,
+            findings=findings,
             loaded=is_loaded,
             limit=exchange.first(LIMITS),
         )
@@ -232,22 +231,22 @@ class _Stream:
         else:
             self.history.messages = messages
 
-    def _tools_of(self, exchange: Exchange) -> _Offered:
+    def _tools_of(self, exchange: Exchange) -> _OfferedTools:
         raw: Any = exchange.first(self.history.form.TOOLS) if exchange.tools is None else exchange.tools
         if raw in (NOTHING, b"null"):
             return _NOTHING_OFFERED
         if self.loader is None:
             if exchange.tools is None and raw[:1] != b"[" and raw != TOOLS:
-                return _Offered(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
+                return _OfferedTools(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
             tools = self.history.learn_tools(raw)
             if tools is not self.offered.tools:
-                self.offered = _Offered(tools)
+                self.offered = _OfferedTools(tools)
             return self.offered
-        found = self.tools(self.history.learn_tools(raw))
-        return _Offered(found.functions, hosted=bool(found.hosted))
+        loaded = self.tools(self.history.learn_tools(raw))
+        return _OfferedTools(loaded.functions, hosted=bool(loaded.hosted))
 
 
-class _Offered(NamedTuple):
+class _OfferedTools(NamedTuple):
     """The tools of a request."""
 
     tools: list[Tool]
@@ -256,7 +255,7 @@ class _Offered(NamedTuple):
     wrong: WrongType | None = None
 
 
-_NOTHING_OFFERED = _Offered(NO_TOOLS)
+_NOTHING_OFFERED = _OfferedTools(NO_TOOLS)
 
 
 def unreadable(rejected: RejectedLine, size: int) -> Skipped:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from errno import EIO
 from functools import partial
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from chatsquash.checks import files, reading
 from chatsquash.core.log import Log
@@ -16,17 +16,15 @@ from chatsquash.core.model import Added, Conversation, Entry, Origin, OriginRepl
 from chatsquash.core.options import Options
 from chatsquash.formats.base import TurnError
 from chatsquash.reading.bounds import Bounds
-from chatsquash.reading.documents import LogDocument
+from chatsquash.reading.documents import LogDocument, first_line
 from chatsquash.reading.entries import EntryReader, unreadable
 from chatsquash.reading.evidence import AGREEING, Shape
 from chatsquash.reading.identify import PLAIN_CHAT, Identity, are_chat, document_in, forget, has_units, identify
-from chatsquash.reading.lines import Buffers, Line, at_hand, lines
-from chatsquash.reading.origins import first_line
-from chatsquash.reading.session_log import MIXED, Reading
+from chatsquash.reading.repeated_members import KnownTools
 from chatsquash.reading.sessions import lines_of
-from chatsquash.reading.tools import KnownTools
 from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
 from chatsquash.sources.compression import Expanded
+from chatsquash.sources.lines import Buffers, Line, at_hand, lines
 
 _PIECE = 1 << 20
 
@@ -172,29 +170,29 @@ def _nothing() -> Items:
     return None
 
 
-def _whole(held: LogDocument, log: Log) -> Items:
+def _whole(document: LogDocument, log: Log) -> Items:
     """A conversation of a document as the one entry of its session; the document counts as one line.
 
     The bytes of a document with several conversations count with the first.
     """
-    size = 0 if log.part else held.size if log.unit is None else log.size
-    if held.problem:
+    size = 0 if log.part else document.size if log.unit is None else log.size
+    if document.problem:
         yield Skipped(1, size=size)
         return None
     if not log.part:
-        for rejected in held.broken:
-            taken = min(rejected.length + 1, held.size - rejected.offset)
+        for rejected in document.broken:
+            taken = min(rejected.length + 1, document.size - rejected.offset)
             size -= taken
             yield unreadable(rejected, taken)
-        if len(held.conversations) > 1 and log.part is None:
-            yield Skipped(lines=0, findings=(reading.other_conversations(len(held.conversations)),))
-    found = () if log.part else tuple(_aside(held))
-    if not held.conversations:
-        yield Skipped(1, size=size, findings=found)
+        if len(document.conversations) > 1 and log.part is None:
+            yield Skipped(lines=0, findings=(reading.other_conversations(len(document.conversations)),))
+    findings = () if log.part else tuple(_aside(document))
+    if not document.conversations:
+        yield Skipped(1, size=size, findings=findings)
         return None
-    chosen = held.conversations[log.part or 0]
+    chosen = document.conversations[log.part or 0]
     yield from _found_in(chosen.origin)
-    yield _entry(chosen, size, found)
+    yield _entry(chosen, size, findings)
     return None
 
 
@@ -205,21 +203,21 @@ def _found_in(origin: Origin | None) -> Iterator[Skipped]:
         yield from [Skipped(lines=0, findings=(files.not_read(origin.unread),))] if origin.unread else []
 
 
-def _entry(chosen: Conversation, size: int, found: tuple[Repeated, ...]) -> Entry:
+def _entry(chosen: Conversation, size: int, findings: tuple[Repeated, ...]) -> Entry:
     """A conversation as the entry of its last reply, as far as its file tells of that."""
     origin = chosen.origin or Origin()
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
     line, edits = first_line(origin) or 1, (Added(tuple(chosen.messages)),)
     named = origin.started, origin.session_id, chosen.messages, edits, chosen.tools, reply
-    return Entry(line, *named, size=size, findings=found, loaded=True, origin=chosen.origin)
+    return Entry(line, *named, size=size, findings=findings, loaded=True, origin=chosen.origin)
 
 
-def _aside(held: LogDocument) -> Iterator[Repeated]:
+def _aside(document: LogDocument) -> Iterator[Repeated]:
     """What of a document does not reach the record."""
-    if held.aside.hosted:
+    if document.aside.hosted:
         yield Repeated("hosted-tools")
-    if held.aside.elsewhere:
+    if document.aside.elsewhere:
         yield Repeated("missing-history")
 
 
@@ -250,3 +248,20 @@ def _noting(stream: Iterator[Line], places: array[int]) -> Iterator[Line]:
     for line in stream:
         places.extend((line.number, line.offset, line.length, line.size - line.length))
         yield line
+
+
+class Reading(NamedTuple):
+    """A session's log while it is read."""
+
+    seen: Seen | None
+    """What it was identified as; ``None`` for an empty log."""
+    items: Iterator[Entry | Skipped]
+    """Its entries and its lines that are none, in file order, read as they are asked for."""
+    document: LogDocument | None = None
+    """The document that it is, or is a conversation of."""
+    is_mixed: bool = False
+    """Whether it has several sessions and has to be split first; it has no items then."""
+
+
+MIXED = Reading(None, iter(()), is_mixed=True)
+"""A file of several sessions."""

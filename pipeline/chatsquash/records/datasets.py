@@ -10,10 +10,10 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.urls import refuse_remote
-from chatsquash.reading.lines import lines
 from chatsquash.sources.compression import KINDS, Expanded, uncompressed
+from chatsquash.sources.lines import lines
+from chatsquash.sources.names import LOGS
 from chatsquash.sources.open import opened
-from chatsquash.sources.suffixes import LOGS
 
 PARQUET = ".parquet"
 COLUMNS = ("messages", "prompt", "completion", "tools", "conversations", "system")

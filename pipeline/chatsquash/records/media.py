@@ -95,10 +95,16 @@ def _decoded(data: str) -> Picture:
     image = parts.decoded(parts.standard("".join(data.split())))
     if image is None:
         raise NoPictureError("the data of an image is no base64")
-    suffix = TYPES.get(parts.image_type(image[:12]) or "")
-    if suffix is None:
+    kind = type_of(image)
+    if kind is None:
         raise NoPictureError("the data of an image is neither PNG, JPEG, GIF nor WebP")
-    return Picture(image, suffix)
+    return Picture(image, TYPES[kind])
+
+
+def type_of(image: bytes) -> str | None:
+    """The type of an image that is kept, by its first bytes; ``None`` for other data."""
+    kind = parts.image_type(image[:12])
+    return kind if kind in TYPES else None
 
 
 def text_of(content: str | list[Any]) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from chatsquash.core import chat, jsonio, reasoning
 from chatsquash.core.model import Json, Message
+
+if TYPE_CHECKING:
+    from chatsquash.records.reading import StoredRecord
 
 Kind = Literal["reasoning", "text", "result", "call", "part"]
 
@@ -51,3 +54,22 @@ def arguments(call: dict[str, Any]) -> str:
     function = call.get("function")
     given = function.get("arguments") if isinstance(function, dict) else call.get("custom")
     return given if isinstance(given, str) else jsonio.dumps(given).decode()
+
+
+def texts(stored: StoredRecord) -> list[str]:
+    """All texts of a record: what is said, thought and called."""
+    return [text for message in stored.messages for text in said(message)]
+
+
+def said(message: Message) -> list[str]:
+    """The texts of a message."""
+    candidates = [chat.text(message), reasoning.text(message)]
+    for call in chat.calls(message):
+        if name := chat.call_name(call):
+            candidates += name, arguments(call)
+    return [text for text in candidates if isinstance(text, str)]
+
+
+def definitions(stored: StoredRecord) -> str:
+    """The definitions of a record as JSON; empty if it has none."""
+    return jsonio.dumps(stored.tools).decode() if stored.tools else ""

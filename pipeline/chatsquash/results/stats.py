@@ -15,11 +15,12 @@ from xxhash import xxh3_64_intdigest
 from chatsquash.core import chat
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import Row, files, rows
+from chatsquash.records.message_texts import definitions, texts
 from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
 from chatsquash.results.frame import frame
 from chatsquash.results.stats_table import Long, SessionStats, Spread, Stats, ToolCount
 from chatsquash.session.select import flatten
-from chatsquash.templates.counting import RefusedError, definitions, texts
+from chatsquash.templates.counting import RefusedError
 
 MEASURES = ("messages", "assistant messages", "tool calls", "characters", "characters of tools", "tokens")
 """What is measured of every record; tokens where there is a tokenizer."""

@@ -25,9 +25,8 @@ from chatsquash.core.outcome import (
 )
 from chatsquash.core.times import day
 from chatsquash.formats import PLAIN
-from chatsquash.reading.origins import line_of
-from chatsquash.reading.reader import Reader
-from chatsquash.reading.session_log import Reading
+from chatsquash.reading.documents import line_of
+from chatsquash.reading.reader import Reader, Reading
 from chatsquash.redact.pseudonyms import anonymizer
 from chatsquash.session.coverage import SessionCoverage, accounts, grown_session
 from chatsquash.session.digests import digest_of, hash_of, is_whole, meeting
@@ -46,9 +45,9 @@ from chatsquash.session.record_maker import RecordMaker
 from chatsquash.session.session import Noted, Session, Snapshot, finding
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
-from chatsquash.sources.days import path_day
 from chatsquash.sources.identity import Hashed
 from chatsquash.sources.joined_files import opened_log
+from chatsquash.sources.names import path_day
 
 if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread

@@ -24,7 +24,7 @@ from chatsquash.session import prompt_prefix
 from chatsquash.session.cleaning import clean
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import stem, uncompressed
-from chatsquash.sources.days import path_day
+from chatsquash.sources.names import path_day
 from chatsquash.sources.open import opened
 from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.selection import digest

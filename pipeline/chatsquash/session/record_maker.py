@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from chatsquash.core.log import Log
+from chatsquash.core.logged import of_entry
 from chatsquash.core.model import Mark, Seen, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Chosen, Facts, Record, Rejection
@@ -71,18 +72,14 @@ class RecordMaker:
         entry = snapshot.entry
         model = entry.reply.model
         if model is None:
-            from chatsquash.reading import usage  # which few logs need
-
-            model = usage.of_entry(entry).model
+            model = of_entry(entry).model
         ended = entry.origin.ended if entry.origin else snapshot.ended
         return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
-        from chatsquash.reading import usage  # which the specified record does not need
-
         entry = snapshot.entry
-        used = usage.of_entry(entry)
+        used = of_entry(entry)
         named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
         names = (session.id or stem(log), named or suffix, used.model)
         name, source, model = self._anonymizer.counted(list(names))[0] if self._anonymizer else names

@@ -12,7 +12,7 @@ from chatsquash.checks import sampling as checks
 from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
-from chatsquash.reading.origins import line_of
+from chatsquash.reading.documents import line_of
 from chatsquash.records.samples import CONTEXT, Draft, Span, draft, marked, sampled
 from chatsquash.session.session import Noted, Snapshot
 from chatsquash.trees.canonical import Canon

@@ -65,12 +65,12 @@ class Listing(Struct):
         self._out = _inside(self.out, place)
         if self._out is not None and f"{place.key}/".startswith(self._out):
             raise UsageError(f"{place.shown}: lies in the output, which is never read; choose another with --output")
-        found = _status(store, place.key)
-        if found and not place.shown.endswith("/"):
+        status = _status(store, place.key)
+        if status and not place.shown.endswith("/"):
             if not stores.listable(place) and place.shown.lower().endswith(_LIST):
-                yield from self._of_list(store, place, found)
+                yield from self._of_list(store, place, status)
             else:
-                yield _entry(place, found, place.shown.rpartition("/")[2])
+                yield _entry(place, status, place.shown.rpartition("/")[2])
             return
         if not stores.listable(place):
             raise UsageError(f"{place.shown}: {_NO_KEY}; folders cannot be listed there: write a text file of URLs")
@@ -84,9 +84,9 @@ class Listing(Struct):
         if not count:
             raise UsageError(f"{place.shown}: {'nothing matches' if pattern else 'nothing lies there'}")
 
-    def _of_list(self, store: Store, place: Address, found: Stored) -> Iterator[Entry]:
+    def _of_list(self, store: Store, place: Address, entry: Stored) -> Iterator[Entry]:
         """The files of a text file with a URL on each line; empty lines and those with # are none."""
-        if found.size > _LONGEST_LIST:
+        if entry.size > _LONGEST_LIST:
             raise UsageError(f"{place.shown}: has more than {_LONGEST_LIST:,} bytes, so it is no list of URLs")
         text = bytes(store.get(place.key, 0, _LONGEST_LIST, None).data).decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
@@ -131,10 +131,10 @@ class Listing(Struct):
         return Stored(self._keys[start:stop].decode("utf-8", "surrogatepass"), size, None if state < 0 else state)
 
     @staticmethod
-    def _without(ours: set[str], found: Iterator[Stored]) -> Iterator[Stored]:
+    def _without(ours: set[str], entries: Iterator[Stored]) -> Iterator[Stored]:
         """The same without outputs, and without the empty objects that some programs let stand for folders."""
         before: Stored | None = None
-        for each in found:
+        for each in entries:
             if before and not (before.size == 0 and each.key.startswith(f"{before.key}/")):
                 yield before
             before = None if _is_below(each.key, ours) else each
@@ -168,9 +168,9 @@ def _status(store: Store, key: str) -> Stored | None:
         raise
 
 
-def _entry(place: Address, found: Stored, name: str) -> Entry:
-    path = place.url(found.key) if stores.listable(place) else place.key
-    return Entry(path, name, found.size, found.state)
+def _entry(place: Address, stored: Stored, name: str) -> Entry:
+    path = place.url(stored.key) if stores.listable(place) else place.key
+    return Entry(path, name, stored.size, stored.state)
 
 
 def _order(key: str) -> str:

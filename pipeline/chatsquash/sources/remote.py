@@ -112,10 +112,10 @@ class StoredLog(Placed):
         return start
 
     def _data(self, start: int) -> memoryview:
-        found = self._ranges[start]
-        if isinstance(found, Call):
-            data = memoryview(found.result().data)
+        known = self._ranges[start]
+        if isinstance(known, Call):
+            data = memoryview(known.result().data)
             if len(data) < self._ends[start] - start:
                 raise OSError(EIO, "the store gave less than there is")
-            found = self._ranges[start] = data
-        return found
+            known = self._ranges[start] = data
+        return known

@@ -11,10 +11,10 @@ from array import array
 from msgspec import Struct, field
 
 from chatsquash.core import chat
+from chatsquash.core.index import Index, Sets
 from chatsquash.core.model import Added, Edits, Entry, Message
 from chatsquash.reading import usage
 from chatsquash.trees.canonical import is_long, is_similar_prompt
-from chatsquash.trees.index import Index, Sets
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, Requests
 from chatsquash.trees.rewrites import words

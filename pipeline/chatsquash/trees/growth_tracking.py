@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from chatsquash.core.logged import total
 from chatsquash.core.model import Added, Edits, Entry, Json, Kept, Message, Response, Tokens, Tool
 from chatsquash.reading import usage
-from chatsquash.reading.tokens import total
 
 if TYPE_CHECKING:
     from chatsquash.trees import replies

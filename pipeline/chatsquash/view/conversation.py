@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Message
 from chatsquash.core.outcome import Place
-from chatsquash.formats.parts import image_type
 from chatsquash.pages.html.record import answers
 from chatsquash.records import media
 from chatsquash.records.datasets import PARQUET
@@ -186,8 +185,8 @@ class Conversation:
 
 def _as_picture(data: bytes) -> Picture | None:
     """An image with the type that its first bytes show, whatever its name says."""
-    kind = image_type(data[:12])
-    return Picture(data, kind) if kind in media.TYPES else None
+    kind = media.type_of(data)
+    return Picture(data, kind) if kind else None
 
 
 LONGEST = 200

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from chatsquash.core import chat, jsonio
+from chatsquash.core.logged import of_entry
 from chatsquash.core.model import Added, Entry, Message, Origin, Seen, Tool
 from chatsquash.core.text import counted
 from chatsquash.pages.html.record import size
-from chatsquash.reading.usage import of_entry
 
 if TYPE_CHECKING:
     from chatsquash.session.converter import EntryStream

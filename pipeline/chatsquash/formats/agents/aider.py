@@ -82,12 +82,11 @@ def session(path: str, origin: Origin) -> str | None:
     return f"{folder}/{origin.id or 1}" if name in IN_PROJECTS and folder else None
 
 
-def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json]) -> list[Conversation]:
     """A conversation for each run, or for each exchange that no later one goes on from.
 
     Edits are texts, so there are no calls; what aider itself printed is left out of runs, which have no system prompt.
     """
-    del lines
     unread, whole = Unread(), list[Conversation]()
     several = len(values) > 1
     exchanges = list[tuple[str, list[LoggedTurn]]]()

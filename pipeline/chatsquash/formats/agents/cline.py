@@ -66,13 +66,12 @@ def owner(path: str) -> str | None:
     return f"{folder}/{_FILES[0]}" if name in _BESIDE else None
 
 
-def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
     """What the model sees now, then what it saw before each summary and each truncation.
 
     ``meta`` is what the screen shows.  Calls that older versions spell as XML in texts stay there.  Neither the system
     prompt nor the tools are kept in it.
     """
-    del lines
     messages = expect_list(values[0] if values else [], "the history is")
     unread = Unread()
     evidence = _evidence(messages, meta)

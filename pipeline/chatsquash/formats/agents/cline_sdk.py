@@ -46,12 +46,11 @@ def owner(path: str) -> str | None:
     return None
 
 
-def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
     """What the model sees now, then what it saw before a compaction; ``meta`` are the files beside.
 
     The definitions of tools are not kept in it.
     """
-    del lines
     value = values[0] if values else None
     unread = Unread()
     unread.rest("file", value, *_FILE)
@@ -82,7 +81,9 @@ def _load(value: Json, model: str | None, unread: Unread, place: str) -> LoggedM
         where = f"{place}[{number}]"
         expect_object(message, f"{where} is")
         unread.rest("message", message, *_MESSAGE)
-        turn = {"role": message.get("role"), "content": _content(message.get("content"))}
+        content = message.get("content")
+        blocks = [_block(block) for block in content] if isinstance(content, list) else content
+        turn = {"role": message.get("role"), "content": blocks}
         turns.append(LoggedTurn(where, turn, _evidence(message, model)))
     loaded = load_turns(anthropic, turns)
     prompt = text(at(value, "system_prompt"))
@@ -97,10 +98,6 @@ def _evidence(message: Object, model: str | None) -> Evidence:
     used = message.get("metrics")
     named = text(at(message, "modelInfo", "id")) or model
     return Evidence(1, time, True, named, total(used, *_USED), count(at(used, "outputTokens")))
-
-
-def _content(content: Json) -> Json:
-    return [_block(block) for block in content] if isinstance(content, list) else content
 
 
 def _block(block: Json) -> Json:

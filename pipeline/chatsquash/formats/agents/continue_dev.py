@@ -39,12 +39,11 @@ def fits(values: list[Json]) -> str | None:
     return "sessionId beside history[].message" if fitting else None
 
 
-def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json]) -> list[Conversation]:
     """What the model sees at the end, then what it saw before each summary; what was shown stands before its message.
 
     The system prompt is that of the first prompt that was logged, where the history has none.
     """
-    del lines
     value = values[0] if values else None
     unread = Unread()
     unread.rest("session", value, *_SESSION)

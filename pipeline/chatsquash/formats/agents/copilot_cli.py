@@ -26,14 +26,8 @@ _LINE = ("type", "id", "parentId", "timestamp", "data", "agentId", "ephemeral")
 _REPEATED = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start", "assistant.turn_end")
 """Events that say once more what messages hold."""
 _SAID = (
-    "messageId",
-    "content",
-    "reasoningText",
-    "toolRequests",
-    "model",
-    "outputTokens",
-    "apiCallId",
-    "parentToolCallId",
+    *("messageId", "content", "reasoningText", "toolRequests", "model", "outputTokens", "apiCallId"),
+    *("parentToolCallId", "chunkIndex", "interactionId", "turnId"),
 )
 
 
@@ -161,7 +155,7 @@ class _AgentView:
 
     def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
         """A message, which may be a piece of an answer."""
-        self.unread.rest("assistant.message", data, *_SAID, "chunkIndex", "interactionId", "turnId")
+        self.unread.rest("assistant.message", data, *_SAID)
         calls = [_call(each) for each in objects(data.get("toolRequests"))]
         thoughts, content = text(data.get("reasoningText")), text(data.get("content"))
         if not (calls or thoughts or content):

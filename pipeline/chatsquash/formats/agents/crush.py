@@ -7,11 +7,11 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.agents.opencode.message_texts import BROKEN_OFF
+from chatsquash.formats.agents.opencode.turns import BROKEN_OFF
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.clients.model_messages.read import read
 from chatsquash.formats.database_rows import key, order, parse_cell, readable, roots, row_label
-from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment
+from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment, span
 from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, at, kind, members, objects, string
 
@@ -104,8 +104,7 @@ def _conversation(session: _StoredSession, number: int, callers: dict[tuple[str,
     elif parent:
         known |= {"kind": "subagent", "parent": callers.get((parent, call), parent), "call": call or None}
     if not any(each.evidence.time for each in said):
-        first, last = (moment(session.meta.get(name)) for name in ("created", "modified"))
-        known |= {"started": first.at, "ended": (last or first).at} if first else {}
+        known |= span(session.meta.get("created"), session.meta.get("modified"))
     return conversation(turns, {}, **known)
 
 

@@ -14,9 +14,8 @@ from chatsquash.formats.evidence import (
     Unread,
     entries,
     load_conversation,
-    load_turns,
     moment,
-    origin,
+    span,
 )
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.providers.gemini.blocks import camel
@@ -87,15 +86,18 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 
 def _conversation(session: _SessionState, turns: list[LoggedTurn], way: _SessionPath, place: int) -> Conversation:
-    loaded = load_turns(gemini, turns)
-    origin_members = session.origin_members() | {
-        "kind": way.kind or session.kind,
-        "unread": session.unread.of(place),
-        "began": way.began(),
-    }
-    if any(each.time for each in loaded.evidence):
-        origin_members = {name: value for name, value in origin_members.items() if name not in ("started", "ended")}
-    return Conversation(loaded.messages, [], origin=origin(loaded, id=way.id, parent=way.parent, **origin_members))
+    header = session.header
+    return load_conversation(
+        gemini,
+        turns,
+        id=way.id,
+        parent=way.parent,
+        kind=way.kind or ("subagent" if header.get("kind") == "subagent" else "main"),
+        session_id=string(header, "sessionId") or None,
+        session_times=span(header.get("startTime"), header.get("lastUpdated")),
+        unread=session.unread.of(place),
+        began=way.began(),
+    )
 
 
 KINDS = ("user", "gemini", "info", "error", "warning")
@@ -134,17 +136,6 @@ class _SessionState:
     """What the messages were before some that the model gave were taken back or replaced."""
     header: Object = field(default_factory=dict)
     unread: Unread = field(default_factory=Unread)
-
-    @property
-    def kind(self) -> ConversationKind:
-        """Whether a sub-agent wrote it."""
-        return "subagent" if self.header.get("kind") == "subagent" else "main"
-
-    def origin_members(self) -> Object:
-        """What the session says of itself."""
-        first, last = moment(self.header.get("startTime")), moment(self.header.get("lastUpdated"))
-        times = {"started": first.at, "ended": (last or first).at} if first else {}
-        return {"session_id": string(self.header, "sessionId") or None, **times}
 
     def ways(self) -> list[_SessionPath]:
         """The messages as they ended first, then those that were left."""

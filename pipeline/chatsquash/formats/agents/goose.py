@@ -22,6 +22,7 @@ from chatsquash.formats.evidence import (
     load_turns,
     moment,
     origin,
+    span,
     with_origin,
 )
 from chatsquash.formats.providers import anthropic
@@ -151,20 +152,13 @@ def _load(read: list[LoggedTurn], unread: Unread) -> LoggedMessages:
 def _conversation(loaded: LoggedMessages, header: Object, names: list[str]) -> Conversation:
     """A conversation of a session, which goes on from a summary of the one before; ``names`` are their ids up to it."""
     *before, name = names
-    known = _of(header, loaded) | {"id": name}
-    known |= {"kind": "compacted", "parent": before[-1]} if before else {}
-    return Conversation(loaded.messages, [], origin=origin(loaded, **known))
-
-
-def _of(header: Object, loaded: LoggedMessages) -> Object:
-    """What the session says of itself; its times count where its messages have none."""
-    is_inner = header.get("session_type") == "sub_agent"
-    known: Object = {"session_id": _id(header)}
-    known |= {"kind": "subagent", "parent": string(header, "parent_session_id") or None} if is_inner else {}
-    first, last = moment(header.get("created_at")), moment(header.get("updated_at"))
-    if first and not any(each.time for each in loaded.evidence):
-        known |= {"started": first.at, "ended": (last or first).at}
-    return known
+    known: Object = {"session_id": _id(header), "id": name}
+    if before:
+        known |= {"kind": "compacted", "parent": before[-1]}
+    elif header.get("session_type") == "sub_agent":
+        known |= {"kind": "subagent", "parent": string(header, "parent_session_id") or None}
+    times = span(header.get("created_at"), header.get("updated_at"))
+    return Conversation(loaded.messages, [], origin=origin(loaded, session_times=times, **known))
 
 
 def _id(header: Object) -> str | None:

@@ -24,12 +24,11 @@ def fits(values: list[Json]) -> str | None:
     return f"trajectory_format {named}" if isinstance(named, str) and named.startswith("mini-swe-agent") else None
 
 
-def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json]) -> list[Conversation]:
     """The messages up to the one that only says how the run ended.
 
     The one tool, where it is a tool, is not defined in it.
     """
-    del lines
     value = values[0] if values else {}
     unread = Unread()
     unread.rest("trajectory", value, *_FILE)

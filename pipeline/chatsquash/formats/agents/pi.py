@@ -7,7 +7,7 @@ import re
 from chatsquash.core.model import Conversation, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError, expect_object
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, span
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, paths, text, with_unread
 from chatsquash.formats.threads import conversations as told_of
@@ -86,9 +86,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     if not any("parentId" in value for _, _, value in rows):  # as the first version wrote it
         before = list(range(-1, len(rows) - 1))
     ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
-    began = moment(header.get("timestamp"))
-    session: Object = {"session_id": text(header.get("id"))}
-    session |= {"started": began.at, "ended": began.at} if began else {}
+    session = {"session_id": text(header.get("id"))} | span(header.get("timestamp"), None)
     return with_unread(told_of(anthropic, steps, ways, session), unread)
 
 
@@ -107,13 +105,7 @@ _SAID = {
     "assistant": ("content", "model", "usage", "stopReason", "provider", "api"),
     "toolResult": ("content", "toolCallId", "toolName", "isError"),
     "bashExecution": (
-        "command",
-        "output",
-        "exitCode",
-        "cancelled",
-        "truncated",
-        "fullOutputPath",
-        "excludeFromContext",
+        *("command", "output", "exitCode", "cancelled", "truncated", "fullOutputPath", "excludeFromContext"),
     ),
     "custom": ("content", "customType", "display"),
     "hookMessage": ("content", "customType", "display"),

@@ -16,21 +16,8 @@ KEPT = ("${QWEN_DATA_DIR:-~/.qwen}/projects/*/chats/*.jsonl",)
 
 _SAID = ("user", "assistant", "tool_result")
 _LINE = (
-    "uuid",
-    "parentUuid",
-    "sessionId",
-    "timestamp",
-    "type",
-    "cwd",
-    "message",
-    "model",
-    "usageMetadata",
-    "isSidechain",
-    "version",
-    "gitBranch",
-    "toolCallResult",
-    "subtype",
-    "agentId",
+    *("uuid", "parentUuid", "sessionId", "timestamp", "type", "cwd", "message", "model", "usageMetadata"),
+    *("isSidechain", "version", "gitBranch", "toolCallResult", "subtype", "agentId"),
 )
 _OWN = frozenset(("uuid", "parentUuid", "sessionId", "type"))
 """Members that each line has."""
@@ -54,14 +41,13 @@ def has_parts(line: Json) -> bool:
     return isinstance(message, dict) and isinstance(message.get("parts"), list)
 
 
-def conversations(lines_logged: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """What the model sees on the path to the last line, then what compressions replaced, then branches that were left.
 
     Neither the system prompt nor the tools are kept in it, but in a sub-agent's that began with a history.
     """
     unread = Unread()
-    rows = list(entries(lines_logged, lines))
-    values = [value for _, _, value in rows]
+    rows = list(entries(values, lines))
     if not rows:
         return []
     steps = [_step(f"entry {place}", line, value, unread) for place, line, value in rows]
@@ -72,11 +58,9 @@ def conversations(lines_logged: list[Json], lines: list[int] | None = None) -> l
     inner = any(value.get("isSidechain") is True or text(value.get("agentId")) for value in values[:1])
     session: Object = {"session_id": next((name for value in values if (name := text(value.get("sessionId")))), None)}
     converted = told_of(gemini, steps, ways, session, _tools(values))
-    return with_unread([_inner(each) for each in converted] if inner else converted, unread)
-
-
-def _inner(each: Conversation) -> Conversation:
-    return with_origin(each, kind="subagent") if of(each).kind == "main" else each
+    if inner:
+        converted = [with_origin(each, kind="subagent") if of(each).kind == "main" else each for each in converted]
+    return with_unread(converted, unread)
 
 
 def _step(place: str, line: int, value: Object, unread: Unread) -> ThreadEntry:

@@ -29,17 +29,16 @@ def fits(values: list[Json]) -> str | None:
     return "trajectory beside environment and info" if fitting and isinstance(value.get("info"), dict) else None
 
 
-def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json]) -> list[Conversation]:
     """The best attempt, then the others; demonstrations are context.
 
     The definitions of tools are not kept in it.
     """
-    del lines
     value = values[0] if values else {}
     unread = Unread()
     unread.rest("trajectory", value, *_FILE)
     unread.rest("info", at(value, "info"))
-    model = text(at(value, "replay_config", "agent", "model", "name")) or _model(at(value, "replay_config"))
+    model = _model(at(value, "replay_config"))
     attempts = objects(at(value, "attempts")) or [members(value)]
     best = at(value, "info", "best_attempt_idx")
     order = list(range(len(attempts)))

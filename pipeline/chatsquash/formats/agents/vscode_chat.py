@@ -42,12 +42,11 @@ def is_log(values: list[Json]) -> bool:
     return bool(values) and at(values[0], "kind") == 0 and isinstance(at(values[0], "v"), dict)
 
 
-def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json]) -> list[Conversation]:
     """What the model sees at the end, then what it saw before each summary; a request that was taken back is gone.
 
     Neither the system prompt nor the tools are kept in it.
     """
-    del lines
     value = _replay(values) if is_log(values) else values[0] if values else None
     requests = expect_list(at(value, "requests"), "the requests are")
     unread = Unread()

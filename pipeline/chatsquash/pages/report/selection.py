@@ -13,12 +13,12 @@ from chatsquash.core.text import counted
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
+from chatsquash.records.message_texts import texts
 from chatsquash.records.places import rows
 from chatsquash.records.reading import NotARecordError, parsed, record
 from chatsquash.results.frame import frame_of
 from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.results.types import FindingRow, SessionRow
-from chatsquash.templates.counting import texts
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field, structs
 
+from chatsquash.core.index import Index, Sets
 from chatsquash.core.log import MOST_AGENTS, Join, Log
 from chatsquash.core.model import Entry, Skipped
 from chatsquash.core.options import Options
@@ -19,7 +20,6 @@ from chatsquash.session.parts import parts
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.storage.folder import Folder
 from chatsquash.trees.documents import FilePath, paths_of
-from chatsquash.trees.index import Index, Sets
 
 _IDS = 2
 """Ids of a reply that are kept, so that each takes as much memory."""

@@ -139,7 +139,9 @@ class FileReplies:
     def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
         """What the lines of a reply say of it; each repeats the usage, of which the last word is the greatest."""
         bodies = [row.value["message"] for row in turn.rows]
-        usage = max([members(body.get("usage")) for body in bodies], key=_output_tokens)
+        usage = max(
+            [members(body.get("usage")) for body in bodies], key=lambda usage: count(usage.get("output_tokens")) or 0
+        )
         stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
         return OriginReply(
@@ -152,11 +154,6 @@ class FileReplies:
             finish_reason=FINISHED.get(stopped, stopped) if stopped else None,
             response_id=next((ident for body in bodies if (ident := string(body, "id"))), None),
         )
-
-
-def _output_tokens(usage: Object) -> int:
-    """The tokens of a reply that a line counts."""
-    return count(usage.get("output_tokens")) or 0
 
 
 _FEW = 8

@@ -9,7 +9,7 @@ from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
-from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
+from chatsquash.formats.values import Object, at, compact, count, kind, objects, string, texts
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
 """Events that tell what items tell."""
@@ -300,6 +300,4 @@ def is_told(item: Object) -> bool:
 
 def is_prompt(item: Object) -> bool:
     """Whether the user said an item, which Codex did not put in."""
-    content = item.get("content")
-    texts = [content] if isinstance(content, str) else [string(block, "text") for block in objects(content)]
-    return item.get("role") == "user" and not any(text.startswith(_INJECTED) for text in texts)
+    return item.get("role") == "user" and not any(text.startswith(_INJECTED) for text in texts(item.get("content")))

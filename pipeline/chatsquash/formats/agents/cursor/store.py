@@ -10,7 +10,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats.agents.cursor.messages import MODEL, is_summary, named_model, turns
 from chatsquash.formats.base import TurnError, expect_object
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, span
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, compact, listed, members, string, unrepeated
 
@@ -125,9 +125,7 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
         for _ in range(count if type(count) is int and 0 < count <= 1_000 else 1):
             unread.one(name)
     lists = _lists(place, value)
-    known: Object = {"session_id": string(value, "agentId") or None}
-    started = moment(value.get("createdAt"))
-    known |= {"started": started.at, "ended": started.at} if started else {}
+    known = {"session_id": string(value, "agentId") or None} | span(value.get("createdAt"), None)
     model = string(value, MODEL)
     converted = []
     for number, era in enumerate(eras(lists)):

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import ConversationKind, Json
-from chatsquash.formats.threads import link_entries
+from chatsquash.formats.database_rows import roots
+from chatsquash.formats.threads import first_places, link_entries
 from chatsquash.formats.values import Object, members, string
 
 _SESSION = ("id", "started_at", "parent_session_id", "end_reason", "model_config", "source")
@@ -107,33 +108,15 @@ class SessionPlace(NamedTuple):
 
 def places(sessions: list[SessionLink]) -> list[SessionPlace]:
     """Of each session where it comes from; one that a loop would lead back to begins anew."""
-    first: dict[str, int] = {}
-    for place, each in enumerate(sessions):
-        first.setdefault(each.id, place)
-    kinds = [_kind(each, sessions[first[each.parent]] if each.parent in first else None) for each in sessions]
     names = [each.id for each in sessions]
+    first = first_places(names)
+    kinds = [_kind(each, sessions[first[each.parent]] if each.parent in first else None) for each in sessions]
     parents = link_entries(names, [each.parent if of else None for each, of in zip(sessions, kinds, strict=True)])
-    roots = [_ROOT] * len(sessions)
-    for start in range(len(sessions)):
-        way, place = [start], start
-        while parents[place] != _ROOT and roots[place] == _ROOT:
-            place = parents[place]
-            way.append(place)
-        root = place if roots[place] == _ROOT else roots[place]
-        for step in way:
-            roots[step] = root
-    own = zip(sessions, parents, kinds, strict=True)
+    root_of = roots(dict(enumerate(parents)))
     return [
-        SessionPlace(parent, root, _alone(each, parent, of))
-        for (each, parent, of), root in zip(own, roots, strict=True)
+        SessionPlace(parent, root_of[place], (_marked_kind(each) if parent == _ROOT else of) or "main")
+        for place, (each, parent, of) in enumerate(zip(sessions, parents, kinds, strict=True))
     ]
-
-
-def _alone(session: SessionLink, parent: int, of: ConversationKind | None) -> ConversationKind:
-    """What a session is, also where the one that it comes from is not there, which only a mark tells then."""
-    if parent != _ROOT:
-        return of or "main"
-    return _marked_kind(session) or "main"
 
 
 def _kind(session: SessionLink, parent: SessionLink | None) -> ConversationKind | None:

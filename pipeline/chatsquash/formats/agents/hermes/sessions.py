@@ -10,7 +10,7 @@ from chatsquash.formats.agents.hermes import messages
 from chatsquash.formats.agents.hermes.database import SessionLink, SessionPlace, config, name, places
 from chatsquash.formats.agents.hermes.messages import identity, is_review, is_said, is_summary
 from chatsquash.formats.base import expect_list
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, load_turns, origin, with_origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, load_conversation, with_origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, objects, string
@@ -33,7 +33,9 @@ class _FamilySession(NamedTuple):
 
 def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """Those of each family of sessions: first that of its last session which is no branch and no delegate's."""
-    sessions = [_read_session(place, line, value) for place, line, each in placed for value in _segments(each)]
+    # An export of a chain of compressions has the messages of all its segments once more.
+    values = ((place, line, part) for place, line, each in placed for part in objects(each.get("segments")) or [each])
+    sessions = [_read_session(*each) for each in values]
     known = places([each.link for each in sessions])
     families: dict[int, list[int]] = {}
     for number, place in enumerate(known):
@@ -52,12 +54,6 @@ def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
     is_aside = place.kind in ("branch", "subagent")
     at = float(started) if isinstance(started, int | float) and abs(started) < 1e300 else 0.0
     return is_aside, at if is_aside else -at
-
-
-def _segments(value: Object) -> list[Object]:
-    """The sessions in an object: an export of a chain of compressions has each, and the messages of all once more."""
-    segments = objects(value.get("segments"))
-    return segments or [value]
 
 
 def _read_session(place: int, line: int, value: Object) -> _FamilySession:
@@ -97,8 +93,7 @@ def _conversations(
         if above is None and place.kind != "main":
             members["parent"] = session.link.parent
         if era.number:
-            before_it = f"{own}.{era.number}"
-            members |= {"kind": "compacted", "parent": before_it}
+            members |= {"kind": "compacted", "parent": f"{own}.{era.number}"}
         if era.kind:
             members = {"id": f"{own}.{era.kind}.{aside}", "kind": era.kind, "parent": ident}
         made.append(_conversation(session, era, members, unread if era.number == last and not era.kind else Unread()))
@@ -115,11 +110,8 @@ def _conversation(session: _FamilySession, era: SessionView, members: Object, un
         turns.append(LoggedTurn(row.place, said, known))
     if not era.rows:
         return Conversation([], [])
-    loaded = load_turns(openai_chat, turns)
-    times = {} if any(each.time for each in loaded.evidence) else bounds(value.get("started_at"), value.get("ended_at"))
-    return Conversation(
-        loaded.messages, [], origin=origin(loaded, session_id=session.link.id or None, **times, **members)
-    )
+    times = bounds(value.get("started_at"), value.get("ended_at"))
+    return load_conversation(openai_chat, turns, session_id=session.link.id or None, session_times=times, **members)
 
 
 class SessionMessage(NamedTuple):

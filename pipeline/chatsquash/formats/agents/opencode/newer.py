@@ -6,22 +6,8 @@ import base64
 
 from chatsquash.core.model import Json
 from chatsquash.core.times import Moment
-from chatsquash.formats.agents.opencode.message_texts import (
-    BROKEN_OFF,
-    EXECUTED,
-    OPTIONS,
-    CallResult,
-    ModelTurn,
-    SessionMessage,
-    error_output,
-    member,
-    result_parts,
-    results,
-    subagent_session,
-    text,
-    texts_and_files,
-    tokens,
-)
+from chatsquash.formats.agents.opencode import turns
+from chatsquash.formats.agents.opencode.turns import EXECUTED, OPTIONS, CallResult, ModelTurn, SessionMessage, text
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, at, compact, kind, members, objects, string
@@ -31,7 +17,6 @@ TYPES = (
     *("user", "synthetic", "system", "skill", "shell", "assistant", COMPACTION),
     *("agent-switched", "model-switched", "location-switched", "idle"),
 )
-_TOLD = ("synthetic", "skill", "system")
 _BASE = ("id", "type", "time")
 _READ = {
     "user": ("text", "files"),
@@ -144,13 +129,11 @@ def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
         if answer and call.get(EXECUTED):
             content.append({**result, "output": answer.output})
         elif answer:
-            answers.append(result_parts(result, answer))
-        if child := subagent_session(part["state"]):
+            answers.append(turns.result_parts(result, answer))
+        if child := turns.subagent_session(part["state"]):
             began[child] = call["toolCallId"]
     known = _evidence(item)
-    if not any(part["type"] not in _PART or part.get("text") != "" or OPTIONS in part for part in content):
-        return []
-    return [ModelTurn({"role": "assistant", "content": content}, known, began=began), *results(answers, known, 0)]
+    return turns.reply(content, known, began, answers, 0)
 
 
 def _content(item: SessionMessage) -> list[Object]:
@@ -184,8 +167,8 @@ def _call_and_result(part: Object, where: str, provider: str) -> tuple[Object, C
     is_hosted = part.get("executed") is True or at(part, "provider", "executed") is True
     call = {
         "type": "tool-call",
-        "toolCallId": member(part, "id", where),
-        "toolName": member(part, "name", where),
+        "toolCallId": turns.member(part, "id", where),
+        "toolName": turns.member(part, "name", where),
         "input": state.get("input"),
         **({EXECUTED: True} if is_hosted else {}),
         **_options(part, provider),
@@ -197,15 +180,19 @@ def _answer(state: Object) -> CallResult | None:
     """The result of a call that has ended."""
     content = objects(state.get("content"))
     words = "\n".join(string(each, "text") for each in content if each.get("type") == "text")
-    files = [_attachment(each) for each in content if each.get("type") == "file"]
+    files = [
+        turns.file_part("file-url", string(each, "mime"), each.get("uri"), string(each, "name"))
+        for each in content
+        if each.get("type") == "file"
+    ]
     match state.get("status"):
         case "completed":
             whole = words if content else _value(state.get("result"))
-            return CallResult(texts_and_files(whole, files))
+            return CallResult(turns.texts_and_files(whole, files))
         case "error":
             error = state.get("error")
             message = string(error, "message") or _value(error)
-            return CallResult(error_output("\n".join(filter(None, [words, message]))))
+            return CallResult(turns.error_output("\n".join(filter(None, [words, message]))))
     return None
 
 
@@ -213,14 +200,9 @@ def _value(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else compact(value)
 
 
-def _attachment(part: Object) -> Object:
-    named = {"filename": part["name"]} if string(part, "name") else {}
-    return {"type": "file-url", "mediaType": string(part, "mime"), "url": part.get("uri"), **named}
-
-
 def _evidence(item: SessionMessage) -> Evidence:
     value = item.value
-    prompt, completion = tokens(value.get("tokens"), is_split=True)
+    prompt, completion = turns.tokens(value.get("tokens"), is_split=True)
     model = string(value.get("model"), "id") or None
-    reason = string(value, "finish") or (BROKEN_OFF if value.get("error") else None)
+    reason = string(value, "finish") or (turns.BROKEN_OFF if value.get("error") else None)
     return Evidence(item.line, _time(item), True, model, prompt, completion, reason)

@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from chatsquash.core.model import Json
-from chatsquash.formats.agents.opencode.message_texts import (
-    BROKEN_OFF,
-    EXECUTED,
-    OPTIONS,
-    CallResult,
-    ModelTurn,
-    SessionMessage,
-    error_output,
-    member,
-    result_parts,
-    results,
-    subagent_session,
-    text,
-    texts_and_files,
-    tokens,
-)
+from chatsquash.formats.agents.opencode import turns
+from chatsquash.formats.agents.opencode.turns import EXECUTED, OPTIONS, CallResult, ModelTurn, SessionMessage, text
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, at, members, objects, string
@@ -118,7 +102,8 @@ def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
             case {"type": "file"} if part.get("mime") in _BESIDE:
                 unread.one("file whose text stands beside it")
             case {"type": "file"}:
-                content.append(_file(part))
+                file = turns.file_part("file", string(part, "mime"), part.get("url"), string(part, "filename"))
+                content.append(file)
             case {"type": str(of)} if of in _ASKED:
                 content.append(text(_ASKED[of]))
     system = string(info(item), "system")
@@ -127,20 +112,14 @@ def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     return [ModelTurn(turn, known, system=system)] if content else []
 
 
-def _file(part: Object) -> Object:
-    named = {"filename": part["filename"]} if string(part, "filename") else {}
-    return {"type": "file", "mediaType": string(part, "mime"), "url": part.get("url"), **named}
-
-
 # What the model says
 
 
 def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    steps, turns = _steps(parts(item)), list[ModelTurn]()
-    for number, step in enumerate(steps):
-        is_last = number == len(steps) - 1
-        turns += _step(item, step, unread, is_last=is_last)
-    return turns
+    steps, replies = _steps(parts(item)), list[ModelTurn]()
+    for number, step in enumerate(steps, 1):
+        replies += _step(item, step, unread, is_last=number == len(steps))
+    return replies
 
 
 def _steps(message_parts: list[Object]) -> list[list[Object]]:
@@ -151,14 +130,6 @@ def _steps(message_parts: list[Object]) -> list[list[Object]]:
             steps.append([])
         steps[-1].append(part)
     return steps
-
-
-class _HostedCall(NamedTuple):
-    """A call with its result."""
-
-    part: Object
-    answer: CallResult
-    is_hosted: bool
 
 
 def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: bool) -> list[ModelTurn]:
@@ -175,37 +146,23 @@ def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: 
             case {"type": "tool"}:
                 call, answer = _call_and_result(part, where, unread)
                 content.append(call)
-                made = result_parts(
-                    {key: call[key] for key in ("toolCallId", "toolName")} | {"type": "tool-result"}, answer
-                )
+                named = {key: call[key] for key in ("toolCallId", "toolName")}
+                made = turns.result_parts({**named, "type": "tool-result"}, answer)
                 if call.get(EXECUTED):
                     content.append(made[0])
                 else:
                     answers.append(made)
                     cleared_at = max(cleared_at, answer.cleared_at)
-                if child := subagent_session(part.get("state")):
+                if child := turns.subagent_session(part.get("state")):
                     began[child] = call["toolCallId"]
     known = _evidence(item, step, is_last=is_last)
-    if not any(_says(part) for part in content):
-        return []
-    return [
-        ModelTurn({"role": "assistant", "content": content}, known, began=began),
-        *results(answers, known, cleared_at),
-    ]
-
-
-def _says(part: Json) -> bool:
-    """Whether anything is left of a part once it is read."""
-    return part["type"] not in ("text", "reasoning") or part["text"] != "" or OPTIONS in part
+    return turns.reply(content, known, began, answers, cleared_at)
 
 
 def _options(part: Object) -> Object:
     """What the provider said of a part."""
-    metadata = part.get("metadata")
-    options = (
-        {key: value for key, value in metadata.items() if isinstance(value, dict)} if isinstance(metadata, dict) else {}
-    )
-    options = {key: value for key, value in options.items() if key not in _OWN and value}
+    metadata = members(part.get("metadata")).items()
+    options = {key: value for key, value in metadata if isinstance(value, dict) and key not in _OWN and value}
     return {OPTIONS: options} if options else {}
 
 
@@ -214,8 +171,8 @@ def _call_and_result(part: Object, where: str, unread: Unread) -> tuple[Object, 
     arguments, raw = state.get("input"), string(state, "raw")
     call = {
         "type": "tool-call",
-        "toolCallId": member(part, "callID", where),
-        "toolName": member(part, "tool", where),
+        "toolCallId": turns.member(part, "callID", where),
+        "toolName": turns.member(part, "tool", where),
         "input": raw if raw and not arguments else arguments,
         **({EXECUTED: True} if at(part, "metadata", EXECUTED) is True else {}),
         **_options(part),
@@ -228,53 +185,46 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
     match state:
         case {"status": "completed"}:
             output = string(state, "output")
-            files = list(map(_attachment, objects(state.get("attachments"))))
+            files = [
+                turns.file_part("file-url", string(each, "mime"), each.get("url"), string(each, "filename"))
+                for each in objects(state.get("attachments"))
+            ]
             cleared = moment(at(state, "time", "compacted"))
-            shown = error_output(output) if tool == "invalid" else texts_and_files(output, files)
+            shown = turns.error_output(output) if tool == "invalid" else turns.texts_and_files(output, files)
             return CallResult(shown, cleared.at if cleared else 0)
         case {"status": "error"}:
-            said_until_then = at(state, "metadata", "output") if at(state, "metadata", "interrupted") is True else None
-            return CallResult(
-                error_output(said_until_then if isinstance(said_until_then, str) else string(state, "error"))
-            )
+            metadata = state.get("metadata")
+            until_then = at(metadata, "output") if at(metadata, "interrupted") is True else None
+            shown = turns.error_output(until_then if isinstance(until_then, str) else string(state, "error"))
+            return CallResult(shown)
         case {"status": "pending" | "running"}:
             pass
         case _:
             unread.one("part.tool.state.status")
-    return CallResult(error_output(_INTERRUPTED), is_made_up=True)
-
-
-def _attachment(part: Object) -> Object:
-    named = {"filename": part["filename"]} if string(part, "filename") else {}
-    return {"type": "file-url", "mediaType": string(part, "mime"), "url": part.get("url"), **named}
+    return CallResult(turns.error_output(_INTERRUPTED), is_made_up=True)
 
 
 def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evidence:
     """What is known of an answer; what the message says of its usage is about the last one."""
     header = info(item)
-    started = next((time for part in step if (time := _start(part))), at(header, "time", "created"))
+    starts = (at(part, "time", "start") or at(part, "state", "time", "start") for part in step)
+    started = next(filter(None, starts), at(header, "time", "created"))
     known = Evidence(item.line, moment(started))
     if header.get("summary") is True or not _is_sampled(header, step):
         return known
     end: Object = next((part for part in reversed(step) if part["type"] == "step-finish"), {})
-    reason = string(end, "reason") or (_reason(header) if is_last else "")
+    reason = string(end, "reason")
+    if is_last and not reason:
+        reason = string(header, "finish") or (turns.BROKEN_OFF if header.get("error") else "")
     used = end.get("tokens", header.get("tokens") if is_last else None)
-    prompt, completion = tokens(used)
+    prompt, completion = turns.tokens(used)
     model = string(header, "modelID") or None
     return known._replace(
         is_sampled=True, model=model, prompt_tokens=prompt, completion_tokens=completion, finish_reason=reason or None
     )
 
 
-def _reason(header: Object) -> str:
-    return string(header, "finish") or (BROKEN_OFF if header.get("error") else "")
-
-
-def _start(part: Object) -> Json:
-    return at(part, "time", "start") or at(part, "state", "time", "start")
-
-
 def _is_sampled(header: Object, step: list[Object]) -> bool:
     """Whether a model gave an answer; calls of commands that the user runs have neither steps nor tokens."""
-    used = tokens(header.get("tokens"))
+    used = turns.tokens(header.get("tokens"))
     return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(used.prompt or used.completion)

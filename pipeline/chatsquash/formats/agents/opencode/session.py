@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats.agents.opencode import newer, older
-from chatsquash.formats.agents.opencode.message_texts import ModelTurn, SessionMessage
+from chatsquash.formats.agents.opencode.turns import ModelTurn, SessionMessage
 from chatsquash.formats.base import expect_list, expect_object
 from chatsquash.formats.clients.model_messages.read import read
-from chatsquash.formats.evidence import Evidence, Unread, conversation, moment
-from chatsquash.formats.threads import with_unread
+from chatsquash.formats.evidence import Evidence, Unread, conversation, span
+from chatsquash.formats.threads import EntryBudget, with_unread
 from chatsquash.formats.values import Object, at, members, string
 
 _SESSION = ("id", "parentID", "time", "revert")
@@ -72,8 +72,8 @@ class SessionReader:
         views += [] if left is None else self._undone_views(items, spoken, views)
         session = SessionViews(string(header, "id") or place, header, views, current)
         self.sessions.append(session)
-        shown_places = {id(each.turn) for number in session.shown_places() for each in views[number].said}
-        for _ in (each for each in chain(*spoken) if id(each.turn) not in shown_places):
+        shown = {id(each.turn) for number in session.shown_places() for each in views[number].said}
+        for _ in (each for each in chain(*spoken) if id(each.turn) not in shown):
             self.unread.one("message of no conversation that is read")
 
     def _count(self, value: Object, header: Object) -> None:
@@ -108,8 +108,7 @@ class SessionReader:
         for system in self._systems:
             if system not in used:
                 self.unread.one("message.system")
-        shown_places = [each for each in converted if each.messages]
-        return with_unread(shown_places, self.unread)
+        return with_unread([each for each in converted if each.messages], self.unread)
 
     def _links(self) -> dict[str, tuple[str, str]]:
         """Of each session that a call began, the conversation with the call, and its id."""
@@ -125,14 +124,14 @@ class SessionReader:
         self, session: SessionViews, place: int, links: dict[str, tuple[str, str]], used: set[str]
     ) -> Conversation:
         way = session.ways[place]
-        shown_places, began = _turns_shown(way), dict[str, str]()
+        shown, began = _turns_shown(way), dict[str, str]()
         for each in way.said:
             began.update(each.began)
         system = next((each.system for each in reversed(way.said) if each.system), "")
         used.add(system)
-        first = [{"role": "system", "content": system}] if system and shown_places else []
-        turns = [*first, *(turn for turn, _ in shown_places)]
-        evidence = [*([Evidence(shown_places[0][1].line)] if first else []), *(known for _, known in shown_places)]
+        first = [{"role": "system", "content": system}] if system and shown else []
+        turns = [*first, *(turn for turn, _ in shown)]
+        evidence = [*([Evidence(shown[0][1].line)] if first else []), *(known for _, known in shown)]
         turns_read = ((turn, evidence[number]) for turn, number in read(turns))
         known = self._origin(session, place, links) | {"began": began}
         return conversation(turns_read, {}, **known)
@@ -146,8 +145,7 @@ class SessionReader:
             holder, call = links.get(session.id, (self._last(parent), None))
             known |= {"kind": "subagent", "parent": holder, "call": call}
         if not any(each.evidence.time for each in way.said):
-            first, last = (moment(at(session.header, "time", name)) for name in ("created", "updated"))
-            known |= {"started": first.at, "ended": (last or first).at} if first else {}
+            known |= span(at(session.header, "time", "created"), at(session.header, "time", "updated"))
         return known
 
     def _last(self, parent: str) -> str:
@@ -171,22 +169,17 @@ def _views(whole: list[list[ModelTurn]]) -> list[SessionView]:
     for number, era in enumerate(whole):
         kind: ConversationKind | None = "compacted" if number else None
         cleared = max((each.cleared_at for each in era), default=0)
-        later = next((place for place, each in enumerate(era) if cleared and _is_later(each, cleared)), None)
+        sampled = (
+            (place, each.evidence.time) for place, each in enumerate(era) if cleared and each.evidence.is_sampled
+        )
+        later = next((place for place, time in sampled if time and time.at > cleared), None)
         if later is None or not any(each.evidence.is_sampled for each in era[:later]):
             views.append(SessionView(era, kind, len(views) - 1, is_cleared=later is not None))
             continue
-        end = max(place + 1 for place in range(later) if not _is_asked(era[place]))
+        end = max(place + 1 for place in range(later) if era[place].turn["role"] != "user")
         views.append(SessionView(era[:end], kind, len(views) - 1))
         views.append(SessionView(era, "compacted", len(views) - 1, is_cleared=True))
     return views
-
-
-def _is_later(each: ModelTurn, cleared: int) -> bool:
-    return each.evidence.is_sampled and each.evidence.time is not None and each.evidence.time.at > cleared
-
-
-def _is_asked(each: ModelTurn) -> bool:
-    return bool(each.turn["role"] == "user")
 
 
 def _turns_shown(way: SessionView) -> list[tuple[Object, Evidence]]:
@@ -195,10 +188,6 @@ def _turns_shown(way: SessionView) -> list[tuple[Object, Evidence]]:
     if way.said and (last := way.said[-1].last):
         turns[-1:] = [(last, way.said[-1].evidence)] if last["content"] else []
     return turns
-
-
-_MOST, _LEAST = 20, 100_000
-"""How many times all messages may stand in what compactions left, and how many at least."""
 
 
 class Cut(NamedTuple):
@@ -237,23 +226,21 @@ def eras(items: list[SessionMessage], unread: Unread) -> list[list[int]]:
 def cuts(items: list[SessionMessage], unread: Unread) -> list[Cut]:
     """The compactions of a session, in their order."""
     places = {name(item): place for place, item in reversed(list(enumerate(items)))}
-    left = max(_LEAST, _MOST * len(items))
+    budget = EntryBudget(len(items))
     compactions, met = list[Cut](), set[int]()
     for place, item in enumerate(items):
-        cut = _cut(items, place, places) if is_older(item) else _of_newer(item, place)
+        if is_older(item):
+            cut = _cut(items, place, places)
+        else:
+            cut = Cut(place, (range(place, place + 1),), place + 1) if newer.is_boundary(item) else None
         if cut is None or cut.end in met:
             continue
         met.add(cut.end)
-        left -= sum(map(len, cut.head))
-        if left < 0:
+        if not budget.take(sum(map(len, cut.head))):
             unread.one("messages kept by a compaction beyond those that are read")
             cut = cut._replace(head=(range(place, place + 1),))
         compactions.append(cut)
     return compactions
-
-
-def _of_newer(item: SessionMessage, place: int) -> Cut | None:
-    return Cut(place, (range(place, place + 1),), place + 1) if newer.is_boundary(item) else None
 
 
 def _cut(items: list[SessionMessage], place: int, places: dict[str, int]) -> Cut | None:

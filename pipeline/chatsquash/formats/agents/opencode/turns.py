@@ -63,11 +63,14 @@ def error_output(value: str) -> Object:
 
 def texts_and_files(said: str, files: list[Object]) -> Object:
     """The output of a tool that gives files beside a text."""
-    return (
-        {"type": "content", "value": [*([text(said)] if said else []), *files]}
-        if files
-        else {**text(said), "value": said}
-    )
+    if not files:
+        return {**text(said), "value": said}
+    return {"type": "content", "value": [*([text(said)] if said else []), *files]}
+
+
+def file_part(of: str, mime: str, url: Json, name: str) -> Object:
+    """A file by its address."""
+    return {"type": of, "mediaType": mime, "url": url, **({"filename": name} if name else {})}
 
 
 def result_parts(part: Object, answer: CallResult) -> tuple[Object, Object, bool]:
@@ -77,15 +80,29 @@ def result_parts(part: Object, answer: CallResult) -> tuple[Object, Object, bool
     return shown, gone, answer.is_made_up
 
 
-def results(answers: list[tuple[Object, Object, bool]], evidence: Evidence, cleared_at: int) -> list[ModelTurn]:
-    """The turn of the results of a reply, if it called anything."""
+def reply(
+    content: list[Json],
+    known: Evidence,
+    began: dict[str, str],
+    answers: list[tuple[Object, Object, bool]],
+    cleared: int,
+) -> list[ModelTurn]:
+    """The turns of a reply: what it says, if anything is left of that, and the results of its calls.
+
+    ``cleared``: when the last of these was cleared, 0 if none was.
+    """
+    if not any(part["type"] not in ("text", "reasoning") or part["text"] != "" or OPTIONS in part for part in content):
+        return []
+    said = ModelTurn({"role": "assistant", "content": content}, known, began=began)
+    return [said, *_results(answers, known, cleared)]
+
+
+def _results(answers: list[tuple[Object, Object, bool]], evidence: Evidence, cleared_at: int) -> list[ModelTurn]:
     if not answers:
         return []
-    shown, gone, real = (
-        [each[0] for each in answers],
-        [each[1] for each in answers],
-        [each[0] for each in answers if not each[2]],
-    )
+    shown = [each[0] for each in answers]
+    gone = [each[1] for each in answers]
+    real = [each[0] for each in answers if not each[2]]
     made, cleared, last = ({"role": "tool", "content": content} for content in (shown, gone, real))
     at = evidence._replace(is_sampled=False, model=None, prompt_tokens=None, completion_tokens=None, finish_reason=None)
     return [ModelTurn(made, at, cleared if cleared_at else None, cleared_at, last if len(real) < len(shown) else None)]

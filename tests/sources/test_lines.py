@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.reading import lines as module
-from chatsquash.reading.lines import Buffers, lines
-from tests.conftest import examples
+from chatsquash.sources import lines as module
+from chatsquash.sources.lines import Buffers, lines
+from tests.conftest import cases, examples
 
 
 class Trickle(io.RawIOBase):
@@ -57,7 +57,8 @@ def test_lines_are_the_pieces_between_line_feeds(data, sizes, chunk):
         module.CHUNK = before
 
 
-ROWS = [
+@pytest.mark.parametrize("chunk", [1, 4, 16, 1 << 20])
+@cases("data, expected",
     ("an empty file has no line", b"", []),
     ("a last line needs no line feed", b"a\nb", [(1, 0, 1, b"a"), (2, 2, 1, b"b")]),
     ("a line feed at the end starts no line", b"a\n", [(1, 0, 1, b"a")]),
@@ -66,12 +67,8 @@ ROWS = [
     ("an overlong line is passed over with its length", b"a\n" + b"x" * 50 + b"\nb", [(1, 0, 1, b"a"), (2, 2, 50, b""), (3, 53, 1, b"b")]),
     ("an overlong last line, too", b"a\n" + b"x" * 50, [(1, 0, 1, b"a"), (2, 2, 50, b"")]),
     ("an overlong line that ends with the file", b"x" * 50 + b"\n", [(1, 0, 50, b"")]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("chunk", [1, 4, 16, 1 << 20])
-@pytest.mark.parametrize(("sentence", "data", "expected"), ROWS, ids=[row[0] for row in ROWS])
-def test_lines(sentence, data, expected, chunk, monkeypatch):
+)  # fmt: skip
+def test_lines(data, expected, chunk, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", chunk)
     assert read(Trickle(data, []), longest=20) == expected
 
