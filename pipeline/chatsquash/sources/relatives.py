@@ -20,7 +20,7 @@ from chatsquash.sources.names import MARK, container
 
 if TYPE_CHECKING:
     from chatsquash.sources.archives import Entry
-    from chatsquash.storage.stores import Stored
+    from chatsquash.storage.stores import StoredObject
 
 
 def look(pattern: str) -> Relative:
@@ -173,10 +173,10 @@ def size_of(path: str) -> int:
     return file.stat().st_size if file.is_file() else 0
 
 
-def _stored(path: str) -> Stored | None:
-    from chatsquash.storage.stores import located  # which local files do not need
+def _stored(path: str) -> StoredObject | None:
+    from chatsquash.storage.stores import locate  # which local files do not need
 
-    store, key = located(path)
+    store, key = locate(path)
     return store.status(key)
 
 
