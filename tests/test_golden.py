@@ -7,7 +7,7 @@ import pytest
 import chatsquash
 from chatsquash import convert, convert_session
 from chatsquash.formats import documents, formats
-from chatsquash.sources.suffixes import DOCUMENTS, LOGS
+from chatsquash.sources.names import DOCUMENTS, LOGS
 from chatsquash.translate import conversations
 from tests import golden
 

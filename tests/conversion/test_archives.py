@@ -15,7 +15,7 @@ import pytest
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.sources import archives
-from chatsquash.sources.members import container
+from chatsquash.sources.names import container
 from tests.conftest import log_line, tree, write_log
 from tests.outputs import findings, manifest
 

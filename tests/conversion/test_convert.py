@@ -20,7 +20,7 @@ from chatsquash.core.errors import StoppedError, UsageError
 from chatsquash.formats import documents
 from chatsquash.session import converter as session
 from chatsquash.session import rejected_lines as rejected_module
-from chatsquash.sources import suffixes
+from chatsquash.sources import names as suffixes
 from chatsquash.sources.compression import KINDS, stem
 from chatsquash.sources.no_logs import what_is_read
 from tests.checks.rows import assistant, call, result, tool

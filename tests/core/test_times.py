@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from chatsquash.core.times import Moment, day, moment, read
-from chatsquash.sources.days import is_day
+from chatsquash.sources.names import is_day
 
 SECOND = 10**9
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatsquash.reading import lines
+from chatsquash.sources import lines
 from tests.conftest import assistant, user
 from tests.fuzz.growing import calm, growing
 from tests.fuzz.hold import hold

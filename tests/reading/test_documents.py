@@ -16,7 +16,7 @@ from chatsquash.reading import contents, evidence, identify
 from chatsquash.reading.sessions import document_parts, split
 from chatsquash.sources.find import discover
 from chatsquash.sources.open import opened
-from tests.conftest import log_line
+from tests.conftest import cases, log_line
 from tests.samples.table import agents
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_logs" / "documents").iterdir())
@@ -70,7 +70,8 @@ def test_there_is_a_sample_of_every_format():
     assert {path.stem.partition("-")[0] for path in SAMPLES} | {name for name, _ in agents()} == set(formats.names())
 
 
-NONE = [
+@cases(
+    "values",
     ("nothing", [b""]),
     ("white space", [b" \n\n"]),
     ("a configuration", [{"name": "x", "version": 1, "scripts": {"test": "true"}}]),
@@ -85,12 +86,9 @@ NONE = [
     ("several rows of one", [{"messages": PLAIN}, {"messages": PLAIN}]),
     ("a body without turns", [b'{\n"messages": []}']),
     ("an empty list on lines", [b"[\n]"]),
-]
-
-
-@pytest.mark.parametrize("sentence, values", NONE, ids=[row[0] for row in NONE])
-def test_no_document(sentence, values):
-    assert look(*values) is None, sentence
+)
+def test_no_document(values):
+    assert look(*values) is None
 
 
 def test_a_file_stands_where_it_stood():
@@ -220,7 +218,9 @@ def test_the_first_line_of_a_log_is_read_once_however_long_it_is(tmp_path, bytes
 
 # Whether a file in a folder is one
 
-FILES = [
+
+@cases(
+    "values, expected, held",
     ("a document", [PORTABLE], True, 1),
     ("several conversations", [PORTABLE, PORTABLE], True, 2),
     ("a list of messages", [PLAIN], True, 1),
@@ -233,13 +233,10 @@ FILES = [
     ("a configuration", [{"compilerOptions": {"strict": True}}], False, 0),
     ("no JSON", [b"// comment\n{}"], False, 0),
     ("empty", [b""], False, 0),
-]
-
-
-@pytest.mark.parametrize("sentence, values, expected, held", FILES, ids=[row[0] for row in FILES])
-def test_is_document(tmp_path, sentence, values, expected, held):
+)
+def test_is_document(tmp_path, values, expected, held):
     path = put(tmp_path / "a.json", *values)
-    assert identify.is_readable(path) is expected, sentence
+    assert identify.is_readable(path) is expected
     assert count(path) == held
 
 

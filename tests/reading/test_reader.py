@@ -16,8 +16,8 @@ from chatsquash.formats import formats
 from chatsquash.reading import evidence
 from chatsquash.reading.deltas import Effort
 from chatsquash.reading.evidence import Shape
-from chatsquash.reading.lines import CHUNK
 from chatsquash.reading.reader import Reader
+from chatsquash.sources.lines import CHUNK
 from tests import format_logs, strategies
 from tests.conftest import examples, often
 from tests.reading.exchanges import EXCHANGES, plain

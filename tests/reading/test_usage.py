@@ -2,11 +2,11 @@
 
 import json
 
+from chatsquash.core.logged import LoggedUsage, of_reply
 from chatsquash.core.model import Response
 from chatsquash.formats.providers import openai_chat
 from chatsquash.reading import envelopes
 from chatsquash.reading.exchange import split
-from chatsquash.reading.usage import LoggedUsage, told
 from tests.conftest import cases
 
 CHAT = {"model": "m", "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
@@ -53,8 +53,8 @@ def line(response, **request):
 def test_an_exchange_tells_its_model_and_its_tokens(entry, expected):
     line = json.dumps(entry).encode()
     found = split(envelopes.unwrap(line, envelopes.recognise(line)), openai_chat)
-    assert told(found.reply) == expected
+    assert of_reply(found.reply) == expected
 
 
 def test_a_document_tells_nothing():
-    assert told(Response(included=True)) == LoggedUsage()
+    assert of_reply(Response(included=True)) == LoggedUsage()

@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash.core.model import Conversation
 from chatsquash.records import presets
-from chatsquash.records.presets import Shaped
+from chatsquash.records.presets import ShapeResult
 from chatsquash.records.shaping import line
 from tests.checks.rows import assistant, call, result, talk, tool, user
 
@@ -224,7 +224,7 @@ def test_a_message_that_fits_already_is_taken_as_it_is():
 def test_chat_is_the_specified_record_as_it_is():
     conversation = talk({**A, "n": 2**70}, B)
     record = {"messages": [{**A, "n": 2**70}, B], "tools": [tool()]}
-    assert presets.named("chat").shape(conversation) == Shaped(record, [])
+    assert presets.named("chat").shape(conversation) == ShapeResult(record, [])
 
 
 # Qwen's template, with what it does for structured and for plain messages alike.

@@ -242,7 +242,6 @@ def test_without_jinja_the_extra_is_named(monkeypatch):
     import sys
 
     monkeypatch.delitem(sys.modules, "chatsquash.templates.render", raising=False)
-    monkeypatch.delitem(sys.modules, "chatsquash.templates.environment", raising=False)
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(UsageError, match=r"chatsquash\[template\]"):
         Trials(family("json_calls"))

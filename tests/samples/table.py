@@ -6,7 +6,7 @@ from pathlib import Path
 
 from chatsquash.formats import documents
 from chatsquash.reading.envelopes import envelopes
-from chatsquash.sources.suffixes import may_be_document
+from chatsquash.sources.names import may_be_document
 
 ROOT = Path(__file__).parents[2] / "sample_logs"
 EXPORTS = {

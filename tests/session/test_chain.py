@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from chatsquash import Options, convert, convert_session
+from chatsquash.core.index import Index, Sets
 from chatsquash.core.log import Log
 from chatsquash.inspect.inspect import inspect
 from chatsquash.results.verify import verify
 from chatsquash.session.chains import Chained
 from chatsquash.sources.open import opened
-from chatsquash.trees.index import Index, Sets
 from tests.conftest import assistant, cases, log_line, tree, user, write_log
 
 CHAIN = Options(sessions_by="chain", conversations="all", trace_replies=True)

@@ -17,7 +17,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
 from chatsquash.core.outcome import Account
 from chatsquash.records import presets
-from chatsquash.records.presets import Shaped
+from chatsquash.records.presets import ShapeResult
 from chatsquash.session.converter import Converter
 from chatsquash.session.log_findings import unreadable
 from tests import oracle, strategies
@@ -510,7 +510,7 @@ def test_a_session_is_left_out_for_the_code_of_a_finding(lines, code):
     ("by nobody", [WHY]),
 )
 def test_a_session_is_left_out_for_its_reason_whatever_else_is_noted(monkeypatch, findings):
-    monkeypatch.setattr(presets.named("hf"), "shape", lambda *_: Shaped(None, findings, WHY))
+    monkeypatch.setattr(presets.named("hf"), "shape", lambda *_: ShapeResult(None, findings, WHY))
     outcome = converted([line(A)], HF)
     assert (outcome.record, outcome.left_out) == (None, WHY.code)
     assert outcome.account.counts == Account(left_out=1)

@@ -18,7 +18,7 @@ from chatsquash.conversion import workers
 from chatsquash.formats import documents
 from chatsquash.inspect.inspect import inspect
 from chatsquash.reading import contents
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import cases, log_line, tree, write_log
 from tests.outputs import findings, report
 from tests.samples.table import agents
 
@@ -168,7 +168,9 @@ def test_a_document_counts_as_one_line_whatever_its_layout(here):
 
 # What is wrong
 
-BROKEN = [
+
+@cases(
+    "values, expected",
     (
         "a document that is broken",
         [{"schema_version": "ATIF-v1.6", "steps": [{"source": "user", "message": "hi"}, {"source": "me"}]}],
@@ -189,20 +191,15 @@ BROKEN = [
         [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}],
         r"two formats at once: claude_code \(.*\) and gemini_cli \(.*\)",
     ),
-]
-
-
-@pytest.mark.parametrize("sentence, values, expected", BROKEN, ids=[row[0] for row in BROKEN])
+)
 @pytest.mark.parametrize("suffix", ["json", "jsonl"])
 @pytest.mark.parametrize("sessions_by", [None, "file"])
-def test_a_broken_document_is_left_out_and_the_finding_says_where(
-    here, sentence, values, expected, suffix, sessions_by
-):
+def test_a_broken_document_is_left_out_and_the_finding_says_where(here, values, expected, suffix, sessions_by):
     write_log(here / f"logs/a.{suffix}", *values)
     write_log(here / "logs/b.jsonl", log_line("b"))
     summary = run(sessions_by=sessions_by)
     (found,) = findings("unknown-format")
-    assert re.search(expected, found["text"]), sentence
+    assert re.search(expected, found["text"])
     assert found["file"].endswith(f"logs/a.{suffix}")
     assert dict(summary.left_out) == {"unknown-format": 1}
     assert (summary.sessions, summary.written) == (2, 1)

@@ -11,8 +11,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.reading.identify import is_readable
 from chatsquash.sources.compression import stem
-from chatsquash.sources.days import path_day
 from chatsquash.sources.find import discover
+from chatsquash.sources.names import path_day
 from tests.conftest import cases
 
 LINE = b"{}\n"

@@ -135,6 +135,7 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     """
     from dataclasses import replace
 
+    from chatsquash.conversion.complete_options import file_contents
     from chatsquash.core.options import Options, declared
     from chatsquash.core.platform import cores
     from chatsquash.dataset.option_rules import refuse_typed
@@ -150,7 +151,7 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     needs_key = options.has_key and (makes_key or values["anonymize_key"])
     key = load_key(values["anonymize_key"]) if needs_key else None
     complete = replace(
-        options, group_by=group_by, anonymize_key=key, workers=options.workers or cores(), **_contents(options)
+        options, group_by=group_by, anonymize_key=key, workers=options.workers or cores(), **file_contents(options)
     )
     refuse_typed(complete)
     return complete
@@ -183,32 +184,6 @@ def shard_options(values: dict[str, Any]) -> Options:
 
     key = load_key(values["anonymize_key"]) if values["anonymize_key"] else None
     return Options(anonymize_key=key, full=values["full"], workers=values["workers"] or cores())
-
-
-def _contents(options: Options) -> dict[str, Any]:
-    """What the files hold that options name."""
-    contents: dict[str, Any] = {}
-    if options.tools_file or options.system_file:
-        from chatsquash.session.stages import supplied_definitions
-
-        readers = {"tools_file": supplied_definitions.tools, "system_file": supplied_definitions.system}
-        named = {name: getattr(options, name) for name in readers if getattr(options, name)}
-        contents = {name: supplied_definitions.read(path, readers[name]) for name, path in named.items()}
-    for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
-        if isinstance(path := getattr(options, name), str):
-            from chatsquash.redact.requests import content
-
-            contents[name] = content(path)
-    if options.template:
-        from chatsquash.templates.source import packed
-
-        contents["template"] = packed(str(options.template))
-    if options.tokenizer or (options.template and options.max_tokens is not None):
-        from chatsquash.templates import counting
-
-        if model := str(options.tokenizer or "") or counting.of_template(str(options.template)):
-            contents["tokenizer"] = counting.packed(model)
-    return contents
 
 
 def _group_by(group_by: GroupBy) -> GroupBy:

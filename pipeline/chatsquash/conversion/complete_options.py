@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from chatsquash.core.options import Options
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.redact.pseudonyms import load_key
-from chatsquash.redact.requests import with_kinds
+from chatsquash.redact.requests import content, with_kinds
 
 
 def with_key(options: Options) -> Options:
     """The options with the key that they leave to the key file."""
     refuse_wrong(options)
     if options.template is not None:
-        from chatsquash.templates.source import unpacked
+        from chatsquash.templates.source import unpack
 
-        unpacked(options.template)
+        unpack(options.template)
     options = with_kinds(options)
     if options.join and options.conversations == "last":
         options = replace(options, conversations="main")  # which the agent's file knows, whatever came last
     if not options.has_key or options.anonymize_key:
         return options
     return replace(options, anonymize_key=load_key())
+
+
+def file_contents(options: Options) -> dict[str, Any]:
+    """The contents of the files that options name, by the options."""
+    contents: dict[str, Any] = {}
+    if options.tools_file or options.system_file:
+        from chatsquash.session.stages import supplied_definitions
+
+        readers = {"tools_file": supplied_definitions.tools, "system_file": supplied_definitions.system}
+        named = {name: getattr(options, name) for name in readers if getattr(options, name)}
+        contents = {name: supplied_definitions.read(path, readers[name]) for name, path in named.items()}
+    for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
+        if isinstance(path := getattr(options, name), str):
+            contents[name] = content(path)
+    if options.template:
+        from chatsquash.templates.source import packed
+
+        contents["template"] = packed(str(options.template))
+    if options.tokenizer or (options.template and options.max_tokens is not None):
+        from chatsquash.templates import counting
+
+        if model := str(options.tokenizer or "") or counting.of_template(str(options.template)):
+            contents["tokenizer"] = counting.pack(model)
+    return contents

@@ -1,11 +1,15 @@
-"""The logged replies of a session: what became of each, and how many of them its records hold."""
+"""The logged replies of a session: what each used, what became of each, and how many of them its records hold."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Entry, OriginReply, Response, Tokens
 
 WHY = {
     "compacted": "a summary stands for it",
@@ -119,3 +123,44 @@ class Coverage(Struct, frozen=True, array_like=True):
         """The same where the one record is not written after all."""
         lost = {**self.lost, why: self.lost.get(why, 0) + self.in_records} if self.in_records else self.lost
         return replace(self, carried=0, rewritten=0, lost=lost, with_reasoning=0)
+
+
+class LoggedUsage(NamedTuple):
+    """What is known of one exchange."""
+
+    model: str | None = None
+    """As the response names it, else the request."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+def of_entry(entry: Entry) -> LoggedUsage:
+    """What is known of an entry; of a document's conversation that of its last reply."""
+    if entry.origin is None:
+        return of_reply(entry.reply)
+    last = entry.origin.replies[-1] if entry.origin.replies else OriginReply(0)
+    return LoggedUsage(last.model, last.prompt_tokens, last.completion_tokens)
+
+
+def of_reply(reply: Response) -> LoggedUsage:
+    """What the response says, and the request where that says nothing of the model; nothing of what is no exchange."""
+    model = reply.model
+    if not model:
+        try:
+            requested = jsonio.loads(reply.asked)
+        except (ValueError, RecursionError):
+            requested = None
+        model = requested if isinstance(requested, str) and requested else None
+    return LoggedUsage(model, *reply.tokens)
+
+
+def total(counts: Iterable[Tokens]) -> Tokens:
+    """The sum of counts; ``None`` for what none of them names."""
+    prompt: int | None = None
+    completion: int | None = None
+    for prompted, completed in counts:
+        if prompted is not None:
+            prompt = prompted + (prompt or 0)
+        if completed is not None:
+            completion = completed + (completion or 0)
+    return Tokens(prompt, completion)

@@ -118,7 +118,7 @@ class Facts(NamedTuple):
     """As the response counts them."""
 
 
-class Chosen(NamedTuple):
+class SelectedEntry(NamedTuple):
     """What a log says about the entry that became the record, or would have become it."""
 
     line: int | None
@@ -216,7 +216,7 @@ class Record(Struct, frozen=True, array_like=True):
     kind: ConversationKind = "main"
     parent: str | None = None
     """The id of the conversation that it comes from."""
-    chosen: Chosen | None = None
+    chosen: SelectedEntry | None = None
     """What the log says about the entry that became it; ``None`` for the specified record."""
     size: int = 0
     """Bytes of the line of that entry; 0 for the specified record."""
@@ -322,7 +322,7 @@ class SessionRecords(Struct, frozen=True, array_like=True):
     """Empty for a session that was skipped."""
     pairs: list[PreferencePair] = []
     """If the options request them."""
-    chosen: Chosen | None = None
+    chosen: SelectedEntry | None = None
     """``None`` if no entry was left."""
     day: str | None = None
     """``YYYY-MM-DD``: the date in the path, else the UTC date of the first entry left."""

@@ -6,6 +6,7 @@ import json
 import reprlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 import orjson
 
@@ -117,3 +118,16 @@ def meant(name: str, known: Iterable[str], otherwise: str) -> str:
 
     near = get_close_matches(name, [*known], 1)
     return f"did you mean {near[0]}?" if near else otherwise
+
+
+_RUNS = 4
+"""Runs of lines that are named."""
+
+
+def in_lines(lines: list[int]) -> str:
+    """Numbers of lines in order, as in ``lines 1, 3-5``; the last one behind ``…`` where there are many runs."""
+    runs = [[line for _, line in run] for _, run in groupby(enumerate(lines), key=lambda each: each[1] - each[0])]
+    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    if len(shown) > _RUNS:
+        shown = [*shown[: _RUNS - 1], f"… {lines[-1]}"]
+    return f"{'line' if len(lines) == 1 else 'lines'} {', '.join(shown)}" if shown else ""

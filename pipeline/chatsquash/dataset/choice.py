@@ -10,16 +10,16 @@ from msgspec.structs import replace
 
 from chatsquash.checks import dataset
 from chatsquash.core.errors import StoppedError
+from chatsquash.core.index import Index
 from chatsquash.core.log import Log
+from chatsquash.core.logged import total
 from chatsquash.core.model import Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.dataset.filters import Filters
-from chatsquash.reading.tokens import total
 from chatsquash.redact.privacy import Privacy
 from chatsquash.session import private_texts
 from chatsquash.session.session import INVALID, finding
-from chatsquash.trees.index import Index
 
 if TYPE_CHECKING:
     from chatsquash.dataset.pre_pass import Foresight

@@ -33,6 +33,11 @@ def is_public(name: str) -> bool:
     return name in _FILES or name.startswith(_FOLDERS)
 
 
+def is_image(name: str) -> bool:
+    """Whether a file is an image beside records, by its name."""
+    return name.startswith(f"{IMAGES}/")
+
+
 class Dataset:
     """Takes records in order and writes them to the files of their splits."""
 

@@ -16,7 +16,7 @@ from chatsquash.core.outcome import Outcome, Record
 from chatsquash.dataset.duplicates import Duplicates, streamed
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.session import finding
-from chatsquash.sources.days import is_between, path_day
+from chatsquash.sources.names import is_between, path_day
 from chatsquash.trees.coverage import coverage
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from huggingface_hub import CommitOperationAdd
 
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.text import aligned, counted
+from chatsquash.dataset.dataset import is_image
 from chatsquash.hub.hub import Hub, Remote, There
 from chatsquash.hub.public import PublicFile, Repository
-from chatsquash.records.media import FOLDER as IMAGES
-from chatsquash.storage.folder import Folder
+from chatsquash.results.output import Output, open_output
 
 _PIECE = 1 << 20
 
@@ -60,10 +60,11 @@ class Plan(NamedTuple):
     def _rows_to_send(self) -> Iterator[tuple[str, int, str]]:
         """Each file by its name and size, images in one row."""
         for file in self.send:
-            if not _is_image(file):
+            if not is_image(file.name):
                 yield file.name, file.size, "replaces what is there" if file.name in self.replaced else ""
-        if images := [file.size for file in self.send if _is_image(file)]:
-            yield f"{IMAGES}/", sum(images), counted(len(images), "image")
+        if images := [file for file in self.send if is_image(file.name)]:
+            folder = images[0].name.partition("/")[0]
+            yield f"{folder}/", sum(file.size for file in images), counted(len(images), "image")
 
     def _where(self) -> str:
         kind = "public, for everybody to read" if self.public else "private"
@@ -77,11 +78,9 @@ def plan(at: Repository, out: Path, files: list[PublicFile], hub: Hub, *, public
     there = hub.there()
     refuse_visibility(at, there, public=public)
     remote = {each.name: each for each in hub.files(there.commit)} if there else {}
-    folder = Folder(out)
-    try:
-        send = [file for file in files if not _is_same(folder, file, remote.get(file.name))]
-    finally:
-        folder.close()
+    output = open_output(out)
+    with closing(output.folder):
+        send = [file for file in files if not _is_same(output, file, remote.get(file.name))]
     left = sorted(remote.keys() - {file.name for file in files})
     return Plan(
         at,
@@ -105,24 +104,20 @@ def refuse_visibility(at: Repository, there: There | None, *, public: bool) -> N
     raise UsageError(f"{at}: is public, so everybody could read what is sent: add --public, or choose another")
 
 
-def _is_same(folder: Folder, file: PublicFile, there: Remote | None) -> bool:
+def _is_same(output: Output, file: PublicFile, there: Remote | None) -> bool:
     """Whether the Hub has the bytes of a file under its name."""
     if there is None or there.size != file.size:
         return False
-    return there.sha256 == file.sha256 if there.sha256 else there.blob == _blob(folder, file)
+    return there.sha256 == file.sha256 if there.sha256 else there.blob == _blob(output, file)
 
 
-def _blob(folder: Folder, file: PublicFile) -> str:
+def _blob(output: Output, file: PublicFile) -> str:
     """What git calls the bytes of a file."""
     digest = hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)
-    with folder.reading(file.name) as opened:
+    with output.folder.reading(file.name) as opened:
         while piece := opened.read(_PIECE):
             digest.update(piece)
     return digest.hexdigest()
-
-
-def _is_image(file: PublicFile) -> bool:
-    return file.name.startswith(f"{IMAGES}/")
 
 
 _FILES = 64
@@ -138,9 +133,10 @@ def send(plan: Plan, hub: Hub, observe: Callable[[int, int], None]) -> None:
     """
     commit = _ready(plan, hub)
     additions: list[Any] = []
-    with closing(Folder(plan.out)) as folder:
+    output = open_output(plan.out)
+    with closing(output.folder):
         for files in _batches(plan.send):
-            additions += _uploaded(folder, files, hub)
+            additions += _uploaded(output, files, hub)
             observe(sum(file.size for file in files), plan.size)
     hub.commit(additions, plan.gone, commit)
 
@@ -170,10 +166,10 @@ def _batches(files: list[PublicFile]) -> Iterator[list[PublicFile]]:
         yield batch
 
 
-def _uploaded(folder: Folder, files: list[PublicFile], hub: Hub) -> list[Any]:
+def _uploaded(output: Output, files: list[PublicFile], hub: Hub) -> list[Any]:
     """What adds these files to a commit: large ones are on the Hub by then, of small ones it has the bytes."""
     with ExitStack() as stack:
-        opened = [stack.enter_context(folder.reading(file.name)) for file in files]
+        opened = [stack.enter_context(output.folder.reading(file.name)) for file in files]
         additions = [_addition(file, each) for file, each in zip(files, opened, strict=True)]
         hub.upload(additions)
         for file, each, addition in zip(files, opened, additions, strict=True):

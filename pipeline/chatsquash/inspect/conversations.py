@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import groupby
 
 from msgspec import Struct
 
 from chatsquash.core import chat
 from chatsquash.core.model import Origin
-from chatsquash.core.text import counted, escaped, quoted
+from chatsquash.core.text import counted, escaped, in_lines, quoted
 from chatsquash.core.times import stamp
 from chatsquash.trees.canonical import without_reminders
 from chatsquash.trees.kinds import LogPath
@@ -23,7 +22,7 @@ _BELOW = 10
 """Those of them that come from one."""
 _DEEPEST = 24
 """Columns by which a conversation is indented at most."""
-_RUNS, _MODELS = 4, 3
+_MODELS = 3
 _TEXT = 34
 """Characters of a text that are shown."""
 _LOOKED_AT = 1000
@@ -70,15 +69,6 @@ def of_file(origin: Origin) -> str:
     lines = sorted({reply.line for reply in replies if reply.line is not None})
     times = [reply.time for reply in replies if reply.time is not None]
     return f"{origin.kind}{comes}: {_facts(len(replies), lines, times, [each.model for each in replies if each.model])}"
-
-
-def in_lines(lines: list[int]) -> str:
-    """Numbers of lines in order, as in ``lines 1, 3-5``; the last one behind ``…`` where there are many runs."""
-    runs = [[line for _, line in run] for _, run in groupby(enumerate(lines), key=lambda each: each[1] - each[0])]
-    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-    if len(shown) > _RUNS:
-        shown = [*shown[: _RUNS - 1], f"… {lines[-1]}"]
-    return f"{'line' if len(lines) == 1 else 'lines'} {', '.join(shown)}" if shown else ""
 
 
 def _following(paths: list[LogPath]) -> dict[int, list[LogPath]]:

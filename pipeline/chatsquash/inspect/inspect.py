@@ -14,16 +14,16 @@ from typing import Any, TypeVar
 from chatsquash.core import chat, jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import Added, Entry, Message, Seen
+from chatsquash.core.logged import of_entry
+from chatsquash.core.model import AddedRun, Entry, Message, Seen
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import aligned, counted, escaped, printable
+from chatsquash.core.text import aligned, counted, escaped, in_lines, printable
 from chatsquash.dataset.findings_text import as_json, as_text
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.formats import documents
-from chatsquash.inspect.conversations import in_lines, of_file, tree_lines
+from chatsquash.inspect.conversations import of_file, tree_lines
 from chatsquash.reading.envelopes import PLAIN
-from chatsquash.reading.usage import of_entry
 from chatsquash.session.chains import each_session
 from chatsquash.session.converter import Converter, EntryStream
 from chatsquash.session.session import Session
@@ -104,7 +104,7 @@ class _Inspection:
                 row.outcome = "selected" if line == snapshot.entry.line else "cut"
 
     def _row(self, entry: Entry) -> _EntryRow:
-        added = [message for run in entry.edits if isinstance(run, Added) for message in run.messages]
+        added = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
         texts = [_text(message) for message in added] if self.verbose else []
         reply = entry.reply.message
         return _EntryRow(

@@ -80,25 +80,25 @@ def _has_lines(data: bytes) -> bool:
 
 def _of_lines(data: bytes) -> Parsed:
     """The values of the lines that are not blank."""
-    found, broken, lines = list[Json](), list[RejectedLine](), list[int]()
+    objects, broken, lines = list[Json](), list[RejectedLine](), list[int]()
     offset = 0
     for number, whole in enumerate(BytesIO(data), 1):
         try:
-            found.append(_decode(whole if len(whole) < _LONG else b""))
+            objects.append(_decode(whole if len(whole) < _LONG else b""))
             lines.append(number)
         except (MsgspecError, ValueError, RecursionError):
             line = whole.removesuffix(b"\n")
             value = line if offset else line.removeprefix(MARK)
             try:
                 if value.strip():
-                    found.append(jsonio.loads(value))
+                    objects.append(jsonio.loads(value))
                     lines.append(number)
             except (ValueError, RecursionError) as problem:
                 broken.append(RejectedLine(number, offset, len(line), "bad-line", _why(problem)))
                 if len(broken) > _BROKEN:
                     raise NoDocumentError(f"more than {_BROKEN:,} of its lines are no JSON") from None
         offset += len(whole)
-    return Parsed(found, broken, lines)
+    return Parsed(objects, broken, lines)
 
 
 def _why(problem: ValueError | RecursionError) -> str:

@@ -18,15 +18,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Added, Edits, Kept, Message
+from chatsquash.core.model import AddedRun, Edits, KeptRun, Message
 from chatsquash.formats import PLAIN
 from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange, LineError, parse, split
-from chatsquash.reading.lines import Line
 from chatsquash.reading.members import elements
-from chatsquash.reading.repeated_members import MARKER, TOOLS, Cut, Known, shortened
+from chatsquash.reading.repeated_members import MARKER, TOOLS, Cut, RepeatedMembers, Spelled, shortened
 from chatsquash.reading.repeats import Array, Change, Run, behind_gap, find
-from chatsquash.reading.tools import Spelled
+from chatsquash.sources.lines import Line
 
 _FIRST = MARKER + b'0"'
 """What stands in the place of the first run."""
@@ -78,7 +77,7 @@ class History(Struct):
     """The format of requests."""
     answers: Format
     """The format of responses."""
-    known: Known
+    known: RepeatedMembers
     effort: Effort = field(default_factory=Effort)
     messages: list[Message] = field(default_factory=list)
     array: Array = field(default_factory=Array)
@@ -98,8 +97,8 @@ class History(Struct):
 
     def read(self, line: Line) -> tuple[Exchange, Request]:
         """What a line holds, as an edit of the line before; raises ``LineError`` for what is no entry, and others."""
-        found = None if self.uncompared or not self.array.count else self._compared(line)
-        return found or self._whole(line) or self._alone(line)
+        compared = None if self.uncompared or not self.array.count else self._compare(line)
+        return compared or self._whole(line) or self._alone(line)
 
     def remember(self, request: Request) -> None:
         """The request of a line that is an entry: the next one is compared with it."""
@@ -113,7 +112,7 @@ class History(Struct):
 
     # Ways to read a line; the first that can is taken.
 
-    def _compared(self, line: Line) -> tuple[Exchange, Request] | None:
+    def _compare(self, line: Line) -> tuple[Exchange, Request] | None:
         """By what it shares with the line before."""
         place = line.start + self.place
         grown = line.buffer.startswith(self.array.data, place, line.stop)
@@ -122,7 +121,7 @@ class History(Struct):
             grown = place >= 0 and line.buffer.startswith(self.array.data, place, line.stop)
         if grown:
             self.misses = 0
-            found = self._grown(line, place)
+            request = self._continue_grown(line, place)
         else:
             runs = self.array.runs(line, place) if place >= 0 else []
             if not runs:
@@ -131,23 +130,23 @@ class History(Struct):
                     self.uncompared = _WHILE
                 return None
             self.misses = 0
-            found = self._patched(line, place, runs)
-        if found is None:
+            request = self._patched(line, place, runs)
+        if request is None:
             self.effort.refused += 1
-        return found
+        return request
 
-    def _grown(self, line: Line, place: int) -> tuple[Exchange, Request] | None:
+    def _continue_grown(self, line: Line, place: int) -> tuple[Exchange, Request] | None:
         """By what it adds behind all the messages of the line before, as most lines do."""
         before = self.array.count
         behind = place + len(self.array.data)
-        exchange = self._shortened(line, [(place + 1, behind, _FIRST)], behind, place)
+        exchange = self._shorten(line, [(place + 1, behind, _FIRST)], behind, place)
         if exchange is None or not exchange.turns.startswith(_FIRST, 1):
             return None
         _, *added = self._parse(exchange.turns)
         self._judge(added, before)
         self.effort.grown += 1
         growth = exchange.turns[1 + len(_FIRST) : -1].rstrip()
-        edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
+        edits: Edits = (KeptRun(0, before), AddedRun(tuple(added))) if added else (KeptRun(0, before),)
         end = len(self.array.data)
         changes: list[Change] = [(end, end, growth)]
         messages = [*self.messages, *added]
@@ -156,7 +155,7 @@ class History(Struct):
     def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Exchange, Request] | None:
         """By the runs of messages that it shares with the line before."""
         cuts = [(run.start, run.stop, _marker(n)) for n, run in enumerate(runs)]
-        exchange = self._shortened(line, cuts, runs[-1].stop, place)
+        exchange = self._shorten(line, cuts, runs[-1].stop, place)
         if exchange is None:
             return None
         # Where the array really begins: the first place named so may have been another's.
@@ -198,10 +197,10 @@ class History(Struct):
                 return line.start + place
         return find(line.buffer, self.key, b"[", line.start, line.stop)
 
-    def _shortened(self, line: Line, cuts: list[Cut], behind: int, before: int) -> Exchange | None:
+    def _shorten(self, line: Line, cuts: list[Cut], behind: int, before: int) -> Exchange | None:
         """The members of the line with markers in the places of the cuts and of known members, if that is an entry."""
-        found = self.known.find(line, behind, before)
-        for _, more in found:
+        repeated = self.known.find(line, behind, before)
+        for _, more in repeated:
             cuts += more
         short = shortened(line, cuts)
         if short is None:
@@ -210,7 +209,7 @@ class History(Struct):
             exchange = self._split(short)
         except LineError:
             return None
-        return self.known.proven(exchange, found) if found else exchange
+        return self.known.proven(exchange, repeated) if repeated else exchange
 
     # What was found
 
@@ -270,7 +269,7 @@ def _marker(number: int) -> bytes:
 
 
 def _all(messages: list[Message]) -> Edits:
-    return (Added(tuple(messages)),) if messages else ()
+    return (AddedRun(tuple(messages)),) if messages else ()
 
 
 class Patch(Struct):
@@ -290,7 +289,7 @@ class Patch(Struct):
     fresh: list[Any] = field(default_factory=list)
     """New messages behind the last run."""
     messages: list[Message] = field(default_factory=list)
-    edits: list[Kept | Added] = field(default_factory=list)
+    edits: list[KeptRun | AddedRun] = field(default_factory=list)
     bounds: list[tuple[int, int]] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
 
@@ -305,7 +304,7 @@ class Patch(Struct):
         shift = run.start - self.place - known[0][0]
         self.bounds += [(start + shift, stop + shift) for start, stop in known] if shift else known
         self.messages += self.before[run.first : run.last]
-        self.edits.append(Kept(run.first, run.last))
+        self.edits.append(KeptRun(run.first, run.last))
         self.at, self.old = run.stop, known[-1][1]
 
     def close(self, tail: bytes) -> None:
@@ -316,7 +315,7 @@ class Patch(Struct):
 
     def _add(self) -> None:
         self.messages += self.fresh
-        self.edits.append(Added(tuple(self.fresh)))
+        self.edits.append(AddedRun(tuple(self.fresh)))
         self.fresh = []
 
 
@@ -326,8 +325,8 @@ def _bounds(gap: bytearray, place: int, count: int) -> list[tuple[int, int]]:
     stripped = gap.rstrip(b", \t\r")
     if count == 1:
         return [(place + at, place + len(stripped))]
-    found: list[tuple[int, int]] = []
+    bounds: list[tuple[int, int]] = []
     for element in elements(b"[" + stripped[at:] + b"]"):
-        found.append((place + at, place + at + len(element)))
+        bounds.append((place + at, place + at + len(element)))
         at = behind_gap(gap, at + len(element))
-    return found
+    return bounds

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple
 from msgspec import Struct
 
 from chatsquash import formats
-from chatsquash.core.model import Conversation, Json, RejectedLine, Seen
+from chatsquash.core.model import Conversation, Entry, Json, Origin, RejectedLine, Seen, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Relative
 from chatsquash.formats import bodies, documents
@@ -91,7 +91,7 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
     problem, conversations = None, list[Conversation]()
     name = getattr(file, "name", "")
     sidecar = sidecars.read(content.format, name, options)
-    content = content._replace(meta=sidecar.held) if sidecar else content
+    content = content._replace(meta=sidecar.content) if sidecar else content
     try:
         conversations = [] if content.line else content.conversations()
     except TurnError as raised:
@@ -127,3 +127,19 @@ def _with_sessions(conversations: list[Conversation], form: str, path: object) -
         session = None if origin.session_id else documents.session(form, inside, origin)
         named.append(with_origin(each, session_id=session) if session else each)
     return named
+
+
+def first_line(origin: Origin) -> int | None:
+    """The first line that is known to hold some of a conversation."""
+    known = [*origin.lines, *(reply.line for reply in origin.replies)]
+    return next((line for line in known if line is not None), None)
+
+
+def line_of(entry: Entry, violation: Violation) -> int:
+    """The line of the message that something is found of; in a document its own."""
+    message = violation.at if violation.logged is None else violation.logged
+    if message is None or entry.origin is None:
+        return entry.line
+    lines, replies = entry.origin.lines, entry.origin.replies
+    known = lines[message] if message < len(lines) else None
+    return known or next((reply.line for reply in replies if reply.at == message and reply.line), entry.line)

@@ -12,7 +12,7 @@ from chatsquash.checks import reading
 from chatsquash.core import jsonio
 from chatsquash.core.edits import settle
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Entry, Message, RejectedLine, Repeated, Skipped, Tool, WrongType
+from chatsquash.core.model import Entry, Message, RejectedLine, RepeatedViolation, SkippedLine, Tool, WrongType
 from chatsquash.core.times import Moment, moment
 from chatsquash.formats import PLAIN, bodies, named
 from chatsquash.formats.base import Format, Tools
@@ -21,10 +21,9 @@ from chatsquash.reading.bounds import BOUNDS, Bounds
 from chatsquash.reading.deltas import Effort, History
 from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, Exchange, LineError, is_blank
-from chatsquash.reading.lines import Line
 from chatsquash.reading.members import NOTHING, kind
-from chatsquash.reading.repeated_members import TOOLS, Known
-from chatsquash.reading.tools import NO_TOOLS, KnownTools
+from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, RepeatedMembers
+from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
     from chatsquash.reading.loading import Answer, Loader
@@ -55,7 +54,7 @@ class EntryReader:
         self._stream = self._home = self._new(shape)
         self._before: list[Message] = []
 
-    def entries(self, lines: Iterable[Line]) -> Generator[Entry | Skipped, None, str | None]:
+    def entries(self, lines: Iterable[Line]) -> Generator[Entry | SkippedLine, None, str | None]:
         """The entries of the log's next lines, in file order, and the lines that are none.
 
         Returns why the rest of the log is not read, if that is so.
@@ -69,7 +68,7 @@ class EntryReader:
                 and is_blank(line.buffer[line.start : line.stop])
             ):
                 # The parsers say so, too, in a hundred times the time.
-                yield Skipped(line.number, "blank", line.size)
+                yield SkippedLine(line.number, "blank", line.size)
                 continue
             try:
                 if line.length > bounds.light:
@@ -77,10 +76,12 @@ class EntryReader:
                 entry = self._settled(self._read(line))
             except LineError as problem:
                 if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
-                    yield Skipped(line.number, "blank", line.size)
+                    yield SkippedLine(line.number, "blank", line.size)
                     continue
                 if what := self._aside(line, problem):
-                    yield Skipped(line.number, "blank", line.size, findings=(Repeated("no-exchange", (what,)),))
+                    yield SkippedLine(
+                        line.number, "blank", line.size, findings=(RepeatedViolation("no-exchange", (what,)),)
+                    )
                     continue
                 yield unreadable(
                     RejectedLine(line.number, line.offset, line.length, problem.code, str(problem)), line.size
@@ -109,7 +110,7 @@ class EntryReader:
             tools = self._known[shape.request] = KnownTools(hold)
         form, answers = named(shape.request), named(shape.response)
         loader = None if shape.request == PLAIN else self._loader(form)
-        history = History(form, answers, Known(form, tools, hasattr(answers, "ECHOES")), self._effort)
+        history = History(form, answers, RepeatedMembers(form, tools, hasattr(answers, "ECHOES")), self._effort)
         return _Stream(shape, history, self._bounds, loader)
 
     def _loader(self, form: Format) -> Loader:
@@ -125,13 +126,13 @@ class EntryReader:
         except _OtherShapeError as foreign:
             other = foreign.shape
         except LineError as problem:
-            found = self._other(line) if problem.code == "bad-entry" else None
-            if found is None:
+            shape = self._other(line) if problem.code == "bad-entry" else None
+            if shape is None:
                 raise
-            other = found
+            other = shape
         self._stream = self._new(other)
         entry = self._stream.read(line)
-        mixed = Repeated("mixed-formats", (self._shape.request, other.request))
+        mixed = RepeatedViolation("mixed-formats", (self._shape.request, other.request))
         return replace(entry, findings=(*entry.findings, mixed))
 
     def _settled(self, entry: Entry) -> Entry:
@@ -161,9 +162,9 @@ class _Stream:
     loader: Loader | None
     """Makes messages of the turns of other formats than plain chat."""
     exchange: Exchange | None = None
-    held: list[Tool] = field(default_factory=list)
+    checked_tools: list[Tool] = field(default_factory=list)
     """The last tools that were found to be within the bounds."""
-    offered: _Offered = field(init=False)
+    offered: _OfferedTools = field(init=False)
     """The last tools of plain chat."""
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
@@ -188,9 +189,9 @@ class _Stream:
             loaded = loader.load(exchange, request) if loader else None
             offered = self._tools_of(exchange)  # last, since it remembers them
             tools = offered.tools
-            if tools is not self.held and loader:  # those of plain chat were held before
+            if tools is not self.checked_tools and loader:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
-                self.held = tools
+                self.checked_tools = tools
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except jsonio.NotFiniteError as problem:
@@ -200,20 +201,20 @@ class _Stream:
         self.history.remember(request)
         self.exchange = exchange
         messages, edits, session_id, reply = request.messages, request.edits, exchange.session_id, exchange.reply
-        found: tuple[Repeated, ...] = (Repeated("hosted-tools"),) if offered.hosted else ()
-        found += (Repeated("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
+        findings: tuple[RepeatedViolation, ...] = (RepeatedViolation("hosted-tools"),) if offered.hosted else ()
+        findings += (RepeatedViolation("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
         if loader and loaded:
             messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
-            found += loader.remember(loaded, exchange)
+            findings += loader.remember(loaded, exchange)
             self.history.known.learn_system(exchange)
         if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:
-            found = (*found, *_lacking(when, session_id, offered.wrong, reply.wrong))
+            findings = (*findings, *_lacking(when, session_id, offered.wrong, reply.wrong))
         at = when.at if when else None
         is_loaded = loaded is not None
         return Entry(
             *(line.number, at, session_id, messages, edits, tools, reply),
             size=line.size,
-            findings=found,
+            findings=findings,
             loaded=is_loaded,
             limit=exchange.first(LIMITS),
         )
@@ -232,22 +233,22 @@ class _Stream:
         else:
             self.history.messages = messages
 
-    def _tools_of(self, exchange: Exchange) -> _Offered:
+    def _tools_of(self, exchange: Exchange) -> _OfferedTools:
         raw: Any = exchange.first(self.history.form.TOOLS) if exchange.tools is None else exchange.tools
         if raw in (NOTHING, b"null"):
             return _NOTHING_OFFERED
         if self.loader is None:
             if exchange.tools is None and raw[:1] != b"[" and raw != TOOLS:
-                return _Offered(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
+                return _OfferedTools(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
             tools = self.history.learn_tools(raw)
             if tools is not self.offered.tools:
-                self.offered = _Offered(tools)
+                self.offered = _OfferedTools(tools)
             return self.offered
-        found = self.tools(self.history.learn_tools(raw))
-        return _Offered(found.functions, hosted=bool(found.hosted))
+        loaded = self.tools(self.history.learn_tools(raw))
+        return _OfferedTools(loaded.functions, hosted=bool(loaded.hosted))
 
 
-class _Offered(NamedTuple):
+class _OfferedTools(NamedTuple):
     """The tools of a request."""
 
     tools: list[Tool]
@@ -256,22 +257,22 @@ class _Offered(NamedTuple):
     wrong: WrongType | None = None
 
 
-_NOTHING_OFFERED = _Offered(NO_TOOLS)
+_NOTHING_OFFERED = _OfferedTools(NO_TOOLS)
 
 
-def unreadable(rejected: RejectedLine, size: int) -> Skipped:
+def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
     """A line that cannot be read, and its bytes with the line feed."""
     make = reading.bad_line if rejected.code == "bad-line" else reading.bad_entry
-    return Skipped(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
+    return SkippedLine(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
 
 
-def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[Repeated]:
+def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[RepeatedViolation]:
     """What a line lacks; each is reported once per session."""
     if when is None:
-        yield Repeated("missing-timestamp")
+        yield RepeatedViolation("missing-timestamp")
     elif when.naive:
-        yield Repeated("naive-timestamp")
+        yield RepeatedViolation("naive-timestamp")
     if session_id is None:
-        yield Repeated("missing-session-id")
+        yield RepeatedViolation("missing-session-id")
     for each in filter(None, wrong):
-        yield Repeated("wrong-type", (each.what, each.seen))
+        yield RepeatedViolation("wrong-type", (each.what, each.seen))

@@ -15,9 +15,9 @@ from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
 from chatsquash.reading.envelopes import Envelope
 from chatsquash.reading.exchange import LineError, is_claimed, raw_members, split
-from chatsquash.reading.lines import LONGEST
 from chatsquash.reading.members import NOTHING, REFUSED
 from chatsquash.sources.beginnings import read_from_start
+from chatsquash.sources.lines import LONGEST
 
 _ANSWERED = 4
 """The rank up to which evidence stands in the response."""
@@ -92,10 +92,10 @@ def is_chat(line: bytes | bytearray) -> bool:
 
 def shape_of(line: bytes) -> Shape | None:
     """The shape that one line has beyond doubt: by its response, or by a member that no other format has."""
-    found = _evidence(line)
-    if found is None:
+    evidence = _evidence(line)
+    if evidence is None:
         return None
-    envelope, exchange = found
+    envelope, exchange = evidence
     return Shape.of(exchange.name, envelope) if exchange.name and exchange.rank <= _BEYOND_DOUBT else None
 
 
@@ -117,16 +117,16 @@ def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST
 
 def _of_most(lines: list[bytes]) -> tuple[Shape, Seen]:
     """What most of many lines tell, or what was seen instead."""
-    found = [each for each in map(_evidence, lines) if each]
-    envelope = found[0][0] if found else envelopes.PLAIN
-    whole = recognise_file([exchange for _, exchange in found])
+    exchanges = [each for each in map(_evidence, lines) if each]
+    envelope = exchanges[0][0] if exchanges else envelopes.PLAIN
+    whole = recognise_file([exchange for _, exchange in exchanges])
     if whole.name:
-        envelope = next(each for each, exchange in found if exchange.name == whole.name)
+        envelope = next(each for each, exchange in exchanges if exchange.name == whole.name)
         return Shape.of(whole.name, envelope), Seen(whole.name, envelope.NAME, whole.why)
     instead = next((words for line in lines if (words := look_alike(_value(line)))), None)
-    why = instead or (whole.why if found else "")
+    why = instead or (whole.why if exchanges else "")
     # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
-    unknown = 0 < len(found) == len(lines)
+    unknown = 0 < len(exchanges) == len(lines)
     return Shape(envelope=envelope), Seen(None, envelope.NAME, why, conflict=whole.mixed or unknown)
 
 
@@ -183,19 +183,19 @@ def _by_response(line: bytes) -> Recognised | None:
         str(line, "utf-8")
     except REFUSED:
         return None
-    found = {name: bytes(value) for name, value in raw.items() if bytes(value) != b"null"}
-    if envelopes.of_members(found) is not envelopes.PLAIN or found.get("request", b"")[:1] != b"{":
+    members = {name: bytes(value) for name, value in raw.items() if bytes(value) != b"null"}
+    if envelopes.of_members(members) is not envelopes.PLAIN or members.get("request", b"")[:1] != b"{":
         return None
-    told = _recognised(None, _value(found.get("response", b"null")))
-    return told if told.rank <= _ANSWERED else None
+    recognised = _recognised(None, _value(members.get("response", b"null")))
+    return recognised if recognised.rank <= _ANSWERED else None
 
 
 def _evidence(line: bytes) -> tuple[Envelope, Recognised] | None:
     """How a line is wrapped, and what tells its format; ``None`` for a line that is no exchange, or was cut."""
     if not line.rstrip().endswith(b"}"):
         return None
-    if told := _by_response(line):
-        return envelopes.PLAIN, told
+    if recognised := _by_response(line):
+        return envelopes.PLAIN, recognised
     envelope = envelopes.recognise(line)
     exchange = _value(envelopes.unwrap(line, envelope)) if envelope else None
     if envelope is None or not isinstance(exchange, dict):

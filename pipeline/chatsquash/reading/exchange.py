@@ -139,13 +139,13 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
 
     ``answers`` is the format of the response if that is not the one of the request.
     """
-    found: Any
+    members: Any
     try:
-        found = raw_members(line)
+        members = raw_members(line)
     except REFUSED:
-        found = _split_slowly(bytes(line))
-    turns = bytes(found.request.get(form.TURNS, NOTHING))
-    exchange = _exchange(found, found.request, turns, answers or form)
+        members = _split_slowly(bytes(line))
+    turns = bytes(members.request.get(form.TURNS, NOTHING))
+    exchange = _exchange(members, members.request, turns, answers or form)
     first = turns[:1]
     if first == b"[":
         return exchange
@@ -160,21 +160,21 @@ def parse(
 ) -> tuple[list[Message], Exchange] | None:
     """The turns of a line as objects, parsed in one go with the rest; ``None`` where ``split`` has to decide."""
     try:
-        found = _decoder(form.NAME, tuple(envelopes.__path__)).decode(line)
+        members = _decoder(form.NAME, tuple(envelopes.__path__)).decode(line)
     except REFUSED:
         return None
-    request = asdict(found.request)
+    request = asdict(members.request)
     turns = request.pop(form.TURNS)
     tools = [request.pop(name) for name in form.TOOLS]
     first = next((list(map(bytes, each)) for each in tools if each is not None), None)
-    return turns, _exchange(found, request, NOTHING, answers or form, first)
+    return turns, _exchange(members, request, NOTHING, answers or form, first)
 
 
 def _exchange(
     line: Any, request: Mapping[str, Raw | bytes], turns: bytes, answers: Format, tools: list[bytes] | None = None
 ) -> Exchange:
-    asked = bytes(request.get(replies.ASKED, NOTHING))
-    reply = replies.reply(bytes(line.response), answers, bytes(line.status), asked)
+    model = bytes(request.get(replies.ASKED, NOTHING))
+    reply = replies.reply(bytes(line.response), answers, bytes(line.status), model)
     return Exchange(request, turns, bytes(line.timestamp), session_id(bytes(line.session_id)), reply, tools, line)
 
 

@@ -21,13 +21,13 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import contents, envelopes, evidence, split_files
 from chatsquash.reading.documents import Content, LogDocument, load
 from chatsquash.reading.evidence import Shape
-from chatsquash.reading.lines import Line
 from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import uncompressed
+from chatsquash.sources.identity import status_of
+from chatsquash.sources.lines import Line
+from chatsquash.sources.names import LOGS
 from chatsquash.sources.open import opened
-from chatsquash.sources.places import status_of
-from chatsquash.sources.suffixes import LOGS
 
 _GLANCE = 1 << 16
 _DEFAULTS = Options()

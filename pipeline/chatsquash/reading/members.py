@@ -26,15 +26,15 @@ _array = msgspec.json.Decoder(list[Raw])
 
 def members(raw: bytes) -> Members | None:
     """The members of an object; ``None`` for what is no JSON object."""
-    found: dict[str, Any]
+    decoded: dict[str, Any]
     try:
-        found = _object.decode(raw)
+        decoded = _object.decode(raw)
     except REFUSED:
         try:
-            found = scan.members(raw.removeprefix(MARK))
+            decoded = scan.members(raw.removeprefix(MARK))
         except (ValueError, RecursionError):
             return None
-    return {name: bytes(value) for name, value in found.items() if bytes(value) != b"null"}
+    return {name: bytes(value) for name, value in decoded.items() if bytes(value) != b"null"}
 
 
 def within(raw: bytes | None) -> Members:
@@ -42,9 +42,9 @@ def within(raw: bytes | None) -> Members:
     return (members(raw) or {}) if raw and raw[:1] == b"{" else {}
 
 
-def picked(found: Members, names: tuple[str, ...]) -> bytes | None:
+def picked(line: Members, names: tuple[str, ...]) -> bytes | None:
     """The first of these members that is there and not empty."""
-    return next((found[name] for name in names if name in found and found[name] not in (b'""', b"{}")), None)
+    return next((line[name] for name in names if name in line and line[name] not in (b'""', b"{}")), None)
 
 
 def present(**parts: bytes | None) -> Members:

@@ -8,30 +8,38 @@ from collections.abc import Callable, Generator, Iterator
 from errno import EIO
 from functools import partial
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from chatsquash.checks import files, reading
 from chatsquash.core.log import Log
-from chatsquash.core.model import Added, Conversation, Entry, Origin, OriginReply, Repeated, Response, Seen, Skipped
+from chatsquash.core.model import (
+    AddedRun,
+    Conversation,
+    Entry,
+    Origin,
+    OriginReply,
+    RepeatedViolation,
+    Response,
+    Seen,
+    SkippedLine,
+)
 from chatsquash.core.options import Options
 from chatsquash.formats.base import TurnError
 from chatsquash.reading.bounds import Bounds
-from chatsquash.reading.documents import LogDocument
+from chatsquash.reading.documents import LogDocument, first_line
 from chatsquash.reading.entries import EntryReader, unreadable
 from chatsquash.reading.evidence import AGREEING, Shape
 from chatsquash.reading.identify import PLAIN_CHAT, Identity, are_chat, document_in, forget, has_units, identify
-from chatsquash.reading.lines import Buffers, Line, at_hand, lines
-from chatsquash.reading.origins import first_line
-from chatsquash.reading.session_log import MIXED, Reading
+from chatsquash.reading.repeated_members import KnownTools
 from chatsquash.reading.sessions import lines_of
-from chatsquash.reading.tools import KnownTools
 from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
 from chatsquash.sources.compression import Expanded
+from chatsquash.sources.lines import Buffers, Line, at_hand, lines
 
 _PIECE = 1 << 20
 
 
-Items = Generator[Entry | Skipped, None, str | None]
+Items = Generator[Entry | SkippedLine, None, str | None]
 """The entries of a log and its lines that are none, in file order; returns why the rest of it is not read."""
 
 
@@ -88,7 +96,11 @@ class Reader:
             return self._begin(file, stream, log, to_the_end)
 
     def _begin(
-        self, file: BinaryIO, stream: Iterator[Line], log: Log, to_the_end: Callable[[Items], Iterator[Entry | Skipped]]
+        self,
+        file: BinaryIO,
+        stream: Iterator[Line],
+        log: Log,
+        to_the_end: Callable[[Items], Iterator[Entry | SkippedLine]],
     ) -> Reading:
         """What a log is, as its first lines or the user say, and its entries."""
         first = next(stream, None)
@@ -136,7 +148,7 @@ class Reader:
             raise OSError(EIO, "it changed while it was read")
         if hashed and not document.digest:
             _hash(file, hashed)
-        cut = [Skipped(lines=0, findings=(reading.cut_short(document.cut),))] if document.cut else []
+        cut = [SkippedLine(lines=0, findings=(reading.cut_short(document.cut),))] if document.cut else []
         return Reading(document.seen, chain(_whole(document, log), cut), document)
 
     def _broken(self, file: BinaryIO, log: Log, problem: str, hashed: Callable[[memoryview], object] | None) -> Reading:
@@ -144,7 +156,7 @@ class Reader:
         if hashed:
             _hash(file, hashed)
         seen = Seen(None, "document", problem, conflict=True)
-        return Reading(seen, iter([Skipped(1, size=log.size)]), None)
+        return Reading(seen, iter([SkippedLine(1, size=log.size)]), None)
 
     def _spread(self, document: LogDocument, shape: Shape) -> Items:
         """The entry of a file that is one exchange on several lines."""
@@ -153,7 +165,9 @@ class Reader:
         return self._lines(shape).entries([Line(1, 0, len(line), bytearray(line), 0, stop, document.size)])
 
 
-def _to_the_end(items: Items, stream: Iterator[Line], log: Log, expanded: Expanded | None) -> Iterator[Entry | Skipped]:
+def _to_the_end(
+    items: Items, stream: Iterator[Line], log: Log, expanded: Expanded | None
+) -> Iterator[Entry | SkippedLine]:
     """The entries, and behind them why the rest of the log was not read, if that is so."""
     ended = yield from items
     problem: str | None = ended or log.cut
@@ -163,7 +177,7 @@ def _to_the_end(items: Items, stream: Iterator[Line], log: Log, expanded: Expand
     elif ended:
         deque(stream, maxlen=0)  # which hashes the rest
     if problem:
-        yield Skipped(lines=0, findings=(reading.cut_short(problem),))
+        yield SkippedLine(lines=0, findings=(reading.cut_short(problem),))
 
 
 def _nothing() -> Items:
@@ -172,55 +186,55 @@ def _nothing() -> Items:
     return None
 
 
-def _whole(held: LogDocument, log: Log) -> Items:
+def _whole(document: LogDocument, log: Log) -> Items:
     """A conversation of a document as the one entry of its session; the document counts as one line.
 
     The bytes of a document with several conversations count with the first.
     """
-    size = 0 if log.part else held.size if log.unit is None else log.size
-    if held.problem:
-        yield Skipped(1, size=size)
+    size = 0 if log.part else document.size if log.unit is None else log.size
+    if document.problem:
+        yield SkippedLine(1, size=size)
         return None
     if not log.part:
-        for rejected in held.broken:
-            taken = min(rejected.length + 1, held.size - rejected.offset)
+        for rejected in document.broken:
+            taken = min(rejected.length + 1, document.size - rejected.offset)
             size -= taken
             yield unreadable(rejected, taken)
-        if len(held.conversations) > 1 and log.part is None:
-            yield Skipped(lines=0, findings=(reading.other_conversations(len(held.conversations)),))
-    found = () if log.part else tuple(_aside(held))
-    if not held.conversations:
-        yield Skipped(1, size=size, findings=found)
+        if len(document.conversations) > 1 and log.part is None:
+            yield SkippedLine(lines=0, findings=(reading.other_conversations(len(document.conversations)),))
+    findings = () if log.part else tuple(_aside(document))
+    if not document.conversations:
+        yield SkippedLine(1, size=size, findings=findings)
         return None
-    chosen = held.conversations[log.part or 0]
+    chosen = document.conversations[log.part or 0]
     yield from _found_in(chosen.origin)
-    yield _entry(chosen, size, found)
+    yield _entry(chosen, size, findings)
     return None
 
 
-def _found_in(origin: Origin | None) -> Iterator[Skipped]:
+def _found_in(origin: Origin | None) -> Iterator[SkippedLine]:
     """What was found in reading a conversation, at the lines of its file, and what was not read."""
     if origin:
-        yield from (Skipped(line, lines=0, findings=(each,)) for line, each in origin.findings)
-        yield from [Skipped(lines=0, findings=(files.not_read(origin.unread),))] if origin.unread else []
+        yield from (SkippedLine(line, lines=0, findings=(each,)) for line, each in origin.findings)
+        yield from [SkippedLine(lines=0, findings=(files.not_read(origin.unread),))] if origin.unread else []
 
 
-def _entry(chosen: Conversation, size: int, found: tuple[Repeated, ...]) -> Entry:
+def _entry(chosen: Conversation, size: int, findings: tuple[RepeatedViolation, ...]) -> Entry:
     """A conversation as the entry of its last reply, as far as its file tells of that."""
     origin = chosen.origin or Origin()
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
-    line, edits = first_line(origin) or 1, (Added(tuple(chosen.messages)),)
+    line, edits = first_line(origin) or 1, (AddedRun(tuple(chosen.messages)),)
     named = origin.started, origin.session_id, chosen.messages, edits, chosen.tools, reply
-    return Entry(line, *named, size=size, findings=found, loaded=True, origin=chosen.origin)
+    return Entry(line, *named, size=size, findings=findings, loaded=True, origin=chosen.origin)
 
 
-def _aside(held: LogDocument) -> Iterator[Repeated]:
+def _aside(document: LogDocument) -> Iterator[RepeatedViolation]:
     """What of a document does not reach the record."""
-    if held.aside.hosted:
-        yield Repeated("hosted-tools")
-    if held.aside.elsewhere:
-        yield Repeated("missing-history")
+    if document.aside.hosted:
+        yield RepeatedViolation("hosted-tools")
+    if document.aside.elsewhere:
+        yield RepeatedViolation("missing-history")
 
 
 def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
@@ -250,3 +264,20 @@ def _noting(stream: Iterator[Line], places: array[int]) -> Iterator[Line]:
     for line in stream:
         places.extend((line.number, line.offset, line.length, line.size - line.length))
         yield line
+
+
+class Reading(NamedTuple):
+    """A session's log while it is read."""
+
+    seen: Seen | None
+    """What it was identified as; ``None`` for an empty log."""
+    items: Iterator[Entry | SkippedLine]
+    """Its entries and its lines that are none, in file order, read as they are asked for."""
+    document: LogDocument | None = None
+    """The document that it is, or is a conversation of."""
+    is_mixed: bool = False
+    """Whether it has several sessions and has to be split first; it has no items then."""
+
+
+MIXED = Reading(None, iter(()), is_mixed=True)
+"""A file of several sessions."""

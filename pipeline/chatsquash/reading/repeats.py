@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from chatsquash.reading.lines import Line
 from chatsquash.reading.members import elements
+from chatsquash.sources.lines import Line
 
 _VALUE = re.compile(rb"[ \t\r]*:[ \t\r]*")
 _GAP = re.compile(rb"[ \t\r]*,?[ \t\r]*")
@@ -87,10 +87,10 @@ class Array(Struct):
                 index = last
             if index == self.count:
                 return
-            found = self._resume(line, at, index, view)
-            if found is None:
+            run = self._resume(line, at, index, view)
+            if run is None:
                 return
-            index, at = found
+            index, at = run
 
     def _agree(self, line: Line, at: int, index: int, view: memoryview) -> int:
         """The message at which the line stops being the same: behind all, the first or the last, else bisected."""
@@ -121,8 +121,8 @@ class Array(Struct):
                 # Most likely the message in between kept its length, as one with a clock in it does.
                 if again > index and line.buffer.startswith(needle, at + start - begin, window):
                     return again, at + start - begin
-                if (found := line.buffer.find(needle, at, window)) >= 0:
-                    return again, found
+                if (place := line.buffer.find(needle, at, window)) >= 0:
+                    return again, place
         return None
 
     def _find_bounds(self) -> None:

@@ -15,7 +15,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Response, WrongType
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
-from chatsquash.reading import tokens
+from chatsquash.reading import usage
 
 _LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines knows more ends of lines, which may stand in the text
 _GAP = re.compile(r"[\s,]*")
@@ -28,8 +28,6 @@ _RAW, _BODY = "body_raw", "body"
 ASKED = "model"
 """The member of a request that names the model that is asked for."""
 _MODEL = ("model", "modelVersion")
-IDS = ("id", "responseId", "response_id")
-"""Members of a response that may be its id."""
 _STATUS = ("status", "status_code", "statusCode")
 
 
@@ -53,27 +51,27 @@ class _Chat(Struct, gc=False):
 _chat = jsonio.decoder(_Chat)
 
 
-def reply(raw: bytes, form: Format, status: bytes = b"", asked: bytes = b"") -> Response:
+def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> Response:
     """What a raw response answers, or why it answers nothing; raises ``ValueError`` for what is no JSON after all.
 
     ``status`` is the raw one of HTTP, or the word of a logger; ``asked`` is the raw model of the request.
     """
     code = _failure(status.strip(b'"')) if status else ""
-    if not code and (quick := _quick(raw, asked) if form.NAME == PLAIN else _lean(raw, asked, form)):
+    if not code and (quick := _quick(raw, model) if form.NAME == PLAIN else _lean(raw, model, form)):
         return quick
     if raw in (b"", b"null"):
-        return Response(problem=f"there is no response{code}", asked=asked)
+        return Response(problem=f"there is no response{code}", asked=model)
     try:
-        found, code = _read(_loads(raw), form, code)
+        response, code = _read(_loads(raw), form, code)
     except UnicodeDecodeError:  # which matters in what is kept of the response only
-        found, code = _read(_loads(raw.decode("latin-1")), form, code)
-        if found.message is not None and not code:
+        response, code = _read(_loads(raw.decode("latin-1")), form, code)
+        if response.message is not None and not code:
             raise
-    found = Response(problem=f"the response is an error body{code}") if code else found
-    return replace(found, raw=raw, asked=asked)
+    response = Response(problem=f"the response is an error body{code}") if code else response
+    return replace(response, raw=raw, asked=model)
 
 
-def _quick(raw: bytes, asked: bytes) -> Response | None:
+def _quick(raw: bytes, requested: bytes) -> Response | None:
     """The reply in a chat response that is as nearly all are; ``None`` for any other."""
     try:
         response = _chat.decode(raw)
@@ -86,8 +84,10 @@ def _quick(raw: bytes, asked: bytes) -> Response | None:
     model = response.model if type(response.model) is str else None
     message: Any = first.message
     own = response.id if type(response.id) is str else None
-    used = tokens.of_usage(response.usage)
-    return Response(message, len(choices), first.finish_reason, model=model, id=own, raw=raw, asked=asked, tokens=used)
+    used = usage.of_usage(response.usage)
+    return Response(
+        message, len(choices), first.finish_reason, model=model, id=own, raw=raw, asked=requested, tokens=used
+    )
 
 
 @cache
@@ -96,14 +96,14 @@ def _body(name: str) -> msgspec.json.Decoder[Any] | None:
     first, *others = getattr(named(name), "READS", ("",))
     if not first:
         return None
-    members = dict.fromkeys((*others, "error", *IDS, *_MODEL, *tokens.WITHIN, *tokens.MEMBERS))
+    members = dict.fromkeys((*others, "error", *usage.IDS, *_MODEL, *usage.WITHIN, *usage.MEMBERS))
     members.pop(first, None)
     return jsonio.decoder(
         msgspec.defstruct("Body", [(first, Any), *((each, Any, UNSET) for each in members)], gc=False)
     )
 
 
-def _lean(raw: bytes, asked: bytes, form: Format) -> Response | None:
+def _lean(raw: bytes, requested: bytes, form: Format) -> Response | None:
     """The reply in a whole body that has one; ``None`` for anything else."""
     lean = _body(form.NAME)
     if lean is None:
@@ -114,11 +114,11 @@ def _lean(raw: bytes, asked: bytes, form: Format) -> Response | None:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     body = {name: value for name, value in asdict(parsed).items() if value is not UNSET}
-    found = _answer(body, form)
-    if found.message is None:
+    response = _answer(body, form)
+    if response.message is None:
         return None
-    own = next((body[name] for name in IDS if type(body.get(name)) is str), "")
-    return replace(found, model=model([body]), id=own, raw=raw, asked=asked, tokens=tokens.of_bodies([body]))
+    own = next((body[name] for name in usage.IDS if type(body.get(name)) is str), "")
+    return replace(response, model=model([body]), id=own, raw=raw, asked=requested, tokens=usage.of_bodies([body]))
 
 
 def _read(response: Json, form: Format, code: str) -> tuple[Response, str]:
@@ -140,10 +140,10 @@ def _failure(status: bytes) -> str:
 def read(response: Json, form: Format) -> Response:
     """The reply in a response that may be a body, one wrapped in ``body`` or ``body_raw``, a list or text of events."""
     body = unwrapped(response)
-    found = events(body)
-    if found is None:
-        return replace(_answer(body, form), model=model([body]), tokens=tokens.of_bodies([body]))
-    streamed, whole = found
+    stream_events = events(body)
+    if stream_events is None:
+        return replace(_answer(body, form), model=model([body]), tokens=usage.of_bodies([body]))
+    streamed, whole = stream_events
     if not streamed:
         seen = "an empty list" if isinstance(body, list) else "a string without events"
         return Response(problem=f"the response is {seen}", wrong=WrongType("response", seen))
@@ -152,21 +152,21 @@ def read(response: Json, form: Format) -> Response:
 
 
 def _answer(body: Json, form: Format) -> Response:
-    found = form.reply(body)
-    if found.message is None and isinstance(body, dict) and not body.get("error"):
-        return replace(found, foreign=True)
-    return replace(found, body=body) if _ID in form.REFERS else found
+    response = form.reply(body)
+    if response.message is None and isinstance(body, dict) and not body.get("error"):
+        return replace(response, foreign=True)
+    return replace(response, body=body) if _ID in form.REFERS else response
 
 
 def _beside(events: list[Json]) -> dict[str, Any]:
     """What events say beside the turn."""
-    return {"model": model(events), "tokens": tokens.of_bodies(events)}
+    return {"model": model(events), "tokens": usage.of_bodies(events)}
 
 
 def model(bodies: list[Json]) -> str | None:
     """The first model that is named in these: a response's body, or the events of a stream."""
     for body in bodies:
-        for holder in tokens.holders(body):
+        for holder in usage.holders(body):
             for name in _MODEL:
                 if isinstance(named := holder.get(name), str) and named:
                     return named
@@ -199,7 +199,7 @@ def events(body: Json) -> tuple[list[Json], bool] | None:
         return _from_text(body)
     if not isinstance(body, list):
         return None
-    found: list[Json] = []
+    values: list[Json] = []
     pieces: list[str] = []  # of text, since the last event that is none
     whole = True
     for item in [*body, None]:
@@ -208,11 +208,11 @@ def events(body: Json) -> tuple[list[Json], bool] | None:
             continue
         if pieces:
             read, complete = _from_text(_joined(pieces))
-            found += read
+            values += read
             whole = whole and complete
             pieces = []
-        found += [] if item is None else [item]
-    return found, whole
+        values += [] if item is None else [item]
+    return values, whole
 
 
 def _joined(pieces: list[str]) -> str:
@@ -242,33 +242,33 @@ def _from_text(text: str) -> tuple[list[Json], bool]:
     text = text.removeprefix("\ufeff")
     if text.lstrip().startswith("["):
         return _from_array(text)
-    found: list[Json] = []
+    values: list[Json] = []
     blocks, whole = _data(text)
     for data in blocks:
         if data == _DONE:
-            return found, whole
+            return values, whole
         try:
-            found.append(_loads(data))
+            values.append(_loads(data))
         except (ValueError, RecursionError):
-            return found, False
-    return found, whole
+            return values, False
+    return values, whole
 
 
 def _from_array(text: str) -> tuple[list[Json], bool]:
     """The elements of an array as far as it goes."""
-    found: list[Json] = []
+    values: list[Json] = []
     decoder = json.JSONDecoder()
     at = text.index("[") + 1
     while gap := _GAP.match(text, at):
         at = gap.end()
         if text[at : at + 1] == "]":
-            return found, True
+            return values, True
         try:
             value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             break
-        found.append(value)
-    return found, False
+        values.append(value)
+    return values, False
 
 
 def _data(text: str) -> tuple[list[str], bool]:

@@ -17,11 +17,11 @@ from chatsquash.core.urls import is_remote
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes
 from chatsquash.reading.identify import document_in, identify, units_of
-from chatsquash.reading.lines import CHUNK, Line, lines
 from chatsquash.reading.members import members
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import Expanded
-from chatsquash.sources.members import MARK
+from chatsquash.sources.lines import CHUNK, Line, lines
+from chatsquash.sources.names import MARK
 from chatsquash.sources.open import opened, shortage
 from chatsquash.storage.folder import Folder
 
@@ -54,11 +54,11 @@ def split(
             if parts := document_parts(log, file, options):
                 return parts
             if not isinstance(file, Expanded) and getattr(file, "is_direct", True):
-                found = as_found(file, log)
-                parts = parts_of(log, found, options)
+                opened_file = as_found(file, log)
+                parts = parts_of(log, opened_file, options)
                 # Of a log in a store, each session would ask for all of it.
                 is_copied = len(parts) > 1 and is_remote(log.path) and log.size <= options.max_expanded
-                return _of_copy(log, found, expanded, parts_of, options) if is_copied and expanded else parts
+                return _of_copy(log, opened_file, expanded, parts_of, options) if is_copied and expanded else parts
             if expanded is None:
                 parts = parts_of(log, file, options)
             else:
@@ -163,12 +163,12 @@ def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int
     waiting = array("Q")
     for line in lines(file):
         data = bytes(line.buffer[line.start : line.stop])
-        found = None if footprint.exceeds(data, options.max_memory) else members(data)
+        raw = None if footprint.exceeds(data, options.max_memory) else members(data)
         place = (line.number, line.offset, line.length, line.size - line.length)
-        if found is not None and envelopes.is_aside(found):  # which stays with the one before, or the first one
+        if raw is not None and envelopes.is_aside(raw):  # which stays with the one before, or the first one
             places.get(name, waiting).extend(place)
             continue
-        name = name if found is None else envelopes.session_id(found)
+        name = name if raw is None else envelopes.session_id(raw)
         places.setdefault(name, waiting).extend(place)
         waiting = array("Q") if places[name] is waiting else waiting
     return places or ({None: waiting} if waiting else {})

@@ -21,16 +21,16 @@ _LONGEST = 256 << 20
 """Bytes of all files together."""
 
 
-class Beside(NamedTuple):
+class Sidecar(NamedTuple):
     """What lies beside a document."""
 
-    held: Json
+    content: Json
     """What the file holds, or a list of what several hold; ``None`` for one that is no JSON, or not there."""
     pattern: str
     """What found it."""
 
 
-def read(form: str, path: object, options: Options) -> Beside | None:
+def read(form: str, path: object, options: Options) -> Sidecar | None:
     """What lies beside a document of a format; ``path`` is where it lies, if that is a text.
 
     Raises ``OSError`` where the files are too large together.
@@ -39,8 +39,8 @@ def read(form: str, path: object, options: Options) -> Beside | None:
     if pattern is None:
         return None
     if not glob.has_magic(pattern.rpartition("/")[2]):
-        return Beside(_value(_bytes(relatives.path_of(pattern), _LONGEST, options), options), pattern)
-    return Beside(_values(pattern, relatives.absolute(str(path)), options), pattern)
+        return Sidecar(_value(_bytes(relatives.path_of(pattern), _LONGEST, options), options), pattern)
+    return Sidecar(_values(pattern, relatives.absolute(str(path)), options), pattern)
 
 
 def _pattern(form: str, path: object) -> str | None:
@@ -63,7 +63,7 @@ def _below(folder: str, other: str) -> str | None:
 
 
 def _values(pattern: str, document: str, options: Options) -> list[Json]:
-    held: list[Json] = []
+    values: list[Json] = []
     left, weight = _LONGEST, 0
     for path in relatives.paths_of(pattern):
         if not options.follow_links and _is_linked(path, document):
@@ -72,8 +72,8 @@ def _values(pattern: str, document: str, options: Options) -> list[Json]:
         left, weight = left - len(data), weight + footprint.weigh(data)
         if left < 0 or weight > options.max_memory:
             raise OSError(EFBIG, footprint.refusal(options.max_memory))
-        held.append(_value(data, options))
-    return held
+        values.append(_value(data, options))
+    return values
 
 
 def _is_linked(path: str, beside: str) -> bool:

@@ -22,8 +22,8 @@ from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.sources import arrays, relatives, wal
 from chatsquash.sources.beginnings import read, read_from_start
+from chatsquash.sources.identity import status_of
 from chatsquash.sources.open import raw
-from chatsquash.sources.places import status_of
 
 if TYPE_CHECKING:
     from chatsquash.formats.databases import Database, Held
@@ -68,22 +68,11 @@ def divided(file: BinaryIO, forced: str | None, options: Options, head: bytes | 
     if head.startswith(DATABASE):
         return _of_database(file, forced, options)
     for name, module in _dividing().items():
-        if module.begins(head) and forced in (None, name) and (found := _of_module(file, name, module)):
-            return found
+        if module.begins(head) and forced in (None, name) and (division := _of_module(file, name, module)):
+            return division
     if _OBJECTS.match(head):
         return _of_array(file, forced, options)
     return None
-
-
-def has_several(file: BinaryIO, options: Options) -> bool:
-    """Whether a file has several units, each of which can be read; the file stands at its beginning then."""
-    try:
-        found = divided(file, options.from_format, options)
-        return found is not None and len(found.units()) > 1
-    except (OSError, TurnError):
-        return False
-    finally:
-        file.seek(0)
 
 
 def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
@@ -91,10 +80,10 @@ def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
     name, _, place = unit.partition(_MARK)
     module: Any = documents.named(name.decode())
     if hasattr(module, "tables"):
-        found = _held(file, options)
-        if found is None:
+        database = _held(file, options)
+        if database is None:
             raise TurnError("is no longer what it was")
-        return found[1].objects(jsonio.loads(place))
+        return database[1].objects(jsonio.loads(place))
     if hasattr(module, "divided"):
         return list(module.objects(file, place))
     offset, _, length = place.partition(b":")
@@ -158,15 +147,15 @@ def _value(data: bytes, options: Options) -> Json:
 
 
 def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Divided | None:
-    found = _held(file, options)
-    if found is None or forced not in (None, found[0].NAME) or found[1].is_empty:
+    database = _held(file, options)
+    if database is None or forced not in (None, database[0].NAME) or database[1].is_empty:
         return None
-    module, held = found
+    module, content = database
 
     def places() -> list[bytes]:
-        return [jsonio.dumps(family) for family in held.families()]
+        return [jsonio.dumps(family) for family in content.families()]
 
-    return Divided(module.NAME, f"{module.NAME} (tables {', '.join(held.tables)})", places)
+    return Divided(module.NAME, f"{module.NAME} (tables {', '.join(content.tables)})", places)
 
 
 _last: tuple[object, Database, tuple[Any, Held] | None] | None = None
@@ -185,13 +174,13 @@ def _held(file: BinaryIO, options: Options) -> tuple[Any, Held] | None:
 
     database = _database(file, options)
     try:
-        found = databases.held(database, _reading())
+        content = databases.held(database, _reading())
     except BaseException:
         database.close()
         raise
     if key[0]:
-        _last = key, database, found
-    return found
+        _last = key, database, content
+    return content
 
 
 def _reading() -> Iterator[Any]:

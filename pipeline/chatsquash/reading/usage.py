@@ -1,46 +1,25 @@
-"""What an exchange says beside its conversation: which model answered, and how many tokens that took."""
+"""What an exchange contains beyond its conversation: the id of the response, and the tokens used."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Entry, Json, OriginReply, Response
+from chatsquash.core.model import Json, Response, Tokens
 from chatsquash.formats.values import count
-from chatsquash.reading import replies
 
-
-class LoggedUsage(NamedTuple):
-    """What is known of one exchange."""
-
-    model: str | None = None
-    """As the response names it, else the request."""
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-def of_entry(entry: Entry) -> LoggedUsage:
-    """What is known of an entry; of a document's conversation that of its last reply."""
-    if entry.origin is None:
-        return told(entry.reply)
-    last = entry.origin.replies[-1] if entry.origin.replies else OriginReply(0)
-    return LoggedUsage(last.model, last.prompt_tokens, last.completion_tokens)
-
-
-def told(reply: Response) -> LoggedUsage:
-    """What the response says, and the request where that says nothing of the model; nothing of what is no exchange."""
-    asked = _value(reply.asked)
-    model = reply.model or (asked if isinstance(asked, str) and asked else None)
-    return LoggedUsage(model, *reply.tokens)
+IDS = ("id", "responseId", "response_id")
+"""Members of a response that may be its id."""
 
 
 _LIMITED = ("maxOutputTokens", "max_output_tokens", "num_predict")
 
 
-class _Named(Struct, gc=False):
+class _NamedModels(Struct, gc=False):
     """The members of a response that may be its id."""
 
     id: Any = None
@@ -48,7 +27,7 @@ class _Named(Struct, gc=False):
     response_id: Any = None
 
 
-_named = jsonio.decoder(_Named)
+_named = jsonio.decoder(_NamedModels)
 
 
 def limit(raw: bytes) -> int | None:
@@ -68,7 +47,7 @@ def response_id(reply: Response) -> str:
         named = _named.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return ""
-    return next((value for name in replies.IDS if isinstance(value := getattr(named, name), str)), "")
+    return next((value for name in IDS if isinstance(value := getattr(named, name), str)), "")
 
 
 def _value(raw: bytes) -> Json:
@@ -76,3 +55,54 @@ def _value(raw: bytes) -> Json:
         return jsonio.loads(raw)
     except (ValueError, RecursionError):
         return None
+
+
+WITHIN = ("message", "response")
+"""What events of a stream hold a response in."""
+_USAGE = ("usage", "usageMetadata")
+_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
+"""Anthropic's, which are no part of its input tokens."""
+_PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
+_COMPLETION = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
+_THOUGHTS = "thoughtsTokenCount"
+"""Gemini's, which are no part of its candidates."""
+MEMBERS = (*_USAGE, *_PROMPT, *_COMPLETION)
+"""The members of a response, or of what it stands in, that count its tokens."""
+_HOLDS = frozenset((*MEMBERS, *WITHIN))
+
+
+def of_bodies(bodies: Sequence[Json]) -> Tokens:
+    """Those of a response's body, or of the events of a stream: the last of each count that they name."""
+    usage: dict[str, Any] = {}
+    for body in bodies:
+        if isinstance(body, dict) and any(body[name] is not None for name in _HOLDS.intersection(body)):
+            for holder in holders(body):
+                for counts in (holder, *(holder.get(name) for name in _USAGE)):
+                    usage |= _counts(counts)
+    return _count_words(usage)
+
+
+def of_usage(usage: Json) -> Tokens:
+    """Those that the member ``usage`` of a response counts."""
+    return _count_words(_counts(usage)) if usage else Tokens()
+
+
+def holders(body: Json) -> list[dict[str, Any]]:
+    """The objects that may say what a response says beside its turn: itself, and what an event holds it in."""
+    if not isinstance(body, dict):
+        return []
+    return [body, *(body[name] for name in WITHIN if isinstance(body.get(name), dict))]
+
+
+def _counts(usage: Json) -> dict[str, Any]:
+    return {name: value for name, value in usage.items() if count(value) is not None} if isinstance(usage, dict) else {}
+
+
+def _count_words(usage: dict[str, Any]) -> Tokens:
+    return Tokens(_first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, _THOUGHTS))
+
+
+def _first(usage: dict[str, Any], names: tuple[str, ...], *more: str) -> int | None:
+    """The first of these counts that is there, with those that some have beside it."""
+    counted = next((usage[name] for name in names if name in usage), None)
+    return None if counted is None else counted + sum(usage.get(name, 0) for name in more)

@@ -29,13 +29,13 @@ from chatsquash.dataset.reports.replies import REPLIES
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.dataset.store import StagedFile
 from chatsquash.reading.identify import is_readable
-from chatsquash.reading.lines import lines
 from chatsquash.reading.sessions import SPAN
 from chatsquash.redact.privacy import path_digest
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.results.output import Output, manifest, open_output
 from chatsquash.session.parts import parts
 from chatsquash.sources.find import discover
+from chatsquash.sources.lines import lines
 from chatsquash.sources.open import opened, raw
 
 _PIECE = 1 << 20

@@ -10,12 +10,11 @@ from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.core.log import Log
-from chatsquash.core.logged import Coverage, ReplyOutcome
+from chatsquash.core.logged import Coverage, ReplyOutcome, total
 from chatsquash.core.model import Mark, OriginReply, Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Record, Rejection
 from chatsquash.reading.documents import LogDocument
-from chatsquash.reading.tokens import total
 from chatsquash.session import parent_sessions
 from chatsquash.session.conversations import MakeLast, asks_marks, count_flags, summed, with_record
 from chatsquash.session.coverage import SessionCoverage, lost_of, ways

@@ -15,7 +15,7 @@ from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
-from chatsquash.reading.origins import line_of
+from chatsquash.reading.documents import line_of
 from chatsquash.session import prompt_prefix
 from chatsquash.session.coverage import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import RecordFilter, of_records

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from chatsquash.checks import reading
 from chatsquash.core.log import Log
-from chatsquash.core.model import Entry, Mark, Seen, Skipped, Tokens, Violation
+from chatsquash.core.model import Entry, Mark, Seen, SkippedLine, Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import (
     Outcome,
@@ -25,9 +25,8 @@ from chatsquash.core.outcome import (
 )
 from chatsquash.core.times import day
 from chatsquash.formats import PLAIN
-from chatsquash.reading.origins import line_of
-from chatsquash.reading.reader import Reader
-from chatsquash.reading.session_log import Reading
+from chatsquash.reading.documents import line_of
+from chatsquash.reading.reader import Reader, Reading
 from chatsquash.redact.pseudonyms import anonymizer
 from chatsquash.session.coverage import SessionCoverage, accounts, grown_session
 from chatsquash.session.digests import digest_of, hash_of, is_whole, meeting
@@ -46,14 +45,14 @@ from chatsquash.session.record_maker import RecordMaker
 from chatsquash.session.session import Noted, Session, Snapshot, finding
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
-from chatsquash.sources.days import path_day
 from chatsquash.sources.identity import Hashed
 from chatsquash.sources.joined_files import opened_log
+from chatsquash.sources.names import path_day
 
 if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
 
-EntryStream = Iterator[Entry | Skipped]
+EntryStream = Iterator[Entry | SkippedLine]
 _Result = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
 

@@ -11,7 +11,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.log import Log
 from chatsquash.core.model import Message
 from chatsquash.core.outcome import Meeting
-from chatsquash.reading.session_log import Reading
+from chatsquash.reading.reader import Reading
 from chatsquash.reading.sessions import SPAN
 from chatsquash.session.session import Session
 from chatsquash.sources.identity import Hashed

@@ -15,9 +15,8 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Likeness, Outcome, Record
 from chatsquash.core.reasoning import PARTS
 from chatsquash.records.line import digest
-from chatsquash.records.reading import StoredRecord, native, record
+from chatsquash.records.reading import StoredRecord, native, record, said
 from chatsquash.records.sketch import sketch
-from chatsquash.templates.counting import said
 
 SIZE = 16
 """Bytes of a digest."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from chatsquash.core import jsonio
 from chatsquash.core.log import Log
-from chatsquash.core.model import Added, Entry, Message, Response
+from chatsquash.core.model import AddedRun, Entry, Message, Response
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Relative
 from chatsquash.core.times import day
@@ -24,7 +24,7 @@ from chatsquash.session import prompt_prefix
 from chatsquash.session.cleaning import clean
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import stem, uncompressed
-from chatsquash.sources.days import path_day
+from chatsquash.sources.names import path_day
 from chatsquash.sources.open import opened
 from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.selection import digest
@@ -84,7 +84,7 @@ def family(place: FilePath, log: Log, options: Options) -> Family:
 def _clean_beginning(place: FilePath, options: Options) -> list[Message]:
     """What a conversation begins with, once it is cleaned."""
     messages = list(islice(place.conversation.messages, _BEGINNING))
-    entry = Entry(1, None, None, messages, (Added(tuple(messages)),), [], Response(included=True))
+    entry = Entry(1, None, None, messages, (AddedRun(tuple(messages)),), [], Response(included=True))
     left = clean(iter([entry]), options.cleanups) if options.cleanups else [entry]
     return next((each.messages for each in left if isinstance(each, Entry)), messages)
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from chatsquash.core.log import Log
+from chatsquash.core.logged import of_entry
 from chatsquash.core.model import Mark, Seen, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Chosen, Facts, Record, Rejection
+from chatsquash.core.outcome import Facts, Record, Rejection, SelectedEntry
 from chatsquash.core.text import printable
 from chatsquash.core.times import stamp
 from chatsquash.redact.pseudonyms import Anonymizer, with_passwords
@@ -20,8 +21,7 @@ from chatsquash.sources.compression import stem
 
 if TYPE_CHECKING:
     from chatsquash.session.lengths import Lengths
-    from chatsquash.templates.confined import Template
-    from chatsquash.templates.inference import Inference
+    from chatsquash.templates.confined import Inference, Template
 
 
 class RecordMaker:
@@ -66,23 +66,19 @@ class RecordMaker:
             made = structs.replace(made, chosen=self.selection(snapshot), size=snapshot.entry.size)
         return made, findings
 
-    def selection(self, snapshot: Snapshot) -> Chosen:
+    def selection(self, snapshot: Snapshot) -> SelectedEntry:
         """What the log says about the entry that becomes the record."""
         entry = snapshot.entry
         model = entry.reply.model
         if model is None:
-            from chatsquash.reading import usage  # which few logs need
-
-            model = usage.of_entry(entry).model
+            model = of_entry(entry).model
         ended = entry.origin.ended if entry.origin else snapshot.ended
-        return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
+        return SelectedEntry(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
-        from chatsquash.reading import usage  # which the specified record does not need
-
         entry = snapshot.entry
-        used = usage.of_entry(entry)
+        used = of_entry(entry)
         named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
         names = (session.id or stem(log), named or suffix, used.model)
         name, source, model = self._anonymizer.counted(list(names))[0] if self._anonymizer else names
@@ -109,10 +105,10 @@ class RecordMaker:
         """What the samples of a session are rendered with."""
         if self._options.samples != "auto":
             return None
-        from chatsquash.templates.inference import Inference, opened
+        from chatsquash.templates.confined import Inference, open_template
 
         assert self._options.template
-        self._template = self._template or opened(self._options.template)
+        self._template = self._template or open_template(self._options.template)
         return Inference(self._template, self.lengths.tokenizer if self.lengths else None)
 
 

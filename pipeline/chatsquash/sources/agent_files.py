@@ -32,7 +32,7 @@ class Kept(Struct, frozen=True):
 
 def files(patterns: Iterable[str]) -> list[Kept]:
     """The files that fit an agent's patterns, each once, by their paths."""
-    found: dict[str, Kept] = {}
+    files_by_name: dict[str, Kept] = {}
     for pattern in patterns:
         for path in glob.glob(place(pattern), recursive=True, include_hidden=True):
             try:
@@ -40,13 +40,13 @@ def files(patterns: Iterable[str]) -> list[Kept]:
             except OSError:
                 continue
             if stat.S_ISREG(status.st_mode):
-                found[path] = Kept(path, status.st_size, status.st_mtime)
-    return [found[path] for path in sorted(found)]
+                files_by_name[path] = Kept(path, status.st_size, status.st_mtime)
+    return [files_by_name[path] for path in sorted(files_by_name)]
 
 
 def place(pattern: str) -> str:
     """A pattern with what its variables and folders stand for here; empty where it names no folder."""
-    filled = _VARIABLE.sub(lambda found: os.environ.get(found[1]) or found[2], pattern)
+    filled = _VARIABLE.sub(lambda match: os.environ.get(match[1]) or match[2], pattern)
     filled = filled.replace("<config>", _configuration())
     filled = filled.replace("<data>", os.environ.get("XDG_DATA_HOME") or "~/.local/share")
     return str(Path(filled).expanduser()) if filled.startswith(("~", "/", "\\")) or filled[1:2] == ":" else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 import struct
 import tarfile
@@ -16,14 +17,16 @@ import zlib
 from collections.abc import Iterator
 from errno import EFBIG, EINVAL, ENOENT, ENOTSUP
 from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from chatsquash.core.options import Options
 from chatsquash.sources.compression import Placed
-from chatsquash.sources.members import MARK
-from chatsquash.sources.places import read_at, status_of
-from chatsquash.sources.skipped_members import judged
+from chatsquash.sources.identity import read_at, status_of
+from chatsquash.sources.names import MARK
 from chatsquash.storage import decoders
 
 _STORED, _DEFLATED, _BZIP2, _ZSTD = 0, 8, 12, 93
@@ -58,14 +61,14 @@ def entries(file: io.RawIOBase | Placed) -> list[Entry]:
 
     Raises ``OSError`` for what is no archive.
     """
-    found = list[Entry]()
+    members = list[Entry]()
     try:
-        found.extend(_zipped(file) if read_at(file, 2, 0) == b"PK" else _tarred(file))
+        members.extend(_zipped(file) if read_at(file, 2, 0) == b"PK" else _tarred(file))
     except _BROKEN as problem:
-        if not found:
+        if not members:
             raise OSError(EINVAL, f"it is no archive that can be read: {problem}") from None
-        found.append(Entry("", 0, 0, 0, problem=f"stands behind a place where the archive is damaged ({problem})"))
-    return judged(found)
+        members.append(Entry("", 0, 0, 0, problem=f"stands behind a place where the archive is damaged ({problem})"))
+    return judged(members)
 
 
 def _zipped(file: Any) -> Iterator[Entry]:
@@ -118,12 +121,12 @@ def _kind(info: tarfile.TarInfo) -> str:
 def member(archive: io.FileIO | Placed, name: str) -> Member:
     """A member of an open archive, which is closed with it; raises ``OSError`` where there is none."""
     key = status_of(archive)
-    found = _directory(key, archive).get(name) if key else None
-    if found is None:
+    entry = _directory(key, archive).get(name) if key else None
+    if entry is None:
         raise OSError(ENOENT, os.strerror(ENOENT))
-    if found.problem:
-        raise OSError(EINVAL, f"it {found.problem}")
-    return (Stored if found.method == _STORED else Member)(archive, found)
+    if entry.problem:
+        raise OSError(EINVAL, f"it {entry.problem}")
+    return (Stored if entry.method == _STORED else Member)(archive, entry)
 
 
 class _Known:
@@ -135,11 +138,11 @@ class _Known:
 
     def _read(self, key: tuple[object, ...]) -> dict[str, Entry]:
         del key
-        found = dict[str, Entry]()
+        known = dict[str, Entry]()
         for each in entries(self.archive):
-            if not each.problem or each.name not in found:
-                found.setdefault(each.name, each)
-        return found
+            if not each.problem or each.name not in known:
+                known.setdefault(each.name, each)
+        return known
 
 
 _known = _Known()
@@ -278,3 +281,44 @@ def _data_offset(archive: Any, entry: Entry) -> int:
         raise OSError(EINVAL, "the archive is damaged: there is no member where its directory says")
     _, name, extra = _LOCAL.unpack(head)
     return entry.offset + int(_LOCAL.size) + int(name) + int(extra)
+
+
+def judged(entries: list[Entry]) -> list[Entry]:
+    """Members, of which those have a problem that stand nowhere below, or twice, or in another member's bytes."""
+    met, within = set[str](), _overlapping(entries)
+    judged_ones: list[Entry] = []
+    for at, each in enumerate(entries):
+        name = str(PurePosixPath(each.name))
+        problem = each.problem or _of_name(each.name)
+        problem = problem or ("has the name of an earlier member" if name in met else "")
+        problem = problem or ("stands where another member does" if at in within else "")
+        met.add(name)
+        judged_ones.append(replace(each, problem=problem))
+    return judged_ones
+
+
+def _of_name(name: str) -> str:
+    if name.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", name):
+        return "has an absolute name"
+    if ".." in name.split("/") or "\0" in name or "\\" in name:
+        return "has a name that leads elsewhere"
+    return ""
+
+
+def _overlapping(entries: list[Entry]) -> set[int]:
+    """The numbers of members that begin before one that stands before them ends: few bytes could be very many so."""
+    end, within = 0, set[int]()
+    for at in sorted(range(len(entries)), key=lambda at: entries[at].offset):
+        if entries[at].packed and entries[at].offset < end:
+            within.add(at)
+        end = max(end, entries[at].offset + entries[at].packed)
+    return within
+
+
+def too_large(member: Entry, options: Options) -> str:
+    """Why a member that is compressed goes beyond what it may expand to; empty where it does not."""
+    if member.size > member.packed * options.max_expansion:
+        return f"expands to more than {options.max_expansion:,} times its size (--max-expansion allows more)"
+    if member.size > max(member.packed, options.max_expanded):
+        return f"expands to more than {options.max_expanded:,} bytes (--max-expanded allows more)"
+    return ""

@@ -62,7 +62,7 @@ def elements(file: Readable, path: tuple[str, ...] = (), longest: int = LONGEST)
         data = window.taken()
         longest_yet = max(longest_yet, len(data))
         between = between or _between(data)
-        yield Element(window.offset + window.held, data)
+        yield Element(window.offset + window.start, data)
         window.release()
 
 
@@ -76,15 +76,15 @@ def _guess(window: _Window, between: re.Pattern[bytes] | None, reach: int) -> bo
     """Go behind an element whose end is guessed, where what stands up to there is a value: then it is the element."""
     if between is None:
         return False
-    while not (found := between.search(window.data, window.held, window.held + reach)):
-        if len(window.data) - window.held >= reach or window.is_ended or not window.more():
+    while not (match := between.search(window.data, window.start, window.start + reach)):
+        if len(window.data) - window.start >= reach or window.is_ended or not window.more():
             return False
     try:
         with memoryview(window.data) as view:
-            _is_value(view[window.held : found.start() + 1])
+            _is_value(view[window.start : match.start() + 1])
     except (MsgspecError, ValueError, RecursionError):
         return False
-    window.at = found.start() + 1
+    window.at = match.start() + 1
     return True
 
 
@@ -98,31 +98,31 @@ class _Window:
         """Where the window begins in the file."""
         self.at = 0
         """Where the next token begins in the window."""
-        self.held = -1
+        self.start = -1
         """Where the element begins that is kept; -1 where none is."""
         self.is_ended = False
 
     def hold(self, at: int) -> None:
         """Keep what stands from a place on, where the next token begins."""
-        self.held = self.at = at
+        self.start = self.at = at
 
     def taken(self) -> bytes:
         """What is kept, up to the next token."""
-        return bytes(self.data[self.held : self.at])
+        return bytes(self.data[self.start : self.at])
 
     def release(self) -> None:
         """Keep nothing before the next token."""
-        self.held = -1
+        self.start = -1
 
     def more(self) -> bool:
         """Read on, as much as is there already, so that nothing is looked at often; whether anything came."""
-        kept = self.at if self.held < 0 else self.held
+        kept = self.at if self.start < 0 else self.start
         if len(self.data) - kept > self._longest:
             return False
         del self.data[:kept]
         self.offset += kept
         self.at -= kept
-        self.held = min(self.held, 0)
+        self.start = min(self.start, 0)
         before = len(self.data)
         wanted = max(_PIECE, before)
         while wanted > 0 and (piece := self._file.read(wanted)):
@@ -134,20 +134,20 @@ class _Window:
     def bracket(self) -> bytes | None:
         """Go behind the next bracket."""
         while True:
-            found = _BRACKET.match(self.data, self.at)
-            if found and found[1]:
-                self.at = found.end()
-                return found[1]
+            match = _BRACKET.match(self.data, self.at)
+            if match and match[1]:
+                self.at = match.end()
+                return match[1]
             if self.is_ended or not self.more():
                 return None
 
     def token(self) -> bytes | None:
         """Go behind the next string or bracket."""
         while True:
-            found = _TOKEN.match(self.data, self.at)
-            if found:
-                self.at = found.end()
-                return bytes(found[1] or found[2])
+            match = _TOKEN.match(self.data, self.at)
+            if match:
+                self.at = match.end()
+                return bytes(match[1] or match[2])
             if self.is_ended or not self.more():
                 return None
 
@@ -184,10 +184,10 @@ def _is_name(window: _Window) -> bool:
 
 def _next_element(window: _Window) -> int | None:
     """Where the next element begins; ``None`` behind the last one."""
-    found = window.bracket()
-    if found is None:
+    bracket = window.bracket()
+    if bracket is None:
         raise ValueError("ends before its array does")
-    if found not in _OPEN:
+    if bracket not in _OPEN:
         return None
     return window.at - 1
 
@@ -195,8 +195,8 @@ def _next_element(window: _Window) -> int | None:
 def _close(window: _Window) -> bool:
     """Go behind the bracket with which the element ends; whether it is there."""
     depth = 0
-    while found := window.bracket():
-        depth += 1 if found in _OPEN else -1
+    while bracket := window.bracket():
+        depth += 1 if bracket in _OPEN else -1
         if depth == 0:
             return True
     return False

@@ -56,10 +56,16 @@ def line(by: str, exchange: Exchange) -> bytes | None:
 
 
 def _spelled(by: str, when: Json, request: dict[str, Json], response: Json, status: Json) -> bytes:
-    held: dict[str, Any] = {MEMBER: by, "timestamp": when, "request": request, "response": response, "status": status}
+    members: dict[str, Any] = {
+        MEMBER: by,
+        "timestamp": when,
+        "request": request,
+        "response": response,
+        "status": status,
+    }
     if (session := session_of(request)) is not None:
-        held["session_id"] = session
-    return jsonio.dumps(held)
+        members["session_id"] = session
+    return jsonio.dumps(members)
 
 
 def _asks(url: Json, body: dict[str, Json]) -> bool:
@@ -82,11 +88,11 @@ def session_of(request: dict[str, Json]) -> str | None:
     metadata = request.get("metadata")
     user = metadata.get("user_id") if isinstance(metadata, dict) else None
     if isinstance(user, str) and len(user) < _LONGEST_URL:
-        if found := _SESSION.search(user[-80:]):
-            return found[1]
-        told = jsonio.value(user) if user.startswith("{") else None
-        if isinstance(told, dict) and isinstance(told.get("session_id"), str):
-            return str(told["session_id"]) or None
+        if match := _SESSION.search(user[-80:]):
+            return match[1]
+        user_id = jsonio.value(user) if user.startswith("{") else None
+        if isinstance(user_id, dict) and isinstance(user_id.get("session_id"), str):
+            return str(user_id["session_id"]) or None
     named = metadata.get("session_id") if isinstance(metadata, dict) else None
     named = named or request.get("prompt_cache_key")
     return named if isinstance(named, str) and named else None

@@ -8,9 +8,8 @@ from typing import Any, BinaryIO
 
 from chatsquash.core.log import Log
 from chatsquash.core.urls import is_remote
-from chatsquash.sources.members import container
-from chatsquash.sources.places import is_raw
-from chatsquash.sources.suffixes import may_be_document
+from chatsquash.sources.identity import is_raw
+from chatsquash.sources.names import container, may_be_document
 
 GREW, SHRANK, VANISHED, REWRITTEN = "grew", "shrank", "vanished", "was written to"
 _STEP = 1 << 16
@@ -26,8 +25,8 @@ def change(log: Log, file: BinaryIO | None = None) -> str | None:
         return next((how for each in pieces if (how := _change(each.shown, each.size, each.modified))), None)
     if inside := container(log.shown):
         return _archive_change(inside[0], log.modified)
-    if file is not None and (told := getattr(file, "identity", None)):
-        return _differs(told[1], told[2], log.file_size, log.modified)
+    if file is not None and (identity := getattr(file, "identity", None)):
+        return _differs(identity[1], identity[2], log.file_size, log.modified)
     return _change(log.shown, log.file_size, log.modified)
 
 
@@ -55,22 +54,22 @@ def _archive_change(path: str, modified: int | None) -> str | None:
 
 def _stored_change(path: str, size: int, modified: int) -> str | None:
     """The same of a log in a store; one whose address is shown only in part cannot be asked about, and was read."""
-    from chatsquash.storage.stores import located  # which local files do not need
+    from chatsquash.storage.stores import locate  # which local files do not need
 
     try:
-        store, key = located(path)
-        found = store.status(key)
+        store, key = locate(path)
+        status = store.status(key)
     except OSError:
         return None
-    return _differs(found.size, found.state, size, modified) if found else VANISHED
+    return _differs(status.size, status.state, size, modified) if status else VANISHED
 
 
-def _differs(size: int, modified: int | None, before: int, found: int | None) -> str | None:
-    if found is None:
+def _differs(size: int, modified: int | None, before: int, now: int | None) -> str | None:
+    if now is None:
         return None
     if size != before:
         return GREW if size > before else SHRANK
-    return REWRITTEN if modified != found else None
+    return REWRITTEN if modified != now else None
 
 
 def as_found(file: BinaryIO, log: Log) -> BinaryIO:
@@ -92,9 +91,9 @@ def _whole_lines(file: BinaryIO, size: int) -> int:
     while size > 0:
         start = max(0, size - _STEP)
         file.seek(start)
-        found = file.read(size - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
+        place = file.read(size - start).rfind(b"\n")
+        if place >= 0:
+            return start + place + 1
         size = start
     return 0
 

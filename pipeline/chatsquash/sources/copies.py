@@ -42,10 +42,10 @@ def second_copy(first: Log, second: Log, options: Options) -> Finding:
     try:
         at = _differ(first, second, options)
     except OSError as problem:
-        found = copies.second_copy_differs(first.shown, None, problem.strerror or type(problem).__name__)
+        violation = copies.second_copy_differs(first.shown, None, problem.strerror or type(problem).__name__)
     else:
-        found = copies.second_copy(first.shown) if at is None else copies.second_copy_differs(first.shown, at)
-    return Finding(found.code, found.severity, stem(second), second.shown, None, None, found.text)
+        violation = copies.second_copy(first.shown) if at is None else copies.second_copy_differs(first.shown, at)
+    return Finding(violation.code, violation.severity, stem(second), second.shown, None, None, violation.text)
 
 
 def _differ(first: Log, second: Log, options: Options) -> int | None:

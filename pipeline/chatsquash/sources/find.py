@@ -22,16 +22,23 @@ from chatsquash.core.model import OURS, STAGED, Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import escaped
 from chatsquash.core.urls import is_remote, refuse_unknown
+from chatsquash.sources.archives import too_large
 from chatsquash.sources.compression import HEAD, KINDS, Expanded, recognise, stem, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
-from chatsquash.sources.days import check_dates, is_between, path_day
 from chatsquash.sources.globs import Root, expand, fits, matches
+from chatsquash.sources.identity import read_at, status_of
 from chatsquash.sources.logs import Logs
-from chatsquash.sources.members import MARK, container
+from chatsquash.sources.names import (
+    LOGS,
+    MARK,
+    check_dates,
+    container,
+    is_archive,
+    is_between,
+    may_be_document,
+    path_day,
+)
 from chatsquash.sources.open import raw
-from chatsquash.sources.places import read_at, status_of
-from chatsquash.sources.skipped_members import too_large
-from chatsquash.sources.suffixes import LOGS, is_archive, may_be_document
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
@@ -73,14 +80,14 @@ def discover(  # noqa: PLR0913, PLR0917
     day.  Raises ``UsageError`` for an argument that names nothing and for a date that is none.
     """
     check_dates(options.since, options.until)
-    found = Discovered()
-    search = _Search(options, is_readable, out, days_of, expanded, found, Copies(found.logs))
+    discovered = Discovered()
+    search = _Search(options, is_readable, out, days_of, expanded, discovered, Copies(discovered.logs))
     for given in logs:
         if is_remote(given):
             search.stored(given)
         else:
             search.argument(given)
-    return found
+    return discovered
 
 
 class _Search(Struct):
@@ -91,7 +98,7 @@ class _Search(Struct):
     out: Path | str | None
     days_of: Callable[[Log], list[str]]
     expanded: Callable[[], Folder] | None
-    found: Discovered
+    discovered: Discovered
     copies: Copies
     seen: set[int] = field(default_factory=set)
     """Devices and inodes in one number each, which takes less memory than pairs."""
@@ -133,15 +140,15 @@ class _Search(Struct):
                 continue  # as folders that are not looked into
             # The same URL twice, by two arguments, is the same file.
             if (met := hash(entry.path)) in self.seen:
-                self.found.others[SAME_FILE] += 1
+                self.discovered.others[SAME_FILE] += 1
                 continue
             self.seen.add(met)
             if is_archive(entry.name):
-                self.found.others[STORED_ARCHIVE] += 1
+                self.discovered.others[STORED_ARCHIVE] += 1
             elif self._is_wanted(entry.path, entry.name, asked):
                 self._add(entry_log(entry))
         for folder in listing.earlier:
-            self.found.others[EARLIER_OUTPUT] += folder not in self.outputs
+            self.discovered.others[EARLIER_OUTPUT] += folder not in self.outputs
             self.outputs.add(folder)
 
     def _fitting(self, root: Root) -> None:
@@ -152,7 +159,7 @@ class _Search(Struct):
         if not path.is_dir():
             self._file(str(path), root.below.as_posix(), root.asked)
         elif path.is_symlink() and not self.options.follow_links:
-            self.found.others[LINKED_FOLDER] += 1
+            self.discovered.others[LINKED_FOLDER] += 1
         else:
             self._folder(root)
 
@@ -168,7 +175,7 @@ class _Search(Struct):
                 if not root.rest or fits(tuple(name.split("/"))[above:], root.rest):
                     self._file(path, name, root.asked, linked=item.is_symlink())
             elif item.is_symlink() and not self.options.follow_links:
-                self.found.others[LINKED_FOLDER] += 1
+                self.discovered.others[LINKED_FOLDER] += 1
             elif not matches(name, self.options.exclude) and not self._is_earlier_output(Path(path)):
                 todo += self._inside(path, name, entered)
 
@@ -209,12 +216,12 @@ class _Search(Struct):
         Whether there was anything to look at.
         """
         if matches(name, self.options.exclude):
-            self.found.passed_over += 1
+            self.discovered.passed_over += 1
             return True
         try:
-            if (held := self._members(path, only)) is None:
+            if (contents := self._members(path, only)) is None:
                 return True
-            copied, modified, members = held
+            copied, modified, members = contents
         except OSError as problem:
             self._note(archives.unreadable_archive(problem.strerror or type(problem).__name__), path)
             return True
@@ -224,7 +231,7 @@ class _Search(Struct):
             if each.problem:
                 self._note(archives.archive_member(each.problem), path + inner)
             elif is_archive(each.name):
-                self.found.others[NESTED] += 1
+                self.discovered.others[NESTED] += 1
             elif not self._is_wanted(copied + inner, name + inner, asked):
                 continue
             elif beyond := too_large(each, self.options):
@@ -245,7 +252,7 @@ class _Search(Struct):
             key = hash(status_of(file))
             own = key if only is None else hash((key, only))
             if not self.seen.isdisjoint((key, own)):
-                self.found.others[SAME_FILE] += 1
+                self.discovered.others[SAME_FILE] += 1
                 return None
             self.seen.add(own)
             modified = os.fstat(file.fileno()).st_mtime_ns
@@ -267,20 +274,20 @@ class _Search(Struct):
     def _note(self, fact: Violation, path: str) -> None:
         """A fact about a file that is not read."""
         name = stem(Log(path, path, path, 0))
-        self.found.findings.append(Finding(fact.code, fact.severity, name, path, None, None, fact.text))
+        self.discovered.findings.append(Finding(fact.code, fact.severity, name, path, None, None, fact.text))
 
     def _is_wanted(self, path: str, name: str, asked: tuple[str, ...]) -> bool:
         """Whether a file is a log to convert, by its name; what else it is is counted."""
         suffix = _suffix(name)
         plain = uncompressed(name) if suffix in KINDS else name
         is_log = _suffix(plain) in (*LOGS, *asked) or suffix in asked
-        told = is_log or (may_be_document(plain) and self.is_readable(path, self.options))
-        if isinstance(told, str):
-            self.found.others[told] += 1
-        elif not told:
-            self.found.others[escaped(suffix) or NO_SUFFIX] += 1
+        answer = is_log or (may_be_document(plain) and self.is_readable(path, self.options))
+        if isinstance(answer, str):
+            self.discovered.others[answer] += 1
+        elif not answer:
+            self.discovered.others[escaped(suffix) or NO_SUFFIX] += 1
         elif (self.options.include and not matches(name, self.options.include)) or matches(name, self.options.exclude):
-            self.found.passed_over += 1
+            self.discovered.passed_over += 1
         else:
             return True
         return False
@@ -290,29 +297,29 @@ class _Search(Struct):
             status = os.stat(path)  # noqa: PTH116 - as in _inside
         except OSError as problem:
             if problem.errno in (ENOENT, ELOOP):
-                self.found.others[BROKEN_LINK] += 1
+                self.discovered.others[BROKEN_LINK] += 1
             else:
                 self._add(Log(path, path, name, 0))  # converting it will say what is wrong
             return
         if not stat.S_ISREG(status.st_mode):
-            self.found.others[SPECIAL] += 1
+            self.discovered.others[SPECIAL] += 1
         elif linked and os.path.islink(path) and self._is_out(Path(path)):  # noqa: PTH114
             return
         elif (met := status.st_dev << 64 | status.st_ino) in self.seen:  # under whatever name
-            self.found.others[SAME_FILE] += 1
+            self.discovered.others[SAME_FILE] += 1
         else:
             self.seen.add(met)
             self._add(Log(path, path, name, status.st_size, modified=status.st_mtime_ns))
 
     def _add(self, log: Log) -> None:
-        full = self.options.limit is not None and len(self.found.logs) >= self.options.limit
+        full = self.options.limit is not None and len(self.discovered.logs) >= self.options.limit
         if full or not self._in_time(log):
-            self.found.passed_over += 1
+            self.discovered.passed_over += 1
         elif first := self.copies.met(log):
-            self.found.others[SECOND_COPY] += 1
-            self.found.findings.append(second_copy(first, log, self.options))
+            self.discovered.others[SECOND_COPY] += 1
+            self.discovered.findings.append(second_copy(first, log, self.options))
         else:
-            self.found.logs.append(log)
+            self.discovered.logs.append(log)
 
     def _in_time(self, log: Log) -> bool:
         since, until = self.options.since, self.options.until
@@ -336,7 +343,7 @@ class _Search(Struct):
         if not (folder / OURS).is_dir() or self._is_out(folder):
             return False
         real = os.path.realpath(folder)
-        self.found.others[EARLIER_OUTPUT] += real not in self.outputs
+        self.discovered.others[EARLIER_OUTPUT] += real not in self.outputs
         self.outputs.add(real)
         return True
 

@@ -39,13 +39,13 @@ def expand(given: str) -> list[Root]:
     deep = parts.index("**") if "**" in parts else len(parts)
     base = Path(*parts[:fixed])
     shallow = str(PurePosixPath(*parts[fixed:deep]))
-    found = glob.glob(shallow, root_dir=base) if deep > fixed else [shallow] * base.is_dir()
-    if not found:
+    paths = glob.glob(shallow, root_dir=base) if deep > fixed else [shallow] * base.is_dir()
+    if not paths:
         raise UsageError(f"{given}: nothing matches")
     suffix = PurePosixPath(parts[-1]).suffix.lower()
     asked = (suffix,) if suffix and not glob.has_magic(suffix) else ()
     rest = (*parts[deep:], "**") if deep < len(parts) else ()
-    return [Root(base, below, asked, rest) for below in sorted(map(PurePosixPath, found), key=attrgetter("parts"))]
+    return [Root(base, below, asked, rest) for below in sorted(map(PurePosixPath, paths), key=attrgetter("parts"))]
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeGuard
 
 from xxhash import xxh3_128, xxh3_128_digest
 
 from chatsquash.core.log import Log
 from chatsquash.core.urls import is_remote
-from chatsquash.sources.members import container
+from chatsquash.sources.names import container
 from chatsquash.storage.folder import NEVER_WAITING
 
 _READING = os.O_RDONLY | NEVER_WAITING
@@ -84,3 +85,27 @@ def _archive_ends(path: str) -> bytes:
 def _read_ends(log: Log, descriptor: int) -> bytes:
     head = os.pread(descriptor, _ENDS, 0)
     return head + os.pread(descriptor, _ENDS, log.file_size - _ENDS) if log.file_size > _ENDS else head
+
+
+def is_raw(file: object) -> TypeGuard[io.FileIO]:
+    """Whether a file gives the bytes of a log as they lie there, at any place."""
+    return type(file) is io.FileIO or hasattr(file, "read_at")
+
+
+def read_at(file: Any, size: int, offset: int) -> bytes:
+    """Bytes from a place of a raw file, which stays where it stands."""
+    if type(file) is io.FileIO:
+        return os.pread(file.fileno(), size, offset)
+    data: bytes = file.read_at(size, offset)
+    return data
+
+
+def status_of(file: Any) -> tuple[object, ...] | None:
+    """What tells an open file from any other, and from what it was; ``None`` for what lies nowhere."""
+    if identity := getattr(file, "identity", None):
+        return tuple(identity)
+    try:
+        status = os.fstat(file.fileno())
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

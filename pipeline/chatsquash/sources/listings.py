@@ -14,8 +14,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import OURS
 from chatsquash.sources.globs import fits
 from chatsquash.storage import stores
-from chatsquash.storage.stores import Store, Stored
-from chatsquash.storage.stores.address import Address
+from chatsquash.storage.stores import Address, Store, StoredObject
 
 _LIST = ".txt"
 _LONGEST_LIST = 64 << 20
@@ -65,12 +64,12 @@ class Listing(Struct):
         self._out = _inside(self.out, place)
         if self._out is not None and f"{place.key}/".startswith(self._out):
             raise UsageError(f"{place.shown}: lies in the output, which is never read; choose another with --output")
-        found = _status(store, place.key)
-        if found and not place.shown.endswith("/"):
+        status = _status(store, place.key)
+        if status and not place.shown.endswith("/"):
             if not stores.listable(place) and place.shown.lower().endswith(_LIST):
-                yield from self._of_list(store, place, found)
+                yield from self._of_list(store, place, status)
             else:
-                yield _entry(place, found, place.shown.rpartition("/")[2])
+                yield _entry(place, status, place.shown.rpartition("/")[2])
             return
         if not stores.listable(place):
             raise UsageError(f"{place.shown}: {_NO_KEY}; folders cannot be listed there: write a text file of URLs")
@@ -84,9 +83,9 @@ class Listing(Struct):
         if not count:
             raise UsageError(f"{place.shown}: {'nothing matches' if pattern else 'nothing lies there'}")
 
-    def _of_list(self, store: Store, place: Address, found: Stored) -> Iterator[Entry]:
+    def _of_list(self, store: Store, place: Address, entry: StoredObject) -> Iterator[Entry]:
         """The files of a text file with a URL on each line; empty lines and those with # are none."""
-        if found.size > _LONGEST_LIST:
+        if entry.size > _LONGEST_LIST:
             raise UsageError(f"{place.shown}: has more than {_LONGEST_LIST:,} bytes, so it is no list of URLs")
         text = bytes(store.get(place.key, 0, _LONGEST_LIST, None).data).decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
@@ -100,7 +99,7 @@ class Listing(Struct):
                 raise UsageError(f"{place.shown}:{number}: {named.shown} {_NO_KEY}")
             yield _entry(named, there, named.shown.partition("://")[2])
 
-    def _sorted(self, store: Store, folder: str) -> Iterator[Stored]:
+    def _sorted(self, store: Store, folder: str) -> Iterator[StoredObject]:
         """What lies below a folder, without the outputs of earlier runs."""
         keys, numbers = bytearray(), array("q")
         ours: set[str] = set()
@@ -125,16 +124,16 @@ class Listing(Struct):
             places = iter(sorted(places, key=lambda at: _order(self._at(at).key)))
         yield from self._without(ours, map(self._at, places))
 
-    def _at(self, at: int) -> Stored:
+    def _at(self, at: int) -> StoredObject:
         start = self._numbers[3 * at - 3] if at else 0
         stop, size, state = self._numbers[3 * at : 3 * at + 3]
-        return Stored(self._keys[start:stop].decode("utf-8", "surrogatepass"), size, None if state < 0 else state)
+        return StoredObject(self._keys[start:stop].decode("utf-8", "surrogatepass"), size, None if state < 0 else state)
 
     @staticmethod
-    def _without(ours: set[str], found: Iterator[Stored]) -> Iterator[Stored]:
+    def _without(ours: set[str], entries: Iterator[StoredObject]) -> Iterator[StoredObject]:
         """The same without outputs, and without the empty objects that some programs let stand for folders."""
-        before: Stored | None = None
-        for each in found:
+        before: StoredObject | None = None
+        for each in entries:
             if before and not (before.size == 0 and each.key.startswith(f"{before.key}/")):
                 yield before
             before = None if _is_below(each.key, ours) else each
@@ -158,7 +157,7 @@ def _is_below(key: str, folders: set[str]) -> bool:
     return any("/".join(parts[:count]) in folders for count in range(len(parts)))
 
 
-def _status(store: Store, key: str) -> Stored | None:
+def _status(store: Store, key: str) -> StoredObject | None:
     """What stands under a key; whoever may only list is not told, and lists."""
     try:
         return store.status(key) if key and not key.endswith("/") else None
@@ -168,9 +167,9 @@ def _status(store: Store, key: str) -> Stored | None:
         raise
 
 
-def _entry(place: Address, found: Stored, name: str) -> Entry:
-    path = place.url(found.key) if stores.listable(place) else place.key
-    return Entry(path, name, found.size, found.state)
+def _entry(place: Address, stored: StoredObject, name: str) -> Entry:
+    path = place.url(stored.key) if stores.listable(place) else place.key
+    return Entry(path, name, stored.size, stored.state)
 
 
 def _order(key: str) -> str:

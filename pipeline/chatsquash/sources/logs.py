@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import overload
 
 from chatsquash.core.log import Log
-from chatsquash.sources.members import MARK, container
+from chatsquash.sources.names import MARK, container
 
 _NUMBERS = 4
 """Of a log: where its path ends, the characters of its name, its size, and when it was changed."""

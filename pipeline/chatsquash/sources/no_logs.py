@@ -5,21 +5,21 @@ from __future__ import annotations
 from chatsquash.core.text import escaped, listed
 from chatsquash.sources.compression import KINDS
 from chatsquash.sources.find import Discovered
-from chatsquash.sources.suffixes import ARCHIVES, DOCUMENTS, LOGS
+from chatsquash.sources.names import ARCHIVES, DOCUMENTS, LOGS
 
 _NAMED = 5
 """Paths that the error names."""
 
 
-def nothing_to_read(roots: list[str], found: Discovered) -> str:
+def nothing_to_read(roots: list[str], discovered: Discovered) -> str:
     """What was seen instead of session logs, and all that would be read."""
-    beside = [listed(found.others)] if found.others else []
-    beside += [f"{found.passed_over:,} passed over by options"] if found.passed_over else []
+    beside = [listed(discovered.others)] if discovered.others else []
+    beside += [f"{discovered.passed_over:,} passed over by options"] if discovered.passed_over else []
     seen = ", ".join(beside) or "no files"
-    problems = "".join(f"; {escaped(each.file)} is {each.text}" for each in found.findings[:_NAMED])
+    problems = "".join(f"; {escaped(each.file)} is {each.text}" for each in discovered.findings[:_NAMED])
     where = ", ".join([*roots[:_NAMED], *(["..."] if len(roots) > _NAMED else [])])
     said = f"{where}: no session logs to read; seen: {seen}{problems}."
-    if found.passed_over:
+    if discovered.passed_over:
         return f"{said} Widen --include, --exclude, --since or --until"
     return f"{said} {what_is_read()}"
 

@@ -13,8 +13,8 @@ from chatsquash.core.options import Options
 from chatsquash.core.urls import is_remote
 from chatsquash.sources import unfold
 from chatsquash.sources.compression import HEAD, Expanded, recognise
-from chatsquash.sources.members import MARK, container
-from chatsquash.sources.places import is_raw, read_at, status_of
+from chatsquash.sources.identity import is_raw, read_at, status_of
+from chatsquash.sources.names import MARK, container
 from chatsquash.sources.unfolding import Unfolded
 from chatsquash.storage.folder import NEVER_WAITING
 

@@ -16,11 +16,11 @@ from xxhash import xxh3_128
 
 from chatsquash.core.outcome import EACH, Relative
 from chatsquash.core.urls import is_remote
-from chatsquash.sources.members import MARK, container
+from chatsquash.sources.names import MARK, container
 
 if TYPE_CHECKING:
     from chatsquash.sources.archives import Entry
-    from chatsquash.storage.stores import Stored
+    from chatsquash.storage.stores import StoredObject
 
 
 def look(pattern: str) -> Relative:
@@ -39,9 +39,9 @@ def path_of(pattern: str) -> str | None:
 def paths_of(pattern: str) -> list[str]:
     """All files that fit a glob, in order, then those that it leads to (``EACH``)."""
     first, *more = pattern.split(EACH, 1)
-    found = _paths_of(first)
-    names = dict.fromkeys(path.rpartition("/")[2].rpartition(".")[0] for path in found) if more else ()
-    return [*found, *(path for name in names for path in _paths_of(more[0].replace(EACH, glob.escape(name))))]
+    paths = _paths_of(first)
+    names = dict.fromkeys(path.rpartition("/")[2].rpartition(".")[0] for path in paths) if more else ()
+    return [*paths, *(path for name in names for path in _paths_of(more[0].replace(EACH, glob.escape(name))))]
 
 
 def _paths_of(pattern: str) -> list[str]:
@@ -57,15 +57,15 @@ def _fitting(archive: str, pattern: str) -> list[str]:
     folder, _, last = posixpath.normpath(pattern).rpartition("/")
     folders, fits = _listed(archive).folders, folder.split("/")
     if glob.escape(unescaped(folder)) == folder:
-        found = [unescaped(folder)]
+        paths = [unescaped(folder)]
     else:
-        found = [
+        paths = [
             each
             for each in folders
             if len(parts := each.split("/")) == len(fits) and all(map(fnmatchcase, parts, fits))
         ]
     return sorted(
-        name for each in found for name in folders.get(each, ()) if fnmatchcase(name.rpartition("/")[2], last)
+        name for each in paths for name in folders.get(each, ()) if fnmatchcase(name.rpartition("/")[2], last)
     )
 
 
@@ -101,14 +101,14 @@ def _read(archive: str, state: bytes) -> _Listed:
 
     try:
         with opened_archive(archive) as file:
-            found = members(file)
+            paths = members(file)
     except OSError:
         return _Listed({}, {}, [])
     folders: dict[str, list[str]] = {}
-    for name in found:
+    for name in paths:
         folder = name.rpartition("/")[0]
         folders.setdefault(posixpath.normpath(folder) if folder not in ("", ".") else "", []).append(name)
-    return _Listed(found, folders, sorted(folders))
+    return _Listed(paths, folders, sorted(folders))
 
 
 def _stored_paths(pattern: str) -> list[str]:
@@ -117,15 +117,15 @@ def _stored_paths(pattern: str) -> list[str]:
 
     folder, _, last = pattern.rpartition("/")
     folders = [unescaped(folder)] if glob.escape(unescaped(folder)) == folder else []
-    found = list[str]()
+    paths = list[str]()
     for each in folders:
         place = stores.address(f"{each}/")
         try:
             keys = stores.store(place).inside(place.key)
         except OSError:
             continue  # as a folder that cannot be listed
-        found += [place.url(key) for key in keys if fnmatchcase(key.rpartition("/")[2], last)]
-    return sorted(found)
+        paths += [place.url(key) for key in keys if fnmatchcase(key.rpartition("/")[2], last)]
+    return sorted(paths)
 
 
 def unescaped(pattern: str) -> str:
@@ -156,16 +156,16 @@ def is_root(folder: str) -> bool:
 def is_there(path: str) -> bool:
     """Whether a file stands there, or a folder that is in no store."""
     if inside := container(path):
-        held = _listed(inside[0])
-        return inside[1] in held.members or held.has_folder(inside[1])
+        names = _listed(inside[0])
+        return inside[1] in names.members or names.has_folder(inside[1])
     return _stored(path) is not None if is_remote(path) else os.path.exists(path)  # noqa: PTH110
 
 
 def size_of(path: str) -> int:
     """Bytes of a file; 0 where there is none."""
     if is_remote(path):
-        found = _stored(path)
-        return found.size if found else 0
+        stored = _stored(path)
+        return stored.size if stored else 0
     if inside := container(path):
         entry = _listed(inside[0]).members.get(inside[1])
         return entry.size if entry else 0
@@ -173,10 +173,10 @@ def size_of(path: str) -> int:
     return file.stat().st_size if file.is_file() else 0
 
 
-def _stored(path: str) -> Stored | None:
-    from chatsquash.storage.stores import located  # which local files do not need
+def _stored(path: str) -> StoredObject | None:
+    from chatsquash.storage.stores import locate  # which local files do not need
 
-    store, key = located(path)
+    store, key = locate(path)
     return store.status(key)
 
 

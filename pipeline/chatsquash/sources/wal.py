@@ -31,10 +31,10 @@ def committed(log: bytes) -> tuple[dict[int, memoryview], int] | None:
     pages, waiting = dict[int, memoryview](), dict[int, memoryview]()
     count = 0
     for at in range(_HEAD.size, len(log) - size - _FRAME.size + 1, size + _FRAME.size):
-        number, total, *told, one, two = _FRAME.unpack_from(log, at)
+        number, total, *numbers, one, two = _FRAME.unpack_from(log, at)
         page = view[at + _FRAME.size : at + _FRAME.size + size]
         sums = _summed(page, _summed(view[at : at + 8], sums, is_big=is_big), is_big=is_big)
-        if told != salts or sums != (one, two) or number == 0:
+        if numbers != salts or sums != (one, two) or number == 0:
             break
         waiting[number] = page
         if total:
@@ -57,10 +57,10 @@ def _summed(data: memoryview, sums: tuple[int, int], *, is_big: bool) -> tuple[i
 
 def applied(data: bytearray, log: bytes, most: int) -> None:
     """Put the committed pages of a log into a database's bytes; raises ``ValueError`` for too many of them."""
-    found = committed(log)
-    if found is None:
+    commit = committed(log)
+    if commit is None:
         return
-    pages, count = found
+    pages, count = commit
     size = len(next(iter(pages.values())))
     if count * size > most:
         raise ValueError(f"is larger than {most:,} bytes with its changes")

@@ -10,11 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chatsquash.core import chat, jsonio, reasoning
 from chatsquash.core.errors import UsageError
+from chatsquash.records.reading import definitions, texts
 
 if TYPE_CHECKING:
-    from chatsquash.core.model import Message
     from chatsquash.records.reading import StoredRecord
     from chatsquash.templates.confined import Template
 
@@ -27,7 +26,7 @@ class RefusedError(Exception):
     """The template cannot render a record, or the tokenizer cannot divide it; the text says why."""
 
 
-def packed(path: str) -> bytes:
+def pack(path: str) -> bytes:
     """A ``tokenizer.json``, or that in the folder of a model, as the option ``tokenizer`` has it."""
     file = Path(path) / _FILE if Path(path).is_dir() else Path(path)
     try:
@@ -131,22 +130,3 @@ class Counter:
         if rendered.text is None:
             raise RefusedError(rendered.problem)
         return len(self._tokenizer.spelled(rendered.text)) // 4
-
-
-def texts(stored: StoredRecord) -> list[str]:
-    """All texts of a record: what is said, thought and called."""
-    return [text for message in stored.messages for text in said(message)]
-
-
-def said(message: Message) -> list[str]:
-    """The texts of a message."""
-    parts = [chat.text(message), reasoning.text(message)]
-    for function in (call["function"] for call in chat.calls(message) if chat.call_name(call)):
-        arguments = function.get("arguments")
-        parts += function["name"], arguments if isinstance(arguments, str) else jsonio.dumps(arguments).decode()
-    return [text for text in parts if isinstance(text, str)]
-
-
-def definitions(stored: StoredRecord) -> str:
-    """The definitions of a record as JSON; empty if it has none."""
-    return jsonio.dumps(stored.tools).decode() if stored.tools else ""

@@ -232,4 +232,4 @@ def _lying_beside(form: str, path: str) -> Json:
         sidecar = sidecars.read(form, path, Options())
     except OSError as problem:
         raise UsageError(f"what lies beside cannot be read ({problem.strerror})") from None
-    return sidecar.held if sidecar else None
+    return sidecar.content if sidecar else None

@@ -19,12 +19,12 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import printable
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.options_json import as_described
-from chatsquash.reading.lines import lines
 from chatsquash.results.types import Input
 from chatsquash.results.verify import spelled
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined_files import opened_log
-from chatsquash.sources.suffixes import LOGS
+from chatsquash.sources.lines import lines
+from chatsquash.sources.names import LOGS
 from chatsquash.view.result import ViewerResult
 from chatsquash.view.watching import EntryRow, EntryWatch, LoggedRequest, MessageRow, RequestReadError, Seeker
 

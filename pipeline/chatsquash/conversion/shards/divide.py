@@ -16,6 +16,7 @@ from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards.listing import Listing
 from chatsquash.conversion.shards.place import INPUTS, MOST, ORDER, Place, Shard, place_in, typed
 from chatsquash.core.errors import UsageError
+from chatsquash.core.index import Sets
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.text import counted, escaped
@@ -26,7 +27,6 @@ from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.session.chains import chained
 from chatsquash.sources.find import Discovered
-from chatsquash.trees.index import Sets
 
 _SHARD_SIZES = 500_000_000, 2_000_000_000
 """Bytes of the logs of a shard, at least and at most, where their number follows from the bytes."""

@@ -71,58 +71,58 @@ def of_members(line: Members) -> Envelope | None:
 
 def recognise(line: bytes) -> Envelope | None:
     """How a line is wrapped; ``None`` for what is no JSON object, or wraps nothing."""
-    found = members(line)
-    return of_members(found) if found else None
+    raw = members(line)
+    return of_members(raw) if raw else None
 
 
 def unwrap(line: bytes, envelope: Envelope) -> bytes:
     """The line in the envelope that is read; as it is where it is in that, or does not fit."""
     if envelope.unwrap is None:
         return line
-    found = members(line)
-    if not (found and _fits(envelope, found)):
+    raw = members(line)
+    if not (raw and _fits(envelope, raw)):
         return line
-    taken = {} if is_aside(found) else dict(envelope.unwrap(found))
+    taken = {} if is_aside(raw) else dict(envelope.unwrap(raw))
     taken.pop("problem", None)
-    if told := taken.pop("cut", None):
-        taken["cut_by_logger"] = told
+    if cut := taken.pop("cut", None):
+        taken["cut_by_logger"] = cut
     return joined(taken)
 
 
 def aside(line: bytes, envelope: Envelope) -> str | None:
     """What a line is that is no exchange, in words, if its envelope knows such."""
     ask: Callable[[Members], str | None] | None = getattr(envelope, "aside", None)
-    found = members(line) if ask else None
-    return ask(found) if ask and found and _fits(envelope, found) else None
+    raw = members(line) if ask else None
+    return ask(raw) if ask and raw and _fits(envelope, raw) else None
 
 
 def problem(line: bytes, envelope: Envelope) -> str | None:
     """Why there is no request in a line, as far as its envelope knows."""
-    found = members(line) if envelope.unwrap else None
-    if not (envelope.unwrap and found and _fits(envelope, found)):
+    raw = members(line) if envelope.unwrap else None
+    if not (envelope.unwrap and raw and _fits(envelope, raw)):
         return None
-    told = envelope.unwrap(found).get("problem")
-    return str(jsonio.loads(told)) if told else None
+    reason = envelope.unwrap(raw).get("problem")
+    return str(jsonio.loads(reason)) if reason else None
 
 
 def _fits(envelope: Envelope, line: Members) -> bool:
     return any(line.keys() >= needed for needed in envelope.NEEDS) and envelope.fits(line)
 
 
-def is_aside(found: Members) -> bool:
+def is_aside(line: Members) -> bool:
     """Whether a line is no exchange, as its envelope tells."""
-    envelope = of_members(found)
+    envelope = of_members(line)
     ask: Callable[[Members], str | None] | None = getattr(envelope, "aside", None)
-    return ask is not None and ask(found) is not None
+    return ask is not None and ask(line) is not None
 
 
-def session_id(found: Members) -> str | None:
+def session_id(line: Members) -> str | None:
     """The session that a line names, wherever its envelope does; ``None`` if it names none."""
-    envelope = of_members(found) or PLAIN
+    envelope = of_members(line) or PLAIN
     named: Callable[[Members], bytes | None] | None = getattr(envelope, "session", None)
     raw = (
-        (named(found) if named else picked(found, envelope.SESSION))
-        or within(found.get("request")).get("session_id")
+        (named(line) if named else picked(line, envelope.SESSION))
+        or within(line.get("request")).get("session_id")
         or b""
     )
     if raw[:1] != b'"' and not raw.removeprefix(b"-").isdigit():

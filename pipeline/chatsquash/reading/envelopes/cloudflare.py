@@ -41,8 +41,8 @@ def unwrap(line: Members) -> Members:
 
 def _plain(body: bytes | None) -> bytes | None:
     """A body that is not encrypted, without what is wrapped around it."""
-    held = unquoted(body)
-    inside = within(held)
+    value = unquoted(body)
+    inside = within(value)
     if "data" in inside and "iv" in inside:
         return unquoted(inside["data"]) if "key" not in inside else None
-    return held
+    return value

@@ -27,8 +27,8 @@ def session(line: Members) -> bytes | None:
     """The session that the client named in a property."""
     for name in ("request_properties", "properties"):
         given = within(unquoted(line.get(name)))
-        if found := given.get(_SESSION) or given.get(_SESSION.lower()):
-            return found
+        if session_id := given.get(_SESSION) or given.get(_SESSION.lower()):
+            return session_id
     return None
 
 

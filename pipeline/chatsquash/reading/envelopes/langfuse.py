@@ -70,15 +70,19 @@ def _tools(line: Members) -> list[Json]:
     """The definitions of a row, by their names or in a list, each maybe spelled as a text."""
     value = jsonio.value(unquoted(picked(line, _DEFINED)) or b"null")
     listed = [{"name": name, "of": each} for name, each in value.items()] if isinstance(value, dict) else value
-    found = list[Json]()
+    tools = list[Json]()
     for each in listed if isinstance(listed, list) else []:
-        told = jsonio.value(each, each) if isinstance(each, str) else each
-        if isinstance(told, dict) and "of" in told:
-            inner = jsonio.value(told["of"], told["of"]) if isinstance(told["of"], str) else told["of"]
-            told = {"name": told["name"], **inner} if isinstance(inner, dict) else None
-        if isinstance(told, dict):
-            found.append(told if "function" in told else {"type": "function", "function": told})
-    return found
+        definition = jsonio.value(each, each) if isinstance(each, str) else each
+        if isinstance(definition, dict) and "of" in definition:
+            inner = (
+                jsonio.value(definition["of"], definition["of"])
+                if isinstance(definition["of"], str)
+                else definition["of"]
+            )
+            definition = {"name": definition["name"], **inner} if isinstance(inner, dict) else None
+        if isinstance(definition, dict):
+            tools.append(definition if "function" in definition else {"type": "function", "function": definition})
+    return tools
 
 
 def _response(value: Json, line: Members) -> Json:

@@ -70,25 +70,25 @@ def _message(message: Json) -> Json:
     """A message of LangChain, spelled out or shortened, as one of OpenAI chat."""
     if not isinstance(message, dict) or "role" in message:
         return message
-    held = message.get("kwargs") if isinstance(message.get("kwargs"), dict) else message.get("data", message)
-    if not isinstance(held, dict):
+    members = message.get("kwargs") if isinstance(message.get("kwargs"), dict) else message.get("data", message)
+    if not isinstance(members, dict):
         return message
-    of = held.get("type") or message.get("type")
+    of = members.get("type") or message.get("type")
     role = _ROLES.get(of) if isinstance(of, str) else None
     role = role or _by_class(message.get("id"))
     if role is None:
         return message
-    made: dict[str, Json] = {"role": role, "content": held.get("content")}
-    calls = held.get("tool_calls")
+    made: dict[str, Json] = {"role": role, "content": members.get("content")}
+    calls = members.get("tool_calls")
     if isinstance(calls, list) and calls:
         made["tool_calls"] = list(map(_call, calls))
         made["content"] = made["content"] or None
     for name in ("tool_call_id", "name"):
-        if held.get(name):
-            made[name] = held[name]
-    if held.get("status") == "error" and role == "tool":
+        if members.get(name):
+            made[name] = members[name]
+    if members.get("status") == "error" and role == "tool":
         made["is_error"] = True
-    thought = at(held.get("additional_kwargs"), "reasoning_content")
+    thought = at(members.get("additional_kwargs"), "reasoning_content")
     return {**made, "reasoning_content": thought} if isinstance(thought, str) and thought else made
 
 

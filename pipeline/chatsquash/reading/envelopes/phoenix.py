@@ -29,9 +29,14 @@ _TRACES = ("context.trace_id", "trace_id", "traceId")
 
 def fits(line: Members) -> bool:
     """Attributes that OpenInference names."""
-    held = line.get("attributes", b"")
+    attributes = line.get("attributes", b"")
     flat = any(name.startswith(("attributes.llm.", "attributes.openinference.")) for name in line)
-    return flat or b"openinference" in held or b"llm.input_messages" in held or b'"input_messages"' in held
+    return (
+        flat
+        or b"openinference" in attributes
+        or b"llm.input_messages" in attributes
+        or b'"input_messages"' in attributes
+    )
 
 
 def aside(line: Members) -> str | None:
@@ -68,13 +73,13 @@ def unwrap(line: Members) -> Members:
 
 def _attributes(line: Members) -> dict[str, Json]:
     """The attributes of a span, each name with a point as a member of a member."""
-    held = jsonio.value(line["attributes"]) if "attributes" in line else {}
-    flat = dict(held) if isinstance(held, dict) else {}
+    attributes = jsonio.value(line["attributes"]) if "attributes" in line else {}
+    flat = dict(attributes) if isinstance(attributes, dict) else {}
     flat |= {name[len(_BEGINS) :]: jsonio.value(raw) for name, raw in line.items() if name.startswith(_BEGINS)}
-    found: dict[str, Json] = {}
+    nested: dict[str, Json] = {}
     for name, value in flat.items():
-        _put(found, name.split("."), value)
-    return found
+        _put(nested, name.split("."), value)
+    return nested
 
 
 def _put(holder: dict[str, Json], path: list[str], value: Json) -> None:
@@ -125,14 +130,14 @@ def _message(message: Json) -> Json:
     """A message as OpenAI chat has it."""
     if not isinstance(message, dict):
         return message
-    held: dict[str, Json] = {}
+    members: dict[str, Json] = {}
     for name, value in message.items():
-        _put(held, name.removeprefix("message.").split("."), value)
-    made: dict[str, Json] = {"role": held.get("role"), "content": held.get("content")}
-    contents = _numbered(held.get("contents"))
+        _put(members, name.removeprefix("message.").split("."), value)
+    made: dict[str, Json] = {"role": members.get("role"), "content": members.get("content")}
+    contents = _numbered(members.get("contents"))
     if contents and made["content"] is None:
         made["content"] = [_part(at(each, "message_content") or each) for each in contents]
-    calls = [at(each, "tool_call") or each for each in _numbered(held.get("tool_calls"))]
+    calls = [at(each, "tool_call") or each for each in _numbered(members.get("tool_calls"))]
     if calls:
         made["tool_calls"] = [
             {
@@ -142,8 +147,8 @@ def _message(message: Json) -> Json:
             }
             for call in calls
         ]
-    if held.get("tool_call_id"):
-        made["tool_call_id"] = held["tool_call_id"]
+    if members.get("tool_call_id"):
+        made["tool_call_id"] = members["tool_call_id"]
     return made
 
 
@@ -158,15 +163,15 @@ def _part(part: Json) -> Json:
 def _tool(value: Json) -> Json:
     """A definition, which is spelled as a text."""
     schema = at(value, "tool", "json_schema") or at(value, "json_schema")
-    told = jsonio.value(schema) if isinstance(schema, str) else schema
-    if not isinstance(told, dict):
+    definition = jsonio.value(schema) if isinstance(schema, str) else schema
+    if not isinstance(definition, dict):
         return None
-    if "function" in told:
-        return told
-    if "input_schema" in told:
-        named = {name: each for name, each in told.items() if name != "input_schema"}
-        told = {**named, "parameters": told["input_schema"]}
-    return {"type": "function", "function": told}
+    if "function" in definition:
+        return definition
+    if "input_schema" in definition:
+        named = {name: each for name, each in definition.items() if name != "input_schema"}
+        definition = {**named, "parameters": definition["input_schema"]}
+    return {"type": "function", "function": definition}
 
 
 def _response(attributes: dict[str, Json]) -> Json:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field, structs
 
+from chatsquash.core.index import Index, Sets
 from chatsquash.core.log import MOST_AGENTS, Join, Log
-from chatsquash.core.model import Entry, Skipped
+from chatsquash.core.model import Entry, SkippedLine
 from chatsquash.core.options import Options
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN
@@ -19,7 +20,6 @@ from chatsquash.session.parts import parts
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.storage.folder import Folder
 from chatsquash.trees.documents import FilePath, paths_of
-from chatsquash.trees.index import Index, Sets
 
 _IDS = 2
 """Ids of a reply that are kept, so that each takes as much memory."""
@@ -208,7 +208,7 @@ class _Looked:
                     yield next((key for key in self._ids[_IDS * at : _IDS * (at + 1)] if key), self._said[at])
 
 
-def _keys(item: Entry | Skipped) -> Keys | None:
+def _keys(item: Entry | SkippedLine) -> Keys | None:
     """The keys of the reply in a line, where a response stands beside a request."""
     reply = item.reply if isinstance(item, Entry) else None
     if reply is None or reply.message is None or reply.included:

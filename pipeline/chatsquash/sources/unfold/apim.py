@@ -28,12 +28,12 @@ def fits(head: bytes) -> str | None:
 
 def lines(file: Readable) -> Iterator[bytes]:
     """A line for each correlation, in the order of their first rows."""
-    held: dict[str, list[dict[str, Any]]] = {}
+    by_name: dict[str, list[dict[str, Any]]] = {}
     for row in _rows(file):
         name = row.get("CorrelationId")
         if isinstance(name, str):
-            held.setdefault(name, []).append(row)
-    for rows in held.values():
+            by_name.setdefault(name, []).append(row)
+    for rows in by_name.values():
         rows.sort(key=_number)
         yield jsonio.dumps(_exchange(rows))
 

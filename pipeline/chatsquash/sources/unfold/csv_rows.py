@@ -23,8 +23,8 @@ def fits(head: bytes) -> str | None:
     if line[:1] in (b"{", b"[") or b"," not in line:
         return None
     names = {name.strip().strip('"') for name in line.decode("utf-8-sig", "replace").rstrip("\r").split(",")}
-    found = next((kind for kind in KINDS if kind <= names), None)
-    return f"columns {', '.join(sorted(found))}" if found else None
+    columns = next((kind for kind in KINDS if kind <= names), None)
+    return f"columns {', '.join(sorted(columns))}" if columns else None
 
 
 def lines(file: Readable) -> Iterator[bytes]:

@@ -32,11 +32,11 @@ def lines(file: Readable) -> Iterator[bytes]:
     """A line for each row, without cells that are null; none of a file with other columns."""
     import polars as pl  # which few files need
 
-    held = io.BytesIO(file.read(_LONGEST + 1))
-    if held.getbuffer().nbytes > _LONGEST:
+    buffer = io.BytesIO(file.read(_LONGEST + 1))
+    if buffer.getbuffer().nbytes > _LONGEST:
         raise ValueError(f"has more than {_LONGEST:,} bytes")
     try:
-        table = pl.scan_parquet(held)
+        table = pl.scan_parquet(buffer)
         names = table.collect_schema().names()
         if not any(kind <= {*names} for kind in KINDS):
             return

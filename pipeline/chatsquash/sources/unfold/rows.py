@@ -38,8 +38,8 @@ def fits(head: bytes) -> str | None:
     if not _BEGINS.match(head):
         return None
     named = _first(head)
-    found = next((kind for kind in KINDS if kind <= named), None)
-    return f"rows with {', '.join(sorted(found))}" if found else None
+    columns = next((kind for kind in KINDS if kind <= named), None)
+    return f"rows with {', '.join(sorted(columns))}" if columns else None
 
 
 def _first(head: bytes) -> set[str]:

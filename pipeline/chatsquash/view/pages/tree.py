@@ -7,8 +7,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from chatsquash.core.logged import ReplyOutcome
-from chatsquash.core.text import counted, escaped
-from chatsquash.inspect.conversations import in_lines
+from chatsquash.core.text import counted, escaped, in_lines
 from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.logs import Looked, NoLogError, Rows, SessionLogs

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, Repeated
+from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, RepeatedViolation
 from chatsquash.core.times import Moment
 from chatsquash.formats import view
 from chatsquash.formats.agents.claude_code.paths import Origins, Path
@@ -99,11 +99,11 @@ def conversation(path: Path, place: Origins, snapshot: Snapshot, known: FileRepl
 
 def _findings(
     messages: list[Message], lines: list[int | None], moments: list[tuple[int, Moment]]
-) -> tuple[tuple[int | None, Repeated], ...]:
+) -> tuple[tuple[int | None, RepeatedViolation], ...]:
     """Return texts that the client wrote in the user's name, and the first time without a zone."""
     both = zip(messages, lines, strict=True)
-    texts = [(line, Repeated("client-text", (kind,))) for message, line in both for kind in kinds(message)]
-    naive = [(line, Repeated("naive-timestamp")) for line, moment in moments if moment.naive]
+    texts = [(line, RepeatedViolation("client-text", (kind,))) for message, line in both for kind in kinds(message)]
+    naive = [(line, RepeatedViolation("naive-timestamp")) for line, moment in moments if moment.naive]
     return (*texts, *naive[:1])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from chatsquash.core.model import Repeated
+from chatsquash.core.model import RepeatedViolation
 from chatsquash.formats.agents.claude_code.rows import Chain, FileContents, Gap, LogLine
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import at, string
@@ -32,7 +32,7 @@ class LineTree:
     def __init__(self, contents: FileContents) -> None:
         self.rows = contents.tree
         self.said = [row for row in contents.tree.values() if row.turn is not None]
-        self.findings: list[tuple[int, Repeated]] = []
+        self.findings: list[tuple[int, RepeatedViolation]] = []
         """Lines whose parents are missing."""
         self._parents = self._resolve_parents(contents.gaps)
         self.compactions = self._compactions()
@@ -77,7 +77,7 @@ class LineTree:
             gap = behind.pop()
             behind.extend([Gap(gap.line, gap.lines - 1)] if gap.lines > 1 else [])
             before = bisect_left(passed, gap.line, key=lambda each: each.line)
-        self.findings.append((row.line, Repeated("missing-parent", ("unreadable" if before else "unknown",))))
+        self.findings.append((row.line, RepeatedViolation("missing-parent", ("unreadable" if before else "unknown",))))
         return passed[before - 1] if before else None
 
     def above(self, row: LogLine) -> LogLine | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from glob import escape
 
-from chatsquash.core.model import Conversation, Json, Message, Origin, Repeated, Tool
+from chatsquash.core.model import Conversation, Json, Message, Origin, RepeatedViolation, Tool
 from chatsquash.formats import view
 from chatsquash.formats.agents.codex import messages
 from chatsquash.formats.agents.codex.rollout import Meta, Rollout, RolloutHistory, is_bare
@@ -73,7 +73,7 @@ def _conversation(
     if meta.time and not any(each.time for each in loaded.evidence):
         known |= {"started": meta.time.at, "ended": meta.time.at}
     if rollout.is_continued:
-        known["findings"] = ((meta.line, Repeated("missing-history")),)
+        known["findings"] = ((meta.line, RepeatedViolation("missing-history")),)
     kind = "subagent" if history.kind == "main" and rollout.parent else history.kind
     parent = history.parent or (rollout.parent if kind == "subagent" else None)
     linked = {"id": history.id, "kind": kind, "parent": parent, "unread": rollout.unread.of(place)}

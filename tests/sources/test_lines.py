@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.reading import lines as module
-from chatsquash.reading.lines import Buffers, lines
+from chatsquash.sources import lines as module
+from chatsquash.sources.lines import Buffers, lines
 from tests.conftest import cases, examples
 
 
