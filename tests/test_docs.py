@@ -36,7 +36,7 @@ from chatsquash.reading.envelopes import envelopes
 from chatsquash.reading.evidence import look
 from chatsquash.reading.identify import document_content
 from chatsquash.session import cleaning
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from tests.conftest import cases
 
 from . import generate, page_shell
@@ -372,7 +372,7 @@ def samples() -> dict[str, Path]:
 def sample_documents() -> list[Content]:
     found = []
     for path in samples().values():
-        with opened(path) as file:
+        with open_file(path) as file:
             found.append(document_content(file))
     return [held for held in found if held]
 
@@ -380,7 +380,7 @@ def sample_documents() -> list[Content]:
 def test_the_sample_logs_show_every_format_and_every_envelope():
     shapes = []
     for path in samples().values():
-        with opened(path) as file:
+        with open_file(path) as file:
             shapes += [] if document_content(file) else [look(file)[0]]
     assert {shape.format for shape in shapes} == set(formats())
     assert {shape.envelope.NAME for shape in shapes} == {envelope.NAME for envelope in envelopes()}
