@@ -11,7 +11,7 @@ from chatsquash.records import places
 from chatsquash.records.datasets import rows
 from chatsquash.records.places import Records
 from chatsquash.sources.compression import Expanded
-from chatsquash.view.result import Result
+from chatsquash.view.result import ViewerResult
 from tests.conftest import log_line, user, write_log
 
 FORMATS = {
@@ -45,7 +45,7 @@ def options(given):
 @pytest.mark.parametrize("given", FORMATS.values(), ids=FORMATS)
 def test_each_record_is_the_one_that_the_session_table_names(logs, here, given):
     convert(logs, here / "out", options(given))
-    result = Result(here / "out")
+    result = ViewerResult(here / "out")
     expected = {}
     for name in result.outputs:
         if name.endswith((".jsonl", ".gz", ".zst", ".parquet")) and not name.startswith("reports/"):
@@ -61,7 +61,7 @@ def test_each_record_is_the_one_that_the_session_table_names(logs, here, given):
 @pytest.fixture
 def out(logs, here):
     convert(logs, here / "out", Options(anonymize=False, group_by="none"))
-    return Result(here / "out")
+    return ViewerResult(here / "out")
 
 
 WRONG = {
@@ -98,7 +98,7 @@ def test_no_link_leads_out_of_the_folder(out, here, name):
 @pytest.mark.parametrize("given", FORMATS.values(), ids=FORMATS)
 def test_the_rows_of_a_file_are_those_that_its_path_leads_to(logs, here, given):
     convert(logs, here / "out", options(given))
-    result = Result(here / "out")
+    result = ViewerResult(here / "out")
     assert result.record_files
     for name, size in result.record_files.items():
         assert list(places.rows(result.folder, name)) == list(rows(str(here / "out" / name)))
@@ -108,7 +108,7 @@ def test_the_rows_of_a_file_are_those_that_its_path_leads_to(logs, here, given):
 @pytest.mark.parametrize("packing", ["jsonl", "jsonl.gz", "parquet"])
 def test_records_of_a_file_come_in_its_order_and_it_is_expanded_once(logs, here, packing, monkeypatch):
     convert(logs, here / "out", options({"format": packing, "preset": "hf"}))
-    result = Result(here / "out")
+    result = ViewerResult(here / "out")
     (name,) = result.record_files
     wanted = [result.place(at) for at in (25, 3, 4, 17)]
     expected = {place: result.records.read(place) for place in wanted}

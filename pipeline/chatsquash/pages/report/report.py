@@ -66,7 +66,7 @@ def report(output: str | PathLike[str], observe: Observer | None = None) -> Path
 
 def content(result: ResultFolder, observe: Observer | None = None) -> Content:
     """What the page of a result shows."""
-    counts = result.typed_counts()
+    counts = result.typed_counts("seen")
     rows = table(result, observe)
     findings = Findings(result)
     picked = pick_sessions(rows, findings.secrets)
