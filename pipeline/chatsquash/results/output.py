@@ -248,7 +248,7 @@ class ResultFolder:
         return inputs
 
     def typed_counts(self, *lines: str) -> Counts:
-        """The counts of ``run.json``, including these of lines; raises ``UsageError`` if no run can have written them."""
+        """The counts of ``run.json``, including these of lines; raises ``UsageError`` if no run wrote them."""
         counts = _convert(self.folder, RUN, self.counts, Counts)
         if not set(lines) <= counts.lines.keys():
             raise damaged(self.folder, RUN)
