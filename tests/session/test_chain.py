@@ -236,7 +236,7 @@ def test_files_that_share_little_are_not_named(here):
 
 def test_what_is_kept_of_a_request_is_small(here):
     with open("log.jsonl", "w", encoding="utf-8") as file:
-        for number in range(16_000):
+        for number in range(8_000):
             session, turn = divmod(number, 8)
             asked = [user(f"{ASKED} {session} {each}") for each in range(turn + 1)]
             made = log_line(*asked, reply=f"{SAID} {number}", at=number, session_id=f"s{session}")
@@ -248,8 +248,8 @@ def test_what_is_kept_of_a_request_is_small(here):
     chained.read()
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert size / 16_000 <= 100
-    assert sum(1 for _ in chained.sessions()) == 2_000
+    assert size / 8_000 <= 100
+    assert sum(1 for _ in chained.sessions()) == 1_000
 
 
 def test_an_index_holds_what_was_put_in_it_last():
