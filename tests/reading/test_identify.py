@@ -42,8 +42,8 @@ def test_a_log_has_a_format_on_each_side_and_an_envelope(sentence, pattern, form
     ("a document", data(PORTABLE), "portable", False),
     (
         "a document of two conversations",
-        data(CLAUDE, CLAUDE | {"uuid": "u2", "isSidechain": True}),
-        "claude_code",
+        data(PORTABLE, PORTABLE),
+        "portable",
         True,
     ),
     ("an agent's file", data(CLAUDE), "claude_code", False),
