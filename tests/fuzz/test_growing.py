@@ -17,7 +17,7 @@ SYSTEM = {"role": "system", "content": "You are an agent."}
 TITLE = [{"role": "system", "content": TITLE_SYSTEM}, user(TITLE_USER)]
 INFO = user("<info-msg>now</info-msg>")
 TOOLS = [tool("read")]
-COUNT, LOTS = 400, 4
+COUNT, LOTS = 200, 4
 
 
 def line(number: int, messages: list[Any], reply: dict[str, Any] | None = None, **asked: Any) -> bytes:

@@ -550,13 +550,13 @@ def parses(monkeypatch):
             return real(objects)
 
         monkeypatch.setattr(documents.named(name), "conversations", counted)
-    parsed = contents.parsed
+    parsed = contents.parse
 
     def counted_too(*given):
         counts["parsed"] += 1
         return parsed(*given)
 
-    monkeypatch.setattr(contents, "parsed", counted_too)
+    monkeypatch.setattr(contents, "parse", counted_too)
     return counts
 
 

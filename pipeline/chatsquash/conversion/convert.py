@@ -39,7 +39,7 @@ from chatsquash.records import presets
 from chatsquash.redact.privacy import Privacy
 from chatsquash.session.session import finding
 from chatsquash.sources.compression import stem
-from chatsquash.sources.find import Discovered, discover
+from chatsquash.sources.find import Discovery, discover
 from chatsquash.sources.no_logs import nothing_to_read
 from chatsquash.storage.folder import Folder
 
@@ -111,7 +111,7 @@ def find(
     out: Path | str,
     options: Options,
     expanded: Callable[[], Folder] | None = None,
-) -> Discovered:
+) -> Discovery:
     """The session logs in directories, files and globs; raises ``UsageError`` where there are none.
 
     ``expanded`` gives the folder for copies of compressed archives, as ``discover`` has it.
@@ -131,7 +131,7 @@ def _days(log: Log, options: Options) -> list[str]:
 
 
 def _converted(
-    found: Discovered, out: Output, options: Options, asks: tuple[Observer | None, Keeps | None], started: float
+    found: Discovery, out: Output, options: Options, asks: tuple[Observer | None, Keeps | None], started: float
 ) -> Summary:
     """The summary of a run into an output folder, which is given up at its end."""
     incremental = Incremental(out, options, described(options))
@@ -264,7 +264,7 @@ class Conversion:
             self._taken(log, outcome, given)
             yield log, outcome
 
-    def close(self, found: Discovered, started: float) -> None:
+    def close(self, found: Discovery, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
         others = Counter({self._names.text(what): count for what, count in found.others.items()})
