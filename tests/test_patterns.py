@@ -19,7 +19,7 @@ from chatsquash.redact import names as listed_names
 from chatsquash.session import ending
 from chatsquash.session.cleaning.info_messages import _OPEN, _is_info
 from chatsquash.sources import compression as compressed
-from chatsquash.storage.stores.address import _HOSTS
+from chatsquash.storage.stores import _HOSTS
 from chatsquash.storage.stores.objects import _WHY
 from tests.conftest import cases
 from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
@@ -46,7 +46,7 @@ RUNNING = {
     ("chatsquash.sources.arrays", "b'\\\\}[ \\\\t\\\\r\\\\n]*+,[ \\\\t\\\\r\\\\n]*+' + re.escape(begun[0])"): [
         ("search", re.compile(rb"\}[ \t\r\n]*+,[ \t\r\n]*+" + re.escape(b'{"id":')))
     ],
-    ("chatsquash.storage.stores.address", "_HOSTS[scheme]"): [("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()],
+    ("chatsquash.storage.stores", "_HOSTS[scheme]"): [("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()],
     ("chatsquash.storage.stores.objects", "words"): [("search", re.compile(words)) for words, *_ in _WHY],
     ("chatsquash.redact.addresses", "re.compile"): [
         *(("search", re.compile(pattern)) for pattern in ADDRESSES),
@@ -128,7 +128,7 @@ def test_a_text_twice_as_long_takes_a_pattern_at_most_three_times_as_long(way, p
     ("without_reminders", client_texts.without_reminders, ["(?:<system-reminder>(?:</system-reminder>)?)*"], 0),
     ("events, lines", replies.events, [r"(?:data: {}\r\n|\n|event: \s|: )*"], 0),
     ("events, an array", lambda text: replies.events("[" + text), [r"(?:(?:1|\[|{}|\"[^\"]*\"), ?)*"], 0),
-    ("_defined", text._defined, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
+    ("_defined", text._definitions, [r"(?:<tools>\n{}\n)*(?:\n</tools>)*"], 0),
 )  # fmt: skip
 def test_a_text_twice_as_long_takes_what_walks_through_it_at_most_three_times_as_long(walk, patterns, flags):
     assert worse_than_linear(walk, [shape for each in patterns for shape in shapes(re.compile(each, flags))]) is None

@@ -83,7 +83,7 @@ def shouted_text(view):
 PRESET = '''\
 """For cats: what was said, and by whom."""
 
-from chatsquash.records.presets import REFUSED, Column, Shaped
+from chatsquash.records.presets import REFUSED, Column, ShapeResult
 from chatsquash.records.reading import StoredRecord
 
 NAME = "cat"
@@ -92,7 +92,7 @@ COLUMNS = (Column("meows", "messages"),)
 
 
 def shape(conversation, choices=REFUSED):
-    return Shaped({"meows": [[each["role"], each["content"]] for each in conversation.messages]}, [])
+    return ShapeResult({"meows": [[each["role"], each["content"]] for each in conversation.messages]}, [])
 
 
 def read(value):

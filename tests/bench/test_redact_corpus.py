@@ -157,7 +157,7 @@ def test_nothing_is_missed_where_nothing_is_left():
         assert judge.judged(each, emptied) == ([], [], False)
 
 
-ROWS = [
+@cases("made, written, expected",
     ("a secret that is whole is missed", make(f"a {SECRET}", [SECRET]), f"a {SECRET}", True),
     ("a secret of which eight characters are left is missed", make(f"a {SECRET}", [SECRET]), f"a {SECRET[3:11]}", True),
     ("a secret of which seven characters are left is found", make(f"a {SECRET}", [SECRET]), f"a {SECRET[3:10]}", False),
@@ -170,12 +170,9 @@ ROWS = [
         f'{{"a": "{SECRET}"}} b <SECRET>',
         True,
     ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "made", "written", "expected"), ROWS, ids=[row[0] for row in ROWS])
-def test_what_is_left_of_a_secret(sentence, made, written, expected):
-    assert bool(judge.judged(made, {"messages": [{"content": written}]}).missed) == expected, sentence
+)  # fmt: skip
+def test_what_is_left_of_a_secret(made, written, expected):
+    assert bool(judge.judged(made, {"messages": [{"content": written}]}).missed) == expected
 
 
 def test_a_lookalike_that_changes_is_hit():

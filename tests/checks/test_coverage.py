@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.checks import coverage, joins, sampling
+from chatsquash.checks import coverage, files, sampling
 
 LOST = {"branch": 1, "compacted": 12, "duplicate": 1, "refused": 3, "retry": 2, "short-tail": 1, "side-request": 5}
 
@@ -19,9 +19,9 @@ ROWS = [
     (coverage.context_restored(1, 0, 1), "context-restored", "info", "1 result put back that later requests lacked; 1 reply did not see them"),
     (coverage.context_restored(2, 3, 4), "context-restored", "info", "2 results and 3 messages put back that later requests lacked; 4 replies did not see them"),
     (coverage.replies_lost(3, 1, {"truncated": 1, "error-text": 1}, {}), "replies-lost", "warning", "2 are not: 1 truncated, 1 error text"),
-    (joins.joined(1, 1, 0), "joined", "info", "is joined with 1 file of an agent, by 1 reply in both"),
-    (joins.joined(2, 5, 1), "joined", "info", "is joined with 2 files of an agent, by 5 replies in both; 1 reply that no gateway logged is added"),
-    (joins.joined_texts(2, 5), "joined-texts", "warning", "2 of 5 replies differ in the agent's file; the record has the gateway's"),
+    (files.joined(1, 1, 0), "joined", "info", "is joined with 1 file of an agent, by 1 reply in both"),
+    (files.joined(2, 5, 1), "joined", "info", "is joined with 2 files of an agent, by 5 replies in both; 1 reply that no gateway logged is added"),
+    (files.joined_texts(2, 5), "joined-texts", "warning", "2 of 5 replies differ in the agent's file; the record has the gateway's"),
     (sampling.no_sample(0), "no-sample", "error", "no logged reply of the conversations that were asked for is to be trained on"),
     (sampling.no_sample(2), "no-sample", "error", "none of 2 logged replies of the conversations that were asked for is to be trained on"),
     (sampling.joined_reply(), "joined-reply", "error", "shares its message with another one: leave out --merge-consecutive"),

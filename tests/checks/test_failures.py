@@ -216,7 +216,7 @@ def test_a_mark_that_stands_in_the_message_counts_when_it_is_true():
     '{"error" : "", "incomplete":false, "status":200, "ok":true}',
 )
 def test_json_without_a_value_that_tells_of_a_failure_is_not_parsed(text, monkeypatch):
-    monkeypatch.setattr(failures, "_parsed", None)
+    monkeypatch.setattr(failures, "_parse", None)
     assert judged(text) is None
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chatsquash import checks
-from chatsquash.checks import examine, rules
-from chatsquash.checks._features import FEATURES
+from chatsquash.checks import FEATURES, examine, rules
 from chatsquash.checks.registry import View
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation
@@ -51,9 +50,9 @@ def called(conversation, monkeypatch):
 
     known = {code: watched(rule) for code, rule in rules().items()}
     monkeypatch.setattr(checks, "rules", lambda: known)
-    checks._called.cache_clear()
+    checks._rules_for.cache_clear()
     list(examine(View(conversation), *KINDS))
-    checks._called.cache_clear()
+    checks._rules_for.cache_clear()
     return seen
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from chatsquash.checks import rules
-from chatsquash.checks.template import Expected, Trial
+from chatsquash.checks.template import Expectation, Trial
 
 from .rows import assistant, call, result, user
 
@@ -14,7 +14,7 @@ MESSAGES = [
     result(),
     assistant("Done.", reasoning_content="Well."),
 ]
-GREP, LS = Expected("call", 2, 0, "grep"), Expected("call", 2, 1, "ls")
+GREP, LS = Expectation("call", 2, 0, "grep"), Expectation("call", 2, 1, "ls")
 SOUGHT = frozenset(["system", "text", "call", "result", "reasoning"])
 WHOLE = Trial(MESSAGES, "all of it", sought=SOUGHT)
 
@@ -26,18 +26,18 @@ def lost(*places):
 # code, sentence, what the trial saw, severity, index and text of what is found
 FAILING = [
     ("template-error", "an exception", Trial(MESSAGES, None, "TemplateError: no\x1b"), "error", None, "the template raises TemplateError: no\\x1b"),
-    ("template-tool-lost", "two definitions", lost(Expected("tool", 0, name="grep"), Expected("tool", 1, name="ls")), "error", None, "2 definitions of tools missing in the rendering: 'grep', 'ls'"),
-    ("template-definition-lost", "parts of two definitions", lost(Expected("property", 0, name="grep"), Expected("enum", 1, name="ls"), Expected("property", 1, name="ls")), "warning", None, "missing in the rendering of 2 definitions: names of arguments 2, values of enum 1 ('grep', 'ls')"),
-    ("template-definition-lost", "what definitions share", lost(Expected("$defs", 0, name="grep")), "warning", None, "missing in the rendering of 1 definition: parts of $defs 1 ('grep')"),
+    ("template-tool-lost", "two definitions", lost(Expectation("tool", 0, name="grep"), Expectation("tool", 1, name="ls")), "error", None, "2 definitions of tools missing in the rendering: 'grep', 'ls'"),
+    ("template-definition-lost", "parts of two definitions", lost(Expectation("property", 0, name="grep"), Expectation("enum", 1, name="ls"), Expectation("property", 1, name="ls")), "warning", None, "missing in the rendering of 2 definitions: names of arguments 2, values of enum 1 ('grep', 'ls')"),
+    ("template-definition-lost", "what definitions share", lost(Expectation("$defs", 0, name="grep")), "warning", None, "missing in the rendering of 1 definition: parts of $defs 1 ('grep')"),
     ("template-call-lost", "the second of two calls", lost(LS), "error", 2, "of 2 calls in the message, missing in the rendering: 2 ('ls')"),
-    ("template-text-lost", "text beside calls", lost(Expected("text", 2)), "error", 2, "the text beside calls is missing in the rendering"),
-    ("template-text-lost", "what the user says", lost(Expected("text", 1)), "error", 1, "the text of role 'user' is missing in the rendering"),
-    ("template-system-lost", "the system prompt", lost(Expected("system", 0)), "error", 0, "the message of role 'system' is missing in the rendering"),
-    ("template-result-lost", "a result", lost(Expected("result", 3)), "error", 3, "the result is missing in the rendering"),
-    ("template-reasoning-lost", "reasoning", lost(Expected("reasoning", 4)), "info", None, "the reasoning of 1 message is missing in the rendering, first that of messages[4]"),
+    ("template-text-lost", "text beside calls", lost(Expectation("text", 2)), "error", 2, "the text beside calls is missing in the rendering"),
+    ("template-text-lost", "what the user says", lost(Expectation("text", 1)), "error", 1, "the text of role 'user' is missing in the rendering"),
+    ("template-system-lost", "the system prompt", lost(Expectation("system", 0)), "error", 0, "the message of role 'system' is missing in the rendering"),
+    ("template-result-lost", "a result", lost(Expectation("result", 3)), "error", 3, "the result is missing in the rendering"),
+    ("template-reasoning-lost", "reasoning", lost(Expectation("reasoning", 4)), "info", None, "the reasoning of 1 message is missing in the rendering, first that of messages[4]"),
     ("template-arguments-twice", "two calls in a message", WHOLE._replace(twice=(GREP, LS)), "error", 2, "arguments are encoded twice, a JSON string of JSON: 'grep', 'ls'"),
     ("template-python", "arguments", WHOLE._replace(spelled=(GREP,)), "error", 2, "arguments are printed as Python spells them"),
-    ("template-python", "a result", WHOLE._replace(spelled=(Expected("result", 3),)), "error", 3, "the content is printed as Python spells it"),
+    ("template-python", "a result", WHOLE._replace(spelled=(Expectation("result", 3),)), "error", 3, "the content is printed as Python spells it"),
     ("template-null", "None", WHOLE._replace(nulls=("null is printed as None",)), "error", None, "null is printed as None"),
     ("template-tools-flat", "tools that are not wrapped", WHOLE._replace(flat=True), "warning", None, "tools that are not wrapped print otherwise than the wrapped ones that models are trained with"),
     ("template-tools-empty", "an empty list of tools", WHOLE._replace(empty=True), "warning", None, "an empty list of tools prints something that no list does not"),
@@ -64,11 +64,11 @@ def test_nothing_is_told_of_a_record_that_is_whole_and_every_rule_can_fail(code)
 
 
 def test_names_are_listed_as_far_as_they_help():
-    places = [Expected("tool", at, name=f"tool{at}") for at in range(7)]
+    places = [Expectation("tool", at, name=f"tool{at}") for at in range(7)]
     ((_, _, text),) = found("template-tool-lost", lost(*places))
     assert text.endswith("'tool0', 'tool1', 'tool2', 'tool3', 'tool4' and 2 more")
 
 
 def test_parts_of_a_definition_that_is_lost_itself_are_not_told():
-    both = lost(Expected("tool", 0, name="grep"), Expected("property", 0, name="grep"))
+    both = lost(Expectation("tool", 0, name="grep"), Expectation("property", 0, name="grep"))
     assert [code for code in CODES if found(code, both)] == ["template-tool-lost"]

@@ -17,7 +17,7 @@ from chatsquash.core import jsonio
 from chatsquash.redact import requests
 from chatsquash.redact.redactor import Redactor
 from chatsquash.results.redact.redact import Watch, redact
-from tests.conftest import examples, tree
+from tests.conftest import cases, examples, tree
 
 TOKEN = "ghp_Zq7Vn2Lk9Xw4Rt8Bm3Hc6Yd1Pf5Js0GuAe7T"
 PLACE = re.compile(r"<[A-Z_]+_[0-9a-f]{10}>")
@@ -66,7 +66,7 @@ def spelled(value):
     return json.loads(PLACE.sub("P", json.dumps(value)))
 
 
-SHAPES = [
+@cases("before, after",
     ("a record as specified", {"messages": [user(), assistant()], "tools": []}, {"messages": [user("use P"), assistant()], "tools": []}),
     ("arguments in text", {"messages": [user("x"), assistant(None, tool_calls=[call(json.dumps({"cmd": TOKEN, "n": 1.5}))])]}, {"messages": [user("x"), assistant(None, tool_calls=[call('{"cmd": "P", "n": 1.5}')])]}),
     ("arguments as an object", {"messages": [user("x"), assistant(None, tool_calls=[call({"cmd": TOKEN, "n": 1})])]}, {"messages": [user("x"), assistant(None, tool_calls=[call({"cmd": "P", "n": 1})])]}),
@@ -80,20 +80,18 @@ SHAPES = [
     ("a text alone", TOKEN, "P"),
     ("a number", 1.5, 1.5),
     ("an image and the id of a call", {"messages": [{"role": "tool", "tool_call_id": TOKEN, "content": [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{TOKEN}"}}]}]}, {"messages": [{"role": "tool", "tool_call_id": TOKEN, "content": [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{TOKEN}"}}]}]}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, before, after", SHAPES, ids=[row[0] for row in SHAPES])
-def test_a_record_keeps_its_shape(command, sentence, before, after):
+)  # fmt: skip
+def test_a_record_keeps_its_shape(command, before, after):
     (made,), ended = redacted(command, before)
     # Media and ids of the protocol are passed over, so their token is one that stays.
     expected = json.loads(json.dumps(after))
-    assert spelled(made) == expected, sentence
+    assert spelled(made) == expected
     assert ended.code == 0
     assert (TOKEN in json.dumps(made)) == (TOKEN in json.dumps(after))
 
 
-FLAGS = [
+@cases(
+    "said, flags, is_told",
     ("weight", [assistant(TOKEN, weight=1)], [0], False),
     ("loss", [assistant(TOKEN, loss=True)], [False], False),
     ("training", [assistant(TOKEN, training=True), assistant("x", training=True)], [False, True], False),
@@ -103,16 +101,13 @@ FLAGS = [
     ("no flags", [assistant(TOKEN)], [None], True),
     ("what has the name of a flag and is none", [assistant(TOKEN, loss=0.25)], [0.25], True),
     ("a placeholder in no reply", [user(), assistant("x", weight=1)], [None, 1], False),
-]
-
-
-@pytest.mark.parametrize("sentence, said, flags, is_told", FLAGS, ids=[row[0] for row in FLAGS])
-def test_a_reply_with_a_placeholder_for_a_secret_is_not_trained_on(command, sentence, said, flags, is_told):
+)
+def test_a_reply_with_a_placeholder_for_a_secret_is_not_trained_on(command, said, flags, is_told):
     (made,), ended = redacted(command, {"messages": said})
     values = [
         next((each[name] for name in ("weight", "loss", "training") if name in each), None) for each in made["messages"]
     ]
-    assert [(type(each), each) for each in values] == [(type(each), each) for each in flags], sentence
+    assert [(type(each), each) for each in values] == [(type(each), each) for each in flags]
     assert ("[placeholder-in-reply] messages[0]: 1 reply" in ended.out) == is_told
     assert ended.code == 0
 
@@ -133,19 +128,17 @@ def test_replies_of_a_prompt_are_not_trained_on_but_those_of_a_completion_are(co
     assert re.findall(r"input=(\S+)\t\[placeholder-in-reply\] (\S+):", ended.out) == [("in.jsonl:2", "messages[1]")]
 
 
-SAME = [
+@cases(
+    "line",
     ("spaces and escapes", b'{ "messages" : [{"role":"user","content":"\\u00e9 1.50"}], "n": 1.50 }'),
     ("a carriage return", b'{"a": 1}\r'),
     ("digits that a double cannot hold", b'{"n": 0.12345678901234567890}'),
     ("lone surrogates", b'{"a":"\\ud800"}'),
-]
-
-
-@pytest.mark.parametrize("sentence, line", SAME, ids=[row[0] for row in SAME])
-def test_a_line_in_which_nothing_is_found_stays_byte_for_byte(command, sentence, line):
+)
+def test_a_line_in_which_nothing_is_found_stays_byte_for_byte(command, line):
     ended = command("redact", put("in.jsonl", line), "-o", "out.jsonl", "--redact", ALL)
     assert ended.code == 0
-    assert Path("out.jsonl").read_bytes() == line + b"\n", sentence
+    assert Path("out.jsonl").read_bytes() == line + b"\n"
 
 
 def test_a_member_that_another_of_its_name_hides_is_not_written(command):
@@ -365,7 +358,7 @@ def test_one_file_may_become_one_file_compressed_as_its_name_says(command):
     assert [each.name for each in Path("new").iterdir()] == ["b.jsonl.gz"]
 
 
-REFUSED = [
+@cases("given, why",
     ("nothing is named", "in.jsonl -o out", "nothing is to be replaced: say what, as in --redact secrets,emails"),
     ("none is named", "in.jsonl -o out --redact none", "nothing is to be replaced"),
     ("an unknown kind", "in.jsonl -o out --redact keys", "--redact keys: not known; known are secrets"),
@@ -382,18 +375,15 @@ REFUSED = [
     ("rules without secrets", "in.jsonl -o out --redact phones --redact-rules x", "x: cannot be read"),
     ("a region without phones", "in.jsonl -o out --redact secrets --phone-region DE", "--phone-region has no effect without --redact phones"),
     ("a key without anything to replace", "in.jsonl -o out --anonymize-key-file x", "--anonymize-key-file has no effect"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, given, why", REFUSED, ids=[row[0] for row in REFUSED])
-def test_what_cannot_be_is_refused_and_nothing_is_written(command, sentence, given, why):
+)  # fmt: skip
+def test_what_cannot_be_is_refused_and_nothing_is_written(command, given, why):
     put("in.jsonl", {"a": 1})
     put("folder/in.jsonl", {"a": 2})
     put("there/in.jsonl", {"a": 3})
     Path("there/empty").mkdir()
     before = tree(Path())
     ended = command("redact", *given.split())
-    assert ended.code == 2, sentence
+    assert ended.code == 2
     assert why in ended.err
     assert tree(Path()) == before
 

@@ -1,19 +1,19 @@
 """Other readers of agents' files beside ours, on the same files: where they differ, a table says how and why.
 
-The table of docs/sources.md is made of the one that stands here.
+The table of docs/sources.md is made of ``differences.toml``.
 """
 
 import json
 import os
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from chatsquash.core.options import Options
 from chatsquash.reading import identify
-from chatsquash.sources.open import opened
-from tests.conformance.differences import DIFFERENCES
+from chatsquash.sources.open import open_file
 
 ROOT = Path(__file__).parents[2]
 PYTHON = Path(os.environ.get("PEERS", ROOT / ".venv" / "peers" / "bin" / "python"))
@@ -23,6 +23,11 @@ READ = {
     "inspect_ai": ("inspect_ai",),
 }
 """Of each reader the sources that it reads."""
+DIFFERENCES = {
+    (peer, row["file"]): row
+    for peer, rows in tomllib.loads((Path(__file__).parent / "differences.toml").read_text("utf-8")).items()
+    for row in rows
+}
 SUFFIXES = {"inspect_ai": (".eval", ".json")}
 
 pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="teich and inspect-scout are not installed")
@@ -50,7 +55,7 @@ def theirs():
 
 def ours(path):
     """Conversations of a file, the one first that becomes the record."""
-    with opened(str(ROOT / path), Options()) as file:
+    with open_file(str(ROOT / path), Options()) as file:
         held = identify.document_content(file)
     return [list(map(bare, each.messages)) for each in held.conversations()] if held else []
 
@@ -86,7 +91,7 @@ def differs(path, found):
 @pytest.mark.parametrize("peer, path", JOBS)
 def test_what_another_reader_sees_differs_as_the_table_says(theirs, peer, path):
     held = DIFFERENCES.get((peer, path))
-    assert differs(path, theirs[peer, path]) == (held.how if held else None)
+    assert differs(path, theirs[peer, path]) == (held["how"] if held else None)
 
 
 def test_the_table_has_only_files_that_are_there():
@@ -95,5 +100,5 @@ def test_the_table_has_only_files_that_are_there():
 
 def test_the_page_has_the_table():
     page = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
-    rows = [f"| {peer} | `{path}` | {each.how} | {each.why} |" for (peer, path), each in DIFFERENCES.items()]
+    rows = [f"| {peer} | `{path}` | {each['how']} | {each['why']} |" for (peer, path), each in DIFFERENCES.items()]
     assert [row for row in rows if row not in page] == []

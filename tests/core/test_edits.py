@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from chatsquash.core import edits as edits_module
 from chatsquash.core.edits import difference, replay, settle
-from chatsquash.core.model import Added, Entry, Kept, Response
+from chatsquash.core.model import AddedRun, Entry, KeptRun, Response
 from tests.conftest import cases
 
 MESSAGES = [{"role": "user", "content": str(number)} for number in range(8)]
@@ -20,19 +20,19 @@ DISTINCT = st.lists(st.sampled_from(MESSAGES), max_size=8, unique_by=id)
 @cases(
     "before, after, edits",
     ("nothing from nothing", [], [], ()),
-    ("all is new", [], [A, B], (Added((A, B)),)),
+    ("all is new", [], [A, B], (AddedRun((A, B)),)),
     ("all is gone", [A, B], [], ()),
-    ("the same", [A, B], [A, B], (Kept(0, 2),)),
-    ("more at the end", [A, B], [A, B, C, D], (Kept(0, 2), Added((C, D)))),
-    ("less at the end", [A, B, C], [A, B], (Kept(0, 2),)),
-    ("less at the start", [A, B, C], [B, C], (Kept(1, 3),)),
-    ("a clock in the first message", [A, B, C], [D, B, C], (Added((D,)), Kept(1, 3))),
-    ("one put in", [A, B], [A, C, B], (Kept(0, 1), Added((C,)), Kept(1, 2))),
-    ("one taken out", [A, B, C], [A, C], (Kept(0, 1), Kept(2, 3))),
-    ("swapped", [A, B], [B, A], (Kept(1, 2), Kept(0, 1))),
-    ("said twice", [A, B], [A, B, A, B], (Kept(0, 2), Kept(0, 2))),
-    ("an equal message is another one", [A, B], [TWIN, B], (Added((TWIN,)), Kept(1, 2))),
-    ("the same object twice in a row", [A, A, B], [A, A, B], (Kept(0, 3),)),
+    ("the same", [A, B], [A, B], (KeptRun(0, 2),)),
+    ("more at the end", [A, B], [A, B, C, D], (KeptRun(0, 2), AddedRun((C, D)))),
+    ("less at the end", [A, B, C], [A, B], (KeptRun(0, 2),)),
+    ("less at the start", [A, B, C], [B, C], (KeptRun(1, 3),)),
+    ("a clock in the first message", [A, B, C], [D, B, C], (AddedRun((D,)), KeptRun(1, 3))),
+    ("one put in", [A, B], [A, C, B], (KeptRun(0, 1), AddedRun((C,)), KeptRun(1, 2))),
+    ("one taken out", [A, B, C], [A, C], (KeptRun(0, 1), KeptRun(2, 3))),
+    ("swapped", [A, B], [B, A], (KeptRun(1, 2), KeptRun(0, 1))),
+    ("said twice", [A, B], [A, B, A, B], (KeptRun(0, 2), KeptRun(0, 2))),
+    ("an equal message is another one", [A, B], [TWIN, B], (AddedRun((TWIN,)), KeptRun(1, 2))),
+    ("the same object twice in a row", [A, A, B], [A, A, B], (KeptRun(0, 3),)),
 )
 def test_the_edits_of(before, after, edits):
     found = difference(before, after)
@@ -51,20 +51,20 @@ def test_runs_are_not_empty_and_only_what_is_new_is_added(before, after):
     known = {id(message) for message in before}
     previous = None
     for run in difference(before, after):
-        if isinstance(run, Added):
+        if isinstance(run, AddedRun):
             assert run.messages
             assert not known & {id(message) for message in run.messages}
-            assert not isinstance(previous, Added)
+            assert not isinstance(previous, AddedRun)
         else:
             assert 0 <= run.start < run.stop <= len(before)
-            assert not isinstance(previous, Kept) or previous.stop != run.start, "runs that touch are one run"
+            assert not isinstance(previous, KeptRun) or previous.stop != run.start, "runs that touch are one run"
         previous = run
 
 
 @given(LISTS, DISTINCT)
 def test_what_only_grew_is_one_kept_run_and_one_added(before, more):
     new = tuple(dict(message) for message in more)
-    expected = (*([Kept(0, len(before))] if before else []), *([Added(new)] if new else []))
+    expected = (*([KeptRun(0, len(before))] if before else []), *([AddedRun(new)] if new else []))
     assert difference(before, [*before, *new]) == expected
 
 
@@ -103,10 +103,10 @@ def test_edits_that_are_the_difference_already_stay_as_the_whole_comparison_make
 
 @cases(
     "edits, kept",
-    ("what only grew", (Kept(0, 3), Added((A,))), 3),
-    ("what was cut", (Kept(0, 2),), 2),
-    ("a new beginning", (Added((A,)), Kept(1, 3)), 0),
-    ("a beginning from elsewhere", (Kept(1, 3),), 0),
+    ("what only grew", (KeptRun(0, 3), AddedRun((A,))), 3),
+    ("what was cut", (KeptRun(0, 2),), 2),
+    ("a new beginning", (AddedRun((A,)), KeptRun(1, 3)), 0),
+    ("a beginning from elsewhere", (KeptRun(1, 3),), 0),
     ("nothing", (), 0),
 )
 def test_an_entry_knows_how_much_of_the_beginning_it_kept(edits, kept):

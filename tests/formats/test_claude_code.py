@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from chatsquash.core.model import OriginReply, Repeated
+from chatsquash.core.model import OriginReply, RepeatedViolation
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.trees.documents import paths
@@ -73,7 +73,9 @@ COPIES = [user("k1", "u6", "go"), assistant("k2", "k1", "gone", message={"id": "
 SUMMED = ["In short.", "go", "gone", "more", "fine"]
 
 # What is said, and in which order: the texts of each conversation.
-ORDER = [
+
+
+@cases("lines, expected",
     ("a prompt that the next reply follows", [*TALK, queued("q5", "a4"), assistant("a6", "q5", "yes")], [["hi", "hello", "go", "gone", "and?", "yes"]]),
     ("a prompt that nothing follows", [*TALK[:2], queued("q5", "a2"), *TALK[2:]], [["hi", "hello", "and?", "go", "gone"]]),
     ("two of them", [*TALK[:2], queued("q5", "a2"), queued("q6", "q5", "so?"), *TALK[2:]], [["hi", "hello", "and?", "so?", "go", "gone"]]),
@@ -101,12 +103,9 @@ ORDER = [
     ("a file that begins with a summary", [summary(parent="gone"), *AFTER], [["In short.", "more", "fine"]]),
     ("nothing but prompts sent meanwhile", [queued("q1", None)], []),
     ("an agent's name on lines of the session", [user("u1", None), assistant("a2", "u1", agentId="main"), user("u3", "a2", "go"), assistant("a4", "u3")], [["hi", "hello", "go", "hello"]]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, lines, expected", ORDER, ids=[each[0] for each in ORDER])
-def test_what_is_said(sentence, lines, expected):
-    assert [said(each) for each in CLAUDE.conversations(lines)] == expected, sentence
+)  # fmt: skip
+def test_what_is_said(lines, expected):
+    assert [said(each) for each in CLAUDE.conversations(lines)] == expected
 
 
 TASK = [user("u1", None), assistant("a2", "u1", [call(name="Agent", prompt="find it")])]
@@ -262,7 +261,7 @@ def test_a_line_whose_parent_is_missing(how, numbers):
     assert [said(each) for each in found] == (
         [["hi", "hello", "gone"]] if how == "unreadable" else [["gone"], ["hi", "hello"]]
     )
-    assert found[0].origin.findings == (((numbers or [0, 0, 3])[2], Repeated("missing-parent", (how,))),)
+    assert found[0].origin.findings == (((numbers or [0, 0, 3])[2], RepeatedViolation("missing-parent", (how,))),)
 
 
 def test_a_line_that_cannot_be_read_stands_for_one_parent():
@@ -301,14 +300,14 @@ def test_what_the_client_wrote_is_counted_by_kind_with_its_line():
     (found,) = CLAUDE.conversations(lines)
     kinds = ["echoes of commands", "reminders", "interruptions", "output of local commands"]
     assert found.origin.findings == tuple(
-        (line, Repeated("client-text", (kind,))) for line, kind in enumerate(kinds, 1)
+        (line, RepeatedViolation("client-text", (kind,))) for line, kind in enumerate(kinds, 1)
     )
 
 
 def test_a_time_without_a_zone_is_told_once():
     lines = [{**each, "timestamp": each["timestamp"].rstrip("Z")} for each in TALK]
     (found,) = CLAUDE.conversations(lines)
-    assert found.origin.findings == ((1, Repeated("naive-timestamp")),)
+    assert found.origin.findings == ((1, RepeatedViolation("naive-timestamp")),)
 
 
 def test_every_line_and_member_is_read_or_counted():

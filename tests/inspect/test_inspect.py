@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.model import Added, Entry, Response
+from chatsquash.core.model import AddedRun, Entry, Response
 from chatsquash.core.options import Options
 from chatsquash.inspect import conversations
 from chatsquash.inspect.inspect import inspect
@@ -317,7 +317,9 @@ def test_paths_that_come_from_each_other_in_a_circle_are_drawn_once():
     for line in logs.lone():
         messages = line["request"]["messages"]
         reply = Response(line["response"]["choices"][0]["message"], finish_reason="stop")
-        trees.add(Entry(len(trees.replies) + 1, None, None, messages, (Added(tuple(messages)),), [], reply), None, "")
+        trees.add(
+            Entry(len(trees.replies) + 1, None, None, messages, (AddedRun(tuple(messages)),), [], reply), None, ""
+        )
     one, two = paths(trees.replies, trees.links)
     one.parent, two.parent = two, one
     found = list(conversations.tree_lines([one, two], trees.links, {}, every=True))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.edits import replay
-from chatsquash.core.model import Entry, Kept
+from chatsquash.core.model import Entry, KeptRun
 from chatsquash.formats import formats
 from chatsquash.reading import deltas
 from chatsquash.reading.deltas import Effort
@@ -86,7 +86,7 @@ def difference(before: list, after: list) -> list:
 
 def told(edits) -> list:
     """The same of edits."""
-    runs = (range(run.start, run.stop) if isinstance(run, Kept) else [None] * len(run.messages) for run in edits)
+    runs = (range(run.start, run.stop) if isinstance(run, KeptRun) else [None] * len(run.messages) for run in edits)
     return [at for run in runs for at in run]
 
 
@@ -95,7 +95,7 @@ def hold_to_the_edit_law(found):
     for entry in found:
         assert told(entry.edits) == difference(before, entry.messages)
         for run, behind in pairwise(entry.edits):
-            assert type(run) is not type(behind) or (isinstance(run, Kept) and run.stop != behind.start), "one run"
+            assert type(run) is not type(behind) or (isinstance(run, KeptRun) and run.stop != behind.start), "one run"
         before = entry.messages
 
 

@@ -15,8 +15,8 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import contents, evidence, identify
 from chatsquash.reading.sessions import document_parts, split
 from chatsquash.sources.find import discover
-from chatsquash.sources.open import opened
-from tests.conftest import log_line
+from chatsquash.sources.open import open_file
+from tests.conftest import cases, log_line
 from tests.samples.table import agents
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_logs" / "documents").iterdir())
@@ -43,7 +43,7 @@ def look(*values, forced=None):
 
 
 def count(path):
-    with opened(path) as file:
+    with open_file(path) as file:
         return len(document_parts(Log(str(path), str(path), str(path), 0), file, Options()))
 
 
@@ -70,7 +70,8 @@ def test_there_is_a_sample_of_every_format():
     assert {path.stem.partition("-")[0] for path in SAMPLES} | {name for name, _ in agents()} == set(formats.names())
 
 
-NONE = [
+@cases(
+    "values",
     ("nothing", [b""]),
     ("white space", [b" \n\n"]),
     ("a configuration", [{"name": "x", "version": 1, "scripts": {"test": "true"}}]),
@@ -85,12 +86,9 @@ NONE = [
     ("several rows of one", [{"messages": PLAIN}, {"messages": PLAIN}]),
     ("a body without turns", [b'{\n"messages": []}']),
     ("an empty list on lines", [b"[\n]"]),
-]
-
-
-@pytest.mark.parametrize("sentence, values", NONE, ids=[row[0] for row in NONE])
-def test_no_document(sentence, values):
-    assert look(*values) is None, sentence
+)
+def test_no_document(values):
+    assert look(*values) is None
 
 
 def test_a_file_stands_where_it_stood():
@@ -203,7 +201,7 @@ def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path, bytes_re
     with path.open("wb") as file:
         file.write(b"[\n")
         file.truncate(contents.LONGEST + 1)
-    with opened(path) as file:
+    with open_file(path) as file:
         assert identify.document_content(file) is None
     assert bytes_read[0] <= 1 << 16
     assert count(path) == 0
@@ -213,14 +211,16 @@ def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path, bytes_re
 def test_the_first_line_of_a_log_is_read_once_however_long_it_is(tmp_path, bytes_read):
     path = tmp_path / "a.jsonl"
     path.write_bytes(data(log_line("x" * 20_000_000), log_line("y")))
-    with opened(path) as file:
+    with open_file(path) as file:
         assert evidence.look(file)[1].format == "openai_chat"
     assert bytes_read[0] <= 20_000_000 + (5 << 20)
 
 
 # Whether a file in a folder is one
 
-FILES = [
+
+@cases(
+    "values, expected, held",
     ("a document", [PORTABLE], True, 1),
     ("several conversations", [PORTABLE, PORTABLE], True, 2),
     ("a list of messages", [PLAIN], True, 1),
@@ -233,13 +233,10 @@ FILES = [
     ("a configuration", [{"compilerOptions": {"strict": True}}], False, 0),
     ("no JSON", [b"// comment\n{}"], False, 0),
     ("empty", [b""], False, 0),
-]
-
-
-@pytest.mark.parametrize("sentence, values, expected, held", FILES, ids=[row[0] for row in FILES])
-def test_is_document(tmp_path, sentence, values, expected, held):
+)
+def test_is_document(tmp_path, values, expected, held):
     path = put(tmp_path / "a.json", *values)
-    assert identify.is_readable(path) is expected, sentence
+    assert identify.is_readable(path) is expected
     assert count(path) == held
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.core.blocks import Text, Turn
 from chatsquash.core.edits import replay
-from chatsquash.core.model import Added, Kept
+from chatsquash.core.model import AddedRun, KeptRun
 from chatsquash.formats import formats
 from chatsquash.formats.base import LoadedTurn, TurnError
 from chatsquash.reading.exchange import LineError
@@ -60,78 +60,78 @@ def form():
 
 
 def test_what_is_kept_is_not_loaded_again(form):
-    first = request(form, nothing(form), (Added((1, 2)),), 1, 2)
-    second = request(form, first, (Kept(0, 2), Added((1,))), 1, 2, 1)
+    first = request(form, nothing(form), (AddedRun((1, 2)),), 1, 2)
+    second = request(form, first, (KeptRun(0, 2), AddedRun((1,))), 1, 2, 1)
     assert form.loaded == [1, 2, 1]
     assert contents(second) == [0, 1, 2, 3]
-    assert second.edits == (Kept(0, 3), Added((message(3),)))
+    assert second.edits == (KeptRun(0, 3), AddedRun((message(3),)))
     assert all(a is b for a, b in zip(first.messages, second.messages, strict=False))
     assert first.messages == [message(0), message(1), message(2)], "what is shared is never changed"
 
 
 def test_turns_behind_a_changed_one_are_kept_where_the_state_is_the_same(form):
-    first = request(form, nothing(form), (Added((1, 1, 2)),), 1, 1, 2)
-    second = request(form, first, (Added(("+",)), Kept(1, 3)), "+", 1, 2)
+    first = request(form, nothing(form), (AddedRun((1, 1, 2)),), 1, 1, 2)
+    second = request(form, first, (AddedRun(("+",)), KeptRun(1, 3)), "+", 1, 2)
     assert form.loaded == [1, 1, 2, "+"]
     assert contents(second) == [1, 2, 3]
-    assert second.edits == (Kept(1, 4),)
+    assert second.edits == (KeptRun(1, 4),)
     assert second.stops == [0, 0, 1, 3]
 
 
 def test_turns_behind_a_changed_one_are_loaded_again_where_the_state_is_another(form):
-    first = request(form, nothing(form), (Added((1, 1, 2)),), 1, 1, 2)
-    second = request(form, first, (Added((2,)), Kept(1, 3)), 2, 1, 2)
+    first = request(form, nothing(form), (AddedRun((1, 1, 2)),), 1, 1, 2)
+    second = request(form, first, (AddedRun((2,)), KeptRun(1, 3)), 2, 1, 2)
     assert form.loaded == [1, 1, 2, 2, 1, 2]
     assert contents(second) == [0, 1, 2, 3, 4]
-    assert second.edits == (Added(tuple(map(message, range(5)))),)
+    assert second.edits == (AddedRun(tuple(map(message, range(5)))),)
 
 
 def test_another_order_and_a_turn_said_twice(form):
-    first = request(form, nothing(form), (Added(("+", 0, 0, 1)),), "+", 0, 0, 1)
-    second = request(form, first, (Kept(0, 1), Kept(3, 4), Kept(3, 4)), "+", 1, 1)
+    first = request(form, nothing(form), (AddedRun(("+", 0, 0, 1)),), "+", 0, 0, 1)
+    second = request(form, first, (KeptRun(0, 1), KeptRun(3, 4), KeptRun(3, 4)), "+", 1, 1)
     assert contents(second) == [1, 2]
     assert replay(first.messages, second.edits) == second.messages
 
 
 def test_a_system_prompt_that_is_the_same_object_is_kept(form):
     system = "s"
-    first = request(form, nothing(form), (Added((1,)),), 1, system=system)
-    second = request(form, first, (Kept(0, 1), Added((1,))), 1, 1, system=system)
-    assert second.edits == (Kept(0, 2), Added((message(1),)))
+    first = request(form, nothing(form), (AddedRun((1,)),), 1, system=system)
+    second = request(form, first, (KeptRun(0, 1), AddedRun((1,))), 1, 1, system=system)
+    assert second.edits == (KeptRun(0, 2), AddedRun((message(1),)))
 
 
 @pytest.mark.parametrize(("old", "new"), [("s", "t"), ("s", None), (None, "t")])
 def test_another_system_prompt_changes_nothing_behind_it(form, old, new):
-    first = request(form, nothing(form), (Added((1, 2)),), 1, 2, system=old)
-    second = request(form, first, (Kept(0, 2),), 1, 2, system=new)
+    first = request(form, nothing(form), (AddedRun((1, 2)),), 1, 2, system=old)
+    second = request(form, first, (KeptRun(0, 2),), 1, 2, system=new)
     assert form.loaded == [1, 2]
     assert contents(second) == [*([new] if new else []), 0, 1, 2]
-    assert second.edits[-1] == Kept(int(old is not None), 3 + (old is not None))
-    third = request(form, second, (Kept(0, 2), Added((1,))), 1, 2, 1, system=old)
+    assert second.edits[-1] == KeptRun(int(old is not None), 3 + (old is not None))
+    third = request(form, second, (KeptRun(0, 2), AddedRun((1,))), 1, 2, 1, system=old)
     assert contents(third) == [*([old] if old else []), 0, 1, 2, 3]
     assert replay(second.messages, third.edits) == third.messages
 
 
 def test_messages_still_open_behind_the_last_turn_are_added_anew(form):
-    first = request(form, nothing(form), (Added((1,)), Added(("+",) * 99)), 1, *("+" * 99))
-    second = request(form, first, (Kept(0, 100), Added((1,))), 1, *("+" * 99), 1)
+    first = request(form, nothing(form), (AddedRun((1,)), AddedRun(("+",) * 99)), 1, *("+" * 99))
+    second = request(form, first, (KeptRun(0, 100), AddedRun((1,))), 1, *("+" * 99), 1)
     assert contents(first) == [0, 100]
     assert contents(second) == [0, 100, 101]
-    assert second.edits == (Kept(0, 1), Added(tuple(second.messages[1:])))
+    assert second.edits == (KeptRun(0, 1), AddedRun(tuple(second.messages[1:])))
     assert second.messages[1]["role"] == "user", "what was open in one request is said by the turn that closes it"
 
 
 @pytest.mark.parametrize(("turns", "place"), [(("bad",), 0), ((1, 2, "bad", 1), 2)])
 def test_a_turn_that_is_none_is_named_by_its_place(form, turns, place):
     with pytest.raises(LineError) as raised:
-        request(form, nothing(form), (Added(turns),), *turns)
+        request(form, nothing(form), (AddedRun(turns),), *turns)
     assert (raised.value.code, str(raised.value)) == ("bad-entry", f"request.turns[{place}] is none")
 
 
 def test_a_bad_turn_behind_kept_ones_is_named_by_its_place(form):
-    first = request(form, nothing(form), (Added((1, 2)),), 1, 2)
+    first = request(form, nothing(form), (AddedRun((1, 2)),), 1, 2)
     with pytest.raises(LineError, match=r"^request\.turns\[2\] is none$"):
-        request(form, first, (Kept(0, 2), Added(("bad",))), 1, 2, "bad")
+        request(form, first, (KeptRun(0, 2), AddedRun(("bad",))), 1, 2, "bad")
 
 
 def test_a_system_prompt_that_is_none_is_named(form):
@@ -154,9 +154,9 @@ ASKS = {"gemini": {"role": "user", "parts": [{"text": "u"}]}, "openai_responses"
 def test_ids_are_made_up_anew_behind_a_call_that_no_longer_lacks_one(name):
     form, ask = formats()[name], ASKS.get(name, {"role": "user", "content": "u"})
     turns = [CALLS[name](None), ask, CALLS[name](None)]
-    first = follow(form, nothing(form), turns, (Added(tuple(turns)),), None)
+    first = follow(form, nothing(form), turns, (AddedRun(tuple(turns)),), None)
     changed = [CALLS[name]("logged"), *turns[1:]]
-    second = follow(form, first, changed, (Added((changed[0],)), Kept(1, 3)), None)
+    second = follow(form, first, changed, (AddedRun((changed[0],)), KeptRun(1, 3)), None)
     assert ids(first) == ["call_1", "call_2"]
     assert ids(second) == ["logged", "call_1"]
 

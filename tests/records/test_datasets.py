@@ -112,6 +112,7 @@ def test_zstd_without_its_package_is_told(tmp_path, monkeypatch):
 
 def test_the_name_of_a_session_is_the_files_without_suffixes(tmp_path):
     for name in ("2026-01-12.jsonl", "x.y.jsonl.zst", "train-0.parquet", "odd.name"):
-        assert datasets.Row(tmp_path / name, 1, b"").session == {"odd.name": "odd.name", "x.y.jsonl.zst": "x.y"}.get(
-            name, name.rpartition(".")[0]
-        )
+        assert datasets.DatasetRow(tmp_path / name, 1, b"").session == {
+            "odd.name": "odd.name",
+            "x.y.jsonl.zst": "x.y",
+        }.get(name, name.rpartition(".")[0])

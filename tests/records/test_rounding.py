@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.records.rounding import changes, spelled
+from chatsquash.records.notes import float_text, is_rounded
 
 # The number, what comes back from JSON lines, and what from Parquet.
 GIVEN_BACK = [
@@ -38,8 +38,8 @@ GIVEN_BACK = [
 
 @pytest.mark.parametrize(("value", "from_lines", "from_parquet"), GIVEN_BACK, ids=[repr(row[0]) for row in GIVEN_BACK])
 def test_a_float_changes_where_one_of_the_loaders_gives_another(value, from_lines, from_parquet):
-    assert changes(value) == (not value == from_lines == from_parquet)
+    assert is_rounded(value) == (not value == from_lines == from_parquet)
 
 
 def test_a_float_is_shown_as_the_record_has_it():
-    assert [spelled(value) for value in (0.7, 1e-12, 2.5e-05)] == ["0.7", "1e-12", "0.000025"]
+    assert [float_text(value) for value in (0.7, 1e-12, 2.5e-05)] == ["0.7", "1e-12", "0.000025"]

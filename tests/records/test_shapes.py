@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash.core.model import Conversation
 from chatsquash.records import presets
-from chatsquash.records.presets import Shaped
+from chatsquash.records.presets import ShapeResult
 from chatsquash.records.shaping import line
 from tests.checks.rows import assistant, call, result, talk, tool, user
 
@@ -45,12 +45,7 @@ PARALLEL = (A, assistant("", call("x1"), call("x2")), result("one", "x1"), resul
 
 HF = [
     Row("hf", "a plain chat has no tools", talk(A, B, tools=[]), {"messages": [A, B]}),
-    Row(
-        "hf",
-        "arguments are objects, results have names, tools are wrapped",
-        talk(*CALLED),
-        {"messages": [A, assistant("t", called({"q": 1})), answered(), B], "tools": WRAPPED},
-    ),
+    Row("hf", "arguments are objects, results have names, tools are wrapped", talk(*CALLED), {"messages": [A, assistant("t", called({"q": 1})), answered(), B], "tools": WRAPPED}),
     Row("hf", "no content is an empty text", talk(A, {"role": "assistant", "tool_calls": [call()]}, result(), B), [A, assistant("", called({})), answered(), B]),
     Row("hf", "null content is an empty text", talk(A, assistant(None, call()), result(), B), [A, assistant("", called({})), answered(), B]),
     Row("hf", "text parts are lines", talk(user(["x", {"type": "text", "text": "y"}]), B), [user("x\ny"), B]),
@@ -224,7 +219,7 @@ def test_a_message_that_fits_already_is_taken_as_it_is():
 def test_chat_is_the_specified_record_as_it_is():
     conversation = talk({**A, "n": 2**70}, B)
     record = {"messages": [{**A, "n": 2**70}, B], "tools": [tool()]}
-    assert presets.named("chat").shape(conversation) == Shaped(record, [])
+    assert presets.named("chat").shape(conversation) == ShapeResult(record, [])
 
 
 # Qwen's template, with what it does for structured and for plain messages alike.

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.redact.lists import values
+from tests.conftest import cases
 
 SECRET = "sk-Zq7Vn2+Xk9/Lp4Rt8Bw3="
 KEY = "-----BEGIN EC KEY-----\nMHcCAQEEIOq7\nVn2Xk9Lp4Rt8\n-----END EC KEY-----"
@@ -78,7 +79,8 @@ def test_a_value_is_found_and_what_stands_around_it_stays(sentence, written, lef
         assert replaced(f"see '{written}' and on", SECRET) == f"see '{left}' and on", sentence
 
 
-KEYS = [
+@cases(
+    "written",
     ("as it is", KEY),
     ("in JSON", as_json(KEY)),
     ("in JSON within JSON", as_json(KEY, 4)),
@@ -86,27 +88,22 @@ KEYS = [
     ("in a diff", KEY.replace("\n", "\n+")),
     ("on one line", KEY.replace("\n", "")),
     ("on one line with spaces", KEY.replace("\n", " ")),
-]
+)
+def test_a_value_of_several_lines_is_found(written):
+    assert replaced(f'key: "{written}"', KEY) == 'key: "<S>"'
 
 
-@pytest.mark.parametrize(("sentence", "written"), KEYS, ids=[row[0] for row in KEYS])
-def test_a_value_of_several_lines_is_found(sentence, written):
-    assert replaced(f'key: "{written}"', KEY) == 'key: "<S>"', sentence
-
-
-UNLIKE = [
+@cases(
+    "text, value",
     ("another value", "sk-Zq7Vn2+Xk9/Lp4Rt8Bw4=", SECRET),
     ("what has other signs", "my_secret key", "my-secret-key"),
     ("a part", SECRET[:-4], SECRET),
     ("what meets over two texts", f"{SECRET[:9]}\n\0\n{SECRET[9:]}", SECRET),
     ("a short value whose letters meet behind more than a break", "a - b\n\n* c d", "abcd"),
     ("a short value in base64 of bytes", base64.b64encode(bytes(range(256))).decode(), "ABCD"),
-]
-
-
-@pytest.mark.parametrize(("sentence", "text", "value"), UNLIKE, ids=[row[0] for row in UNLIKE])
-def test_what_is_no_value_stays(sentence, text, value):
-    assert replaced(text, value) == text, sentence
+)
+def test_what_is_no_value_stays(text, value):
+    assert replaced(text, value) == text
 
 
 def test_a_number_is_not_found_within_a_longer_one():

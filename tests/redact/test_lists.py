@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from chatsquash.core.errors import UsageError
 from chatsquash.redact.lists import Listed, Lists, digest, written
+from tests.conftest import cases
 
 SECRET = "hunter2-of-ours"
 HASHED = f"sha256:{digest(SECRET)}".encode()
@@ -39,7 +40,8 @@ def test_what_is_wrong_in_a_list_is_said_with_its_option_and_line(data, message)
         Listed(data, "--deny")
 
 
-ALLOWED = [
+@cases(
+    "allow, deny, allowed",
     ("a value", b"abc-123", None, True),
     ("another value", b"abc-124", None, False),
     ("a part of it", b"abc", None, False),
@@ -50,12 +52,9 @@ ALLOWED = [
     ("a value that is denied, too", b"abc-123", b"abc-123", False),
     ("a value that a pattern denies", b"abc-123", b"re:^abc", True),
     ("a value that a pattern for all of it denies", b"abc-123", b"re:abc.*", False),
-]
-
-
-@pytest.mark.parametrize("sentence, allow, deny, allowed", ALLOWED, ids=[row[0] for row in ALLOWED])
-def test_allows(sentence, allow, deny, allowed):
-    assert Lists(allow=allow, deny=deny).allows("abc-123") is allowed, sentence
+)
+def test_allows(allow, deny, allowed):
+    assert Lists(allow=allow, deny=deny).allows("abc-123") is allowed
 
 
 def test_what_is_denied_has_the_kind_of_its_shape_and_else_that_of_secrets():
@@ -65,20 +64,19 @@ def test_what_is_denied_has_the_kind_of_its_shape_and_else_that_of_secrets():
     assert kinds[token].startswith("GITHUB")
 
 
-PATTERNS = [
+@cases(
+    "text, hits",
     ("as it stands", "an id-77 here", [("SECRET", "deny", "id-77")]),
     ("in base64", base64.b64encode(b"an id-7788 is in here").decode(), [("SECRET", "deny", "id-7788")]),
     ("escaped", "id%2D7788", [("SECRET", "deny", "id-7788")]),
     ("once where it fits, elsewhere broken", "id-7788, id-\n7788", [("SECRET", "deny", "id-7788")] * 2),
-]
+)
+def test_a_pattern_that_is_denied_is_found(text, hits):
+    assert told(Lists(deny=rb"re:\bid-\d+\b").find(text)) == hits
 
 
-@pytest.mark.parametrize("sentence, text, hits", PATTERNS, ids=[row[0] for row in PATTERNS])
-def test_a_pattern_that_is_denied_is_found(sentence, text, hits):
-    assert told(Lists(deny=rb"re:\bid-\d+\b").find(text)) == hits, sentence
-
-
-HASHES = [
+@cases(
+    "text, is_found",
     ("a word", f"use {SECRET}.", True),
     ("in quotes", f'x = "{SECRET}";', True),
     ("in a pair", f"PASSWORD={SECRET}", True),
@@ -92,28 +90,23 @@ HASHES = [
     ("once plain, once hidden", f"{SECRET} {base64.b64encode(b'so it is ' + SECRET.encode()).decode()}", True),
     ("within a longer word", f"{SECRET}x", False),
     ("a part of it", SECRET[:-1], False),
-]
-
-
-@pytest.mark.parametrize("sentence, text, is_found", HASHES, ids=[row[0] for row in HASHES])
-def test_a_value_is_found_by_its_hash(sentence, text, is_found):
+)
+def test_a_value_is_found_by_its_hash(text, is_found):
     hits = Lists(known=HASHED).find(text)
-    assert {hit.value for hit in hits} == ({SECRET} if is_found else set()), sentence
+    assert {hit.value for hit in hits} == ({SECRET} if is_found else set())
     assert SECRET not in "".join(text[: hit.start] + text[hit.end :] for hit in hits[:1]) or len(hits) > 1
 
 
-PHRASES = [
+@cases(
+    "text",
     ("all between quotes", 'pass: "correct horse = battery, staple"'),
     ("all behind an equals sign", "pass=correct horse = battery, staple"),
     ("all behind a colon", "pass: correct horse = battery, staple"),
     ("all of a line", "x\n  correct horse = battery, staple \ny"),
-]
-
-
-@pytest.mark.parametrize("sentence, text", PHRASES, ids=[row[0] for row in PHRASES])
-def test_a_value_with_spaces_is_found_by_its_hash(sentence, text):
+)
+def test_a_value_with_spaces_is_found_by_its_hash(text):
     phrase = "correct horse = battery, staple"
-    assert told(Lists(deny=f"sha256:{digest(phrase)}".encode()).find(text)) == [("SECRET", "deny", phrase)], sentence
+    assert told(Lists(deny=f"sha256:{digest(phrase)}".encode()).find(text)) == [("SECRET", "deny", phrase)]
 
 
 def test_a_key_of_several_lines_is_found_by_its_hash():

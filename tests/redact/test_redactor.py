@@ -15,6 +15,7 @@ from chatsquash.redact.lists import Lists, values
 from chatsquash.redact.placeholders import PLACEHOLDER, Placeholders
 from chatsquash.redact.redactor import Redactor, UnsearchedError
 from chatsquash.redact.texts import Texts
+from tests.conftest import cases
 
 KEY = b"a key for tests of it"
 SECRET = "sk-" + "Zq7Vn2" * 4
@@ -44,7 +45,9 @@ def redactor(*finders):
 UPPER = "AKIA" + "QYLPMN5HHHFPZAM2"
 PLACE = Placeholders(KEY).of(Hit(0, 0, "API_KEY", "api-key", SECRET))
 UPPER_PLACE = Placeholders(KEY).of(Hit(0, 0, "AWS_ACCESS_KEY_ID", "aws", UPPER))
-ROWS = [
+
+
+@cases("before, after",
     ("a text", f"use {SECRET} now", f"use {PLACE} now"),
     ("a text within lists and objects", {"a": [{"b": SECRET}]}, {"a": [{"b": PLACE}]}),
     ("the key of an object", {SECRET: 1, "b": 2}, {PLACE: 1, "b": 2}),
@@ -68,17 +71,14 @@ ROWS = [
     ("an id in arguments", {"arguments": {"id": SECRET}}, {"arguments": {"id": PLACE}}),
     ("what is across two texts", [SECRET[:9], SECRET[9:]], [SECRET[:9], SECRET[9:]]),
     ("no other placeholder", "<API_KEY_0123456789>", "<API_KEY_0123456789>"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("sentence", "before", "after"), ROWS, ids=[row[0] for row in ROWS])
-def test_replaces(sentence, before, after):
+)  # fmt: skip
+def test_replaces(before, after):
     value = {"content": copy.deepcopy(before)}
     redactor().replace([value])
     is_number = after is None
     if is_number:
         after = re.sub(r"\d{7}", lambda found: Placeholders(KEY).number(found[0]), before.replace(SECRET, PLACE))
-    assert value == {"content": after}, sentence
+    assert value == {"content": after}
     assert is_number or redactor().replace([value]) == {}
     redactor().replace([value])
     assert value == {"content": after}, "a second time changes nothing"
@@ -167,24 +167,22 @@ def test_no_secret_is_left_and_twice_is_once(value):
     assert json.dumps(again) == json.dumps(value)
 
 
-NUMBERS = [
+@cases(
+    "number, expected",
     ("a number of three digits", 123, r"[1-9]\d\d"),
     ("a fraction", 3.14159, r"[1-9]\.\d{5}"),
     ("a negative one", -42.5, r"-[1-9]\d\.\d"),
     ("a small fraction", 1.25e-07, r"[1-9](\.\d+)?e-07"),
     ("a large one", 12345678901234567890, r"[1-9]\d{19}"),
-]
-
-
-@pytest.mark.parametrize("sentence, number, expected", NUMBERS, ids=[row[0] for row in NUMBERS])
-def test_a_listed_number_is_replaced_and_stays_a_number_of_its_length(sentence, number, expected):
+)
+def test_a_listed_number_is_replaced_and_stays_a_number_of_its_length(number, expected):
     listed = jsonio.dumps(abs(number)).decode()
     finder = Lists(deny=f"{listed}\n".encode()).find
     value = {"arguments": jsonio.dumps({"n": number}).decode(), "other": {"n": number}}
     Redactor([finder], Placeholders(KEY), known=values).replace([value])
     assert value["other"]["n"] != number
     assert type(value["other"]["n"]) is type(number)
-    assert re.fullmatch(expected, json.dumps(value["other"]["n"])), sentence
+    assert re.fullmatch(expected, json.dumps(value["other"]["n"]))
     assert json.loads(value["arguments"]) == {"n": value["other"]["n"]}
 
 

@@ -9,6 +9,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.redact.rules import builtin, documented, parsed
 from chatsquash.redact.secrets import Secrets, kind_of
 from chatsquash.redact.shapes import value_of
+from tests.conftest import cases
 from tests.redact.values import drawn
 
 SHAPES = [rule for rule in builtin() if rule.value == "shape" and not rule.before]
@@ -61,7 +62,8 @@ def test_an_own_rule_finds_nothing_that_is_far_from_its_literals():
     assert [hit.value for hit in secrets.find("staff: 471193" + " " * 40 + "and 582204")] == ["471193"]
 
 
-WRONG = [
+@cases(
+    "told, why",
     ("no TOML", "[[rule", "is no TOML"),
     ("something else", "a = 1", "holds tables"),
     ("a rule that is no table", "rule = [1]", "rule 1: is no table"),
@@ -78,11 +80,8 @@ WRONG = [
     ("an entropy that is none", OWN + 'entropy = "high"', "entropy is no number"),
     ("an unknown member", OWN + 'colour = "red"', "'colour' is not known"),
     ("a member that only the pack has", OWN + "anywhere = true", "'anywhere' is not known"),
-]
-
-
-@pytest.mark.parametrize(("sentence", "told", "why"), WRONG, ids=[row[0] for row in WRONG])
-def test_an_own_rule_that_is_wrong_is_refused(sentence, told, why):
+)
+def test_an_own_rule_that_is_wrong_is_refused(told, why):
     with pytest.raises(UsageError, match=r"rules\.toml") as problem:
         parsed(told.encode(), "rules.toml")
-    assert why in str(problem.value), sentence
+    assert why in str(problem.value)

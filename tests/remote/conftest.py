@@ -46,6 +46,6 @@ def s3(moto, monkeypatch, here):
             monkeypatch.setenv(name, value)
         from chatsquash.storage import stores
 
-        stores._opened.cache_clear()
+        stores._open_store.cache_clear()
         yield Bucket(f"bucket-{next(_numbers)}", server, moto)
-        stores._opened.cache_clear()
+        stores._open_store.cache_clear()

@@ -8,7 +8,7 @@ import pytest
 from chatsquash.core import urls
 from chatsquash.core.errors import UsageError
 from chatsquash.storage import stores
-from chatsquash.storage.stores.address import _HOSTS
+from chatsquash.storage.stores import _HOSTS
 from tests.conftest import cases
 from tests.remote.logs import log
 
@@ -31,12 +31,12 @@ def test_a_local_run_loads_nothing_of_stores(here):
     ("hf://datasets/me/x", "huggingface_hub", "files"),
 )
 def test_a_library_that_is_not_installed_is_named_with_what_installs_it(monkeypatch, url, module, home):
-    stores._opened.cache_clear()
+    stores._open_store.cache_clear()
     monkeypatch.delitem(sys.modules, f"chatsquash.storage.stores.{home}", raising=False)
     monkeypatch.setitem(sys.modules, module, None)
     scheme = url.partition(":")[0]
     with pytest.raises(UsageError, match=rf"{scheme}:// needs {module}.*: pip install 'chatsquash\[remote\]'"):
-        stores.located(url)
+        stores.locate(url)
 
 
 def test_the_schemes_are_the_same_everywhere():

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from chatsquash.storage.stores.waiting import Call, interruptible, several
+from chatsquash.storage.stores.base import PendingCall, interruptible, several
 from tests.remote.logs import log
 
 
@@ -60,12 +60,12 @@ def test_a_store_that_says_nothing_holds_no_run_up(here, silent, arguments, numb
 
 
 def test_a_call_gives_what_it_gives_and_raises_what_it_raises():
-    assert Call(lambda: 5).result() == 5
+    assert PendingCall(lambda: 5).result() == 5
     assert interruptible(lambda: 5) == 5
     with pytest.raises(ZeroDivisionError):
-        Call(lambda: 1 / 0).result()
+        PendingCall(lambda: 1 / 0).result()
     with pytest.raises(TimeoutError):
-        Call(lambda: time.sleep(1)).result(0.01)
+        PendingCall(lambda: time.sleep(1)).result(0.01)
 
 
 def test_of_several_calls_all_are_made_and_what_the_first_raised_is_raised():

@@ -13,7 +13,7 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.dataset import bucket
 from chatsquash.results.verify import verify
 from chatsquash.storage.stores import objects
-from chatsquash.storage.stores.limits import LARGEST, PARTS, part_size, refuse_large
+from chatsquash.storage.stores.base import LARGEST, PARTS, part_size, refuse_large
 from tests.remote.logs import log
 
 ONE = Options(workers=1, anonymize=False)

@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash.sources import remote
 from chatsquash.sources.remote import StoredLog
-from chatsquash.storage.stores import Piece
+from chatsquash.storage.stores import StoredBytes
 
 DATA = random.Random(1).randbytes(300_000)
 
@@ -19,7 +19,7 @@ class Fake:
 
     def get(self, key, start, size, tag):
         self.asked.append((start, size))
-        return Piece(self.data[start : start + size], len(self.data), 7, '"7"')
+        return StoredBytes(self.data[start : start + size], len(self.data), 7, '"7"')
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def store(monkeypatch):
     for name, size in {"FIRST": 10_000, "_STEP": 20_000, "_JUMP": 1_000}.items():
         monkeypatch.setattr(remote, name, size)
     fake = Fake()
-    monkeypatch.setattr(remote, "located", lambda path: (fake, path))
+    monkeypatch.setattr(remote, "locate", lambda path: (fake, path))
     return fake
 
 

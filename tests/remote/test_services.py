@@ -23,9 +23,9 @@ ONE = Options(workers=1, anonymize=False)
 def small(monkeypatch):
     for name, size in {"FIRST": 64 << 10, "_STEP": 128 << 10}.items():
         monkeypatch.setattr(remote, name, size)
-    stores._opened.cache_clear()
+    stores._open_store.cache_clear()
     yield
-    stores._opened.cache_clear()
+    stores._open_store.cache_clear()
 
 
 def is_as_local(url):

@@ -29,10 +29,10 @@ def host(here, monkeypatch):
     for name, size in {"FIRST": 64 << 10, "_STEP": 64 << 10}.items():
         monkeypatch.setattr(remote, name, size)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    stores._opened.cache_clear()
+    stores._open_store.cache_clear()
     with subprocess.Popen([sys.executable, "-m", "tests.remote.host", here], cwd=ROOT, **pipes) as server:
         yield f"sftp://me@127.0.0.1:{int(server.stdout.readline())}{here}"
-        stores._opened.cache_clear()
+        stores._open_store.cache_clear()
         server.terminate()
 
 
@@ -75,7 +75,7 @@ def test_a_run_over_the_hub_equals_the_local_run(here):
 def hub(here):
     (here / "hub/datasets/me/logs").mkdir(parents=True)
     (here / "hub/datasets/me/logs/a.jsonl").write_bytes(log(3))
-    return files.Tree(LocalFileSystem(), f"{here}/hub/datasets/")
+    return files.FileTree(LocalFileSystem(), f"{here}/hub/datasets/")
 
 
 def test_a_folder_is_listed_and_a_file_is_read_in_ranges(hub):

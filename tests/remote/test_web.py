@@ -28,10 +28,10 @@ def web(here, monkeypatch):
     monkeypatch.setattr(files, "_LONGEST_PAUSE", 0.002)
     for name, size in {"FIRST": 16 << 10, "_STEP": 16 << 10}.items():
         monkeypatch.setattr(remote, name, size)
-    stores._opened.cache_clear()
+    stores._open_store.cache_clear()
     with serving(Web()) as server:
         yield server
-    stores._opened.cache_clear()
+    stores._open_store.cache_clear()
 
 
 @pytest.mark.parametrize("pack", [bytes, lambda data: gzip.compress(data, mtime=0)])

@@ -10,6 +10,7 @@ import pytest
 from chatsquash.redact import requests
 from chatsquash.redact.redactor import Redactor
 from tests.checks.rows import tool
+from tests.conftest import cases
 
 TOKEN = "ghp_Zq7Vn2Lk9Xw4Rt8Bm3Hc6Yd1Pf5Js0GuAe7T"
 HOME = "/home/anatolia/project"
@@ -44,7 +45,9 @@ def told(ended):
 
 CLEAN = record("hi", "hello")
 ONE = "1 secret found (github token): chatsquash redact replaces it"
-ROWS = [
+
+
+@cases("records, kinds, expected",
     ("nothing private", [CLEAN], "secrets,phones,ips,paths,emails", []),
     ("a secret", [CLEAN, record("hi", TOKEN)], "secrets", [("d.jsonl:2", "secret-found", f"messages[1]: {ONE}")]),
     ("one kind is told once a record, at its first message", [record("hi", TOKEN, TOKEN)], "secrets", [("d.jsonl:1", "secret-found", "messages[1]: 2 secrets found (github token): chatsquash redact replaces them")]),
@@ -58,13 +61,10 @@ ROWS = [
     ("a path that is not asked for", [record(HOME, "ok")], "secrets", []),
     ("an address", [record(MAIL, "ok")], "emails", [("d.jsonl:1", "address-left", "messages[0]: 1 e-mail address left: convert --anonymize replaces them")]),
     ("placeholders", [record("<GITHUB_TOKEN_0123456789>", "/home/user-0123456789/x")], "secrets,paths", []),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, records, kinds, expected", ROWS, ids=[row[0] for row in ROWS])
-def test_what_is_named_is_found_and_makes_the_exit_code_3(command, sentence, records, kinds, expected):
+)  # fmt: skip
+def test_what_is_named_is_found_and_makes_the_exit_code_3(command, records, kinds, expected):
     ended = command("check", put("d.jsonl", *records), "--redact", kinds)
-    assert told(ended) == expected, sentence
+    assert told(ended) == expected
     assert ended.code == (3 if expected else 0)
     assert not any(value in ended.out + ended.err for value in (TOKEN, MAIL, "anatolia"))
 

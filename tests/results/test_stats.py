@@ -11,7 +11,7 @@ from chatsquash.results import stats as counting
 from chatsquash.results.stats import stats
 from chatsquash.results.stats_table import sparkline
 from chatsquash.results.template import template
-from chatsquash.templates.counting import Counter, packed
+from chatsquash.templates.counting import Counter, pack
 from chatsquash.templates.counting import Tokenizer as Tokens
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import cases
@@ -31,7 +31,7 @@ CHAT = {"messages": [user("12"), assistant("123")], "tools": []}
 
 
 def counter(path, rendered=None):
-    return Counter(Tokens(packed(path)), rendered)
+    return Counter(Tokens(pack(path)), rendered)
 
 
 def write(path, *records):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.core.edits import difference
-from chatsquash.core.model import Conversation, Entry, Response, Skipped, StageResult, Violation
+from chatsquash.core.model import Conversation, Entry, Response, SkippedLine, StageResult, Violation
 from chatsquash.reading.deltas import Effort
 from chatsquash.reading.entries import EntryReader
 from chatsquash.reading.evidence import Shape
@@ -41,12 +41,12 @@ def stream(*entries: Entry) -> Iterator[Entry]:
         before = each.messages
 
 
-def entries(data: bytes, shape: Shape | None = None, effort: Effort | None = None) -> Iterator[Entry | Skipped]:
+def entries(data: bytes, shape: Shape | None = None, effort: Effort | None = None) -> Iterator[Entry | SkippedLine]:
     """The entries of a log whose lines have a shape, and its lines that are none."""
     return EntryReader(shape or Shape(), {}, effort=effort).entries(lines(io.BytesIO(data)))
 
 
-def taken(items: Iterable[Entry | Skipped]) -> tuple[list[Entry], Session]:
+def taken(items: Iterable[Entry | SkippedLine]) -> tuple[list[Entry], Session]:
     """The entries that are left of a stream, and what its lines come to."""
     held = list(items)
     return [each for each in held if isinstance(each, Entry)], select(iter(held), trace_roles=False)

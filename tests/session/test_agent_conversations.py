@@ -348,21 +348,18 @@ def test_a_rerun_sees_that_the_session_of_a_sub_agent_goes_on(beside):
     assert callers() == ["compacted"]
 
 
-WITHOUT = [
+@cases("change, expected",
     ("no file beside", lambda at: at.with_name("agent-g1.meta.json").unlink(), ["main"]),
     ("one that is no JSON", lambda at: at.with_name("agent-g1.meta.json").write_text("{"), ["main"]),
     ("one that names no call", lambda at: at.with_name("agent-g1.meta.json").write_text("[3]"), ["main"]),
     ("one that names another", lambda at: at.with_name("agent-g1.meta.json").write_text('{"toolUseId": "t9"}'), ["main"]),
     ("no session", lambda at: (at.parents[2] / "s1.jsonl").unlink(), [None]),
     ("a session that is broken", lambda at: (at.parents[2] / "s1.jsonl").write_text('{"a": 1}\n'), [None]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, change, expected", WITHOUT, ids=[row[0] for row in WITHOUT])
-def test_a_sub_agent_of_which_less_is_told_is_of_the_session_all_the_same(beside, sentence, change, expected):
+)  # fmt: skip
+def test_a_sub_agent_of_which_less_is_told_is_of_the_session_all_the_same(beside, change, expected):
     change(beside / "logs/p/s1/subagents/agent-g1.jsonl")
     run(conversations="all", on_invalid="keep")
-    assert callers() == expected, sentence
+    assert callers() == expected
 
 
 def test_a_compressed_sub_agent_has_its_file_beside(beside):

@@ -68,17 +68,15 @@ def test_a_record_stands_with_those_of_its_day(here, logs):
     ]
 
 
-DAYS = [
+@cases(
+    "options, expected",
     ("from a day on", {"since": "2026-02-02"}, ["hi 2", "hi 3"]),
     ("up to a day", {"until": "2026-02-02"}, ["hi 1", "hi 2"]),
     ("a model", {"only_model": ("model-[23]",)}, ["hi 2", "hi 3"]),
-]
-
-
-@pytest.mark.parametrize("sentence, options, expected", DAYS, ids=[row[0] for row in DAYS])
-def test_what_is_chosen_by_days_and_models(here, logs, sentence, options, expected):
+)
+def test_what_is_chosen_by_days_and_models(here, logs, options, expected):
     run(logs, **options)
-    assert prompts((here / "out").glob("*.jsonl")) == expected, sentence
+    assert prompts((here / "out").glob("*.jsonl")) == expected
 
 
 def test_a_day_on_which_nothing_was_said_is_none_of_them(logs):

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
+from chatsquash.core.accounting import Account
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
-from chatsquash.core.outcome import Account
 from chatsquash.records import presets
-from chatsquash.records.presets import Shaped
+from chatsquash.records.presets import ShapeResult
 from chatsquash.session.converter import Converter
 from chatsquash.session.log_findings import unreadable
 from tests import oracle, strategies
@@ -320,30 +320,13 @@ ROWS = [
 ]  # fmt: skip
 
 OF_DATASETS = {
-    "filtered",
-    "duplicate-record",
-    "split-leak",
-    "empty-split",
-    "split-share",
-    "source-without-tools",
-    "loss-not-read",
-    "divided-session",
-}
+    "filtered", "duplicate-record", "split-leak", "empty-split", "split-share", "source-without-tools",
+    "loss-not-read", "divided-session",
+}  # fmt: skip
 OF_RUNS = {
-    "unreadable-log",
-    "file-not-read",
-    "lost-worker",
-    "changed-log",
-    "reordered",
-    "cut-short",
-    "second-copy",
-    "second-copy-differs",
-    "archive-member",
-    "cut-archive",
-    "unreadable-archive",
-    "cut-by-logger",  # tests/session/test_truncation.py has them
-    "no-exchange",
-}
+    "unreadable-log", "file-not-read", "lost-worker", "changed-log", "reordered", "cut-short", "second-copy",
+    "second-copy-differs", "archive-member", "cut-archive", "unreadable-archive", "cut-by-logger", "no-exchange",
+}  # fmt: skip
 MADE_ELSEWHERE = {
     "joined",
     "joined-texts",
@@ -510,7 +493,7 @@ def test_a_session_is_left_out_for_the_code_of_a_finding(lines, code):
     ("by nobody", [WHY]),
 )
 def test_a_session_is_left_out_for_its_reason_whatever_else_is_noted(monkeypatch, findings):
-    monkeypatch.setattr(presets.named("hf"), "shape", lambda *_: Shaped(None, findings, WHY))
+    monkeypatch.setattr(presets.named("hf"), "shape", lambda *_: ShapeResult(None, findings, WHY))
     outcome = converted([line(A)], HF)
     assert (outcome.record, outcome.left_out) == (None, WHY.code)
     assert outcome.account.counts == Account(left_out=1)

@@ -18,7 +18,7 @@ from chatsquash.conversion import workers
 from chatsquash.formats import documents
 from chatsquash.inspect.inspect import inspect
 from chatsquash.reading import contents
-from tests.conftest import log_line, tree, write_log
+from tests.conftest import cases, log_line, tree, write_log
 from tests.outputs import findings, report
 from tests.samples.table import agents
 
@@ -79,14 +79,11 @@ TOLD = {
     "openhands-postcard-index": [("system user assistant tool assistant tool assistant", 1)],
     "otel-katten-sv": [("system user assistant tool assistant", 1)],
     "oumi-bakery-training": [("system user assistant tool assistant", 1), ("user assistant", 0)],
-    "oumi_history-choir": [
-        ("system user assistant user user assistant", 0),
-        ("system user assistant user assistant", 0),
-    ],
+    "oumi_history-choir": [("system user assistant user user assistant", 0), ("system user assistant user assistant", 0)],
     "portable-veerboot-nl": [("system user assistant tool tool assistant user assistant tool assistant", 0)],
     "pydantic_ai-seed-bank": [("system user assistant tool assistant tool assistant", 0)],
     "vercel_ai-orquideas-pt": [("system user assistant tool tool assistant user assistant", 0)],
-}
+}  # fmt: skip
 """The roles of the messages and the number of tools of each conversation."""
 
 
@@ -168,7 +165,9 @@ def test_a_document_counts_as_one_line_whatever_its_layout(here):
 
 # What is wrong
 
-BROKEN = [
+
+@cases(
+    "values, expected",
     (
         "a document that is broken",
         [{"schema_version": "ATIF-v1.6", "steps": [{"source": "user", "message": "hi"}, {"source": "me"}]}],
@@ -189,20 +188,15 @@ BROKEN = [
         [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}],
         r"two formats at once: claude_code \(.*\) and gemini_cli \(.*\)",
     ),
-]
-
-
-@pytest.mark.parametrize("sentence, values, expected", BROKEN, ids=[row[0] for row in BROKEN])
+)
 @pytest.mark.parametrize("suffix", ["json", "jsonl"])
 @pytest.mark.parametrize("sessions_by", [None, "file"])
-def test_a_broken_document_is_left_out_and_the_finding_says_where(
-    here, sentence, values, expected, suffix, sessions_by
-):
+def test_a_broken_document_is_left_out_and_the_finding_says_where(here, values, expected, suffix, sessions_by):
     write_log(here / f"logs/a.{suffix}", *values)
     write_log(here / "logs/b.jsonl", log_line("b"))
     summary = run(sessions_by=sessions_by)
     (found,) = findings("unknown-format")
-    assert re.search(expected, found["text"]), sentence
+    assert re.search(expected, found["text"])
     assert found["file"].endswith(f"logs/a.{suffix}")
     assert dict(summary.left_out) == {"unknown-format": 1}
     assert (summary.sessions, summary.written) == (2, 1)
@@ -556,13 +550,13 @@ def parses(monkeypatch):
             return real(objects)
 
         monkeypatch.setattr(documents.named(name), "conversations", counted)
-    parsed = contents.parsed
+    parsed = contents.parse
 
     def counted_too(*given):
         counts["parsed"] += 1
         return parsed(*given)
 
-    monkeypatch.setattr(contents, "parsed", counted_too)
+    monkeypatch.setattr(contents, "parse", counted_too)
     return counts
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash import Options
 from chatsquash.core.model import Conversation
-from chatsquash.core.short_ids import PATTERN, short_ids
+from chatsquash.records.arguments import PATTERN, short_ids
 from chatsquash.session.plan import plan, through
 from tests.checks.rows import assistant, call, result, user
 

@@ -4,10 +4,10 @@ from typing import get_args, get_type_hints
 
 import msgspec
 
+from chatsquash.core.accounting import ToolUse, Usage
 from chatsquash.core.log import Log, Piece
 from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.outcome import (
-    Chosen,
     Ending,
     Facts,
     Family,
@@ -15,11 +15,10 @@ from chatsquash.core.outcome import (
     Outcome,
     Record,
     Relative,
+    SelectedEntry,
     SessionAccount,
     SessionFindings,
     SessionRecords,
-    ToolUse,
-    Usage,
 )
 from chatsquash.session import private_texts
 
@@ -73,7 +72,7 @@ def test_every_text_is_known_to_be_hidden_or_ours():
 def test_what_may_come_from_a_log_is_hidden():
     log = Log("p", "x-shown", "x-name", 1, pieces=(Piece("p", "x-piece", 0, 0, 1, None),))
     ending = Ending(**{name: f"x-{name}" for name in Ending._fields if name.endswith("evidence")}, finish="x-finish")
-    chosen = Chosen(1, None, None, "x-model", 1)
+    chosen = SelectedEntry(1, None, None, "x-model", 1)
     usage = Usage(1, ("x-tool",), 1, 1, 1, (ToolUse("x-used", 1, 0, 0),))
     facts = Facts(session="x-facts", source="x-source", model="x-served")
     record = Record(b"{}", usage, facts=facts, chosen=chosen, ending=ending)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.checks import reading
-from chatsquash.core.model import RejectedLine, Repeated, Skipped, Violation
+from chatsquash.core.model import RejectedLine, RepeatedViolation, SkippedLine, Violation
 from chatsquash.session.cleaning import clean
 from chatsquash.session.select import select
 from tests.checks.rows import assistant, user
@@ -15,16 +15,18 @@ from tests.session.streams import entry, stream, taken
 ASIDE = ("blank", "unreadable", "cleaned")
 SIZES = st.integers(0, 99)
 ENTRIES = st.builds(lambda count, size: entry(*[user()] * count, size=size), st.integers(0, 4), SIZES)
-SKIPPED = st.builds(Skipped, line=st.integers(1, 9), why=st.sampled_from(ASIDE), size=SIZES, lines=st.integers(1, 3))
-NOTES = st.just(Skipped(lines=0, findings=(reading.cut_short("it ended"),)))
+SKIPPED = st.builds(
+    SkippedLine, line=st.integers(1, 9), why=st.sampled_from(ASIDE), size=SIZES, lines=st.integers(1, 3)
+)
+NOTES = st.just(SkippedLine(lines=0, findings=(reading.cut_short("it ended"),)))
 
 
 @given(st.lists(st.one_of(ENTRIES, SKIPPED, NOTES), max_size=9), st.booleans())
 def test_every_line_and_every_byte_is_in_one_account(items, written):
     session = select(iter(items), trace_roles=False)
     lines, sizes = session.accounts(written=written)
-    others = [each for each in items if isinstance(each, Skipped)]
-    entries = [each for each in items if not isinstance(each, Skipped)]
+    others = [each for each in items if isinstance(each, SkippedLine)]
+    entries = [each for each in items if not isinstance(each, SkippedLine)]
     assert sum(lines) == session.lines.all == len(entries) + sum(each.lines for each in others)
     assert sum(sizes) == session.sizes.all == sum(each.size for each in items)
     for why in ASIDE:
@@ -41,18 +43,18 @@ def test_every_line_and_every_byte_is_in_one_account(items, written):
 
 
 def test_a_line_without_an_entry_and_without_a_fault_is_left_out():
-    lines, sizes = select(iter([Skipped(1, size=7)])).accounts(written=False)
+    lines, sizes = select(iter([SkippedLine(1, size=7)])).accounts(written=False)
     assert (lines.left_out, sum(lines)) == (1, 1)
     assert (sizes.left_out, sum(sizes)) == (7, 7)
 
 
-NAIVE, LATE = Repeated("naive-timestamp"), reading.timestamp_order(1, keep=False)
-WRONG = Repeated("wrong-type", ("response", "a string"))
-OTHER = Repeated("wrong-type", ("response", "a number"))
-BAD = Skipped(
+NAIVE, LATE = RepeatedViolation("naive-timestamp"), reading.timestamp_order(1, keep=False)
+WRONG = RepeatedViolation("wrong-type", ("response", "a string"))
+OTHER = RepeatedViolation("wrong-type", ("response", "a number"))
+BAD = SkippedLine(
     2, "unreadable", findings=(reading.bad_line("no JSON"),), rejected=RejectedLine(2, 5, 3, "bad-line", "no JSON")
 )
-CUT = Skipped(lines=0, findings=(reading.cut_short("it ended"),))
+CUT = SkippedLine(lines=0, findings=(reading.cut_short("it ended"),))
 
 
 def at(line, *found, **fields):

@@ -8,7 +8,7 @@ import pytest
 from chatsquash.core.errors import UsageError
 from chatsquash.templates.confined import RenderBounds, Template
 from chatsquash.templates.render import Renderer
-from chatsquash.templates.trial import trial
+from chatsquash.templates.worker import trial
 from tests.checks.rows import assistant, user
 from tests.conftest import cases
 

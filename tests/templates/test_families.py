@@ -4,7 +4,7 @@ import pytest
 
 from chatsquash.results.template import judged
 from chatsquash.templates.render import Renderer
-from chatsquash.templates.trial import trial
+from chatsquash.templates.worker import trial
 from tests.checks.rows import assistant, result, user
 
 from .records import FAMILIES, ONE_CALL, PLAIN, SYSTEM, TEXT_BESIDE, TOOLS, TWO_CALLS, family, grep, objects, wrapped

@@ -1,8 +1,8 @@
 """How losses are found: by words put into a copy of the record."""
 
-from chatsquash.checks.template import Expected
+from chatsquash.checks.template import Expectation
 from chatsquash.templates.render import Renderer
-from chatsquash.templates.trial import Marker, trial
+from chatsquash.templates.worker import Marker, trial
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import cases
 
@@ -60,7 +60,7 @@ def test_calls_that_cannot_be_marked_are_passed_over():
 
 def test_a_short_text_that_also_stands_elsewhere_is_found_lost(tmp_path):
     template = "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"
-    assert tried(tmp_path, template, [user("ok, ok"), assistant("ok")]).lost == (Expected("text", 1),)
+    assert tried(tmp_path, template, [user("ok, ok"), assistant("ok")]).lost == (Expectation("text", 1),)
 
 
 LOOKS_UP = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% for k, v in c.function.arguments | items %}{{ {'n': 1}[k] + 1 }}{% endfor %}{% endfor %}{% endfor %}"
@@ -70,7 +70,7 @@ def test_where_the_template_refuses_the_copy_texts_and_names_are_looked_for(tmp_
     messages = [user("hi"), assistant("", call("c1", "grep", {"n": 1})), result("done"), assistant("well")]
     assert tried(tmp_path, LOOKS_UP, messages).lost == ()
     without_results = LOOKS_UP.replace("in messages %}", "in messages if m.role != 'tool' %}", 1)
-    assert tried(tmp_path, without_results, messages).lost == (Expected("result", 2),)
+    assert tried(tmp_path, without_results, messages).lost == (Expectation("result", 2),)
 
 
 def test_arguments_that_are_no_json_are_looked_for_too(tmp_path):
@@ -81,7 +81,7 @@ def test_arguments_that_are_no_json_are_looked_for_too(tmp_path):
 def test_unicode_arguments_that_are_encoded_twice_are_found_in_both_spellings(tmp_path):
     messages = [assistant("", call(arguments='{"word":"größe"}'))]
     for template in (ALL, ALL.replace("tojson", "tojson(ensure_ascii=true)")):
-        assert tried(tmp_path, template, messages).twice == (Expected("call", 0, 0, "grep"),)
+        assert tried(tmp_path, template, messages).twice == (Expectation("call", 0, 0, "grep"),)
 
 
 @cases("template, messages, count",

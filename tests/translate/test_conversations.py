@@ -18,7 +18,7 @@ from chatsquash.core.options import Options
 from chatsquash.formats import documents
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.reading import identify
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from chatsquash.translate import conversations
 from chatsquash.translate.conversations import dump, known, load, load_all, losses, recognise, writable
 from chatsquash.translate.losses import differences
@@ -62,7 +62,7 @@ HAS_TOOLS = (*EXCHANGES, "oumi")
 
 def sample(name):
     path = next(path for each, path in agents() if each == name)
-    with opened(str(path), Options()) as file:
+    with open_file(str(path), Options()) as file:
         return identify.document_content(file).objects
 
 
@@ -165,7 +165,11 @@ CHUNKS = [
 EVENTS = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in CHUNKS) + "data: [DONE]\n\n"
 REQUEST = {"model": "m", "messages": [user()]}
 ASKED = {"headers": {"authorization": "Bearer x"}, "body": REQUEST}
-LOGGED = [
+
+
+@pytest.mark.parametrize("name", [None, "openai_chat"])
+@cases(
+    "value",
     ("whole", {"request": REQUEST, "response": REPLY}),
     ("streamed as a list", {"request": REQUEST, "response": CHUNKS}),
     ("streamed as events", {"request": REQUEST, "response": EVENTS}),
@@ -174,14 +178,10 @@ LOGGED = [
     ("an HTTP pair that is streamed", {"request": ASKED, "response": {"status": 200, "body_raw": EVENTS}}),
     ("LiteLLM", {"call_type": "acompletion", "model": "m", "messages": [user()], "response": REPLY, "startTime": 1.0}),
     ("OpenHands", {"messages": [user()], "response": REPLY, "args": [], "kwargs": {}, "timestamp": 1.0}),
-]
-
-
-@pytest.mark.parametrize("name", [None, "openai_chat"])
-@pytest.mark.parametrize("sentence, value", LOGGED, ids=[row[0] for row in LOGGED])
-def test_an_exchange_is_its_request_and_the_reply(sentence, value, name):
+)
+def test_an_exchange_is_its_request_and_the_reply(value, name):
     before = copy.deepcopy(value)
-    assert load(value, name).turns == (asks(), says()), sentence
+    assert load(value, name).turns == (asks(), says())
     assert load(value, name).messages == [user(), said()]
     assert value == before
 

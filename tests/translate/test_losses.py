@@ -17,7 +17,9 @@ TALK = [A, says(calling()), answers(), says(Reasoning("hm"), "x"), C, D]
 CACHED = {"anthropic": {"cache_control": {"type": "ephemeral"}}}
 SIGNED = Reasoning("hm", "anthropic", "c2ln")
 PICTURE = Media("image", "image/png", "AA==")
-ROWS = [
+
+
+@cases("before, after, expected",
     ("nothing", TALK, TALK, []),
     ("a changed text", [A, B], [A, says("x")], ["turns[1].blocks[0].text"]),
     ("a turn that is gone marks none behind it", TALK, TALK[:2] + TALK[3:], ["turns[2]"]),
@@ -68,12 +70,9 @@ ROWS = [
     ("two prompts that became one text", [turn("system", "s"), turn("system", "t"), A], [turn("system", "s\nt"), A], ["turns[0].blocks[0].text", "turns[1].blocks[0]"]),
     ("two prompts that changed places", [turn("system", "s"), turn("system", "i", instructions=True), A], [turn("system", "i", instructions=True), turn("system", "s"), A], ["turns[0].place"]),
     ("two that had two roles", [turn("system", "s"), turn("developer", "t"), A], [turn("system", "s", "t"), A], ["turns[1].role"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, before, after, expected", ROWS, ids=[row[0] for row in ROWS])
-def test_differences(sentence, before, after, expected):
-    assert losses.differences(conversation(*before), conversation(*after)) == expected, sentence
+)  # fmt: skip
+def test_differences(before, after, expected):
+    assert losses.differences(conversation(*before), conversation(*after)) == expected
 
 
 def test_a_branch_tools_and_what_a_document_knows_are_compared_too():

@@ -76,7 +76,9 @@ def test_a_format_that_is_sent_to_no_service(name):
 
 # Names
 
-NAMES = [
+
+@cases(
+    "given, expected",
     ("an allowed name is left", ["read"], ["read"]),
     ("other letters are underscores", ["a b"], ["a_b"]),
     ("no name is that of another tool", ["a b", "a_b"], ["a_b_2", "a_b"]),
@@ -84,14 +86,11 @@ NAMES = [
     ("long ones are cut", ["a" * 200], ["a" * 64]),
     ("and told apart all the same", ["a" * 200, "a" * 201], ["a" * 64, "a" * 62 + "_2"]),
     ("one name becomes one name", ["a b", "a b"], ["a_b", "a_b"]),
-]
-
-
-@pytest.mark.parametrize("sentence, given, expected", NAMES, ids=[row[0] for row in NAMES])
-def test_names(sentence, given, expected):
+)
+def test_names(given, expected):
     calls = [calling(f"c{at}", name=name) for at, name in enumerate(given)]
     turns = sent("openai_chat", asks(), says(*calls), answers(*(gives(to=call.id) for call in calls)))
-    assert [call.name for call in blocks(turns, Call)] == expected, sentence
+    assert [call.name for call in blocks(turns, Call)] == expected
 
 
 @pytest.mark.parametrize("name", LEGAL)
@@ -315,21 +314,19 @@ def test_gemini_wants_calls_behind_the_user_or_results():
     assert [each.role for each in sent("anthropic", asks(), says("a"), says("b"))] == ["user", "assistant", "assistant"]
 
 
-EMPTY = [
+@pytest.mark.parametrize("name", ["anthropic", "openai_chat", "openai_responses"])
+@cases(
+    "empty",
     ("an assistant who says nothing", turn("assistant")),
     ("a user who says nothing", turn("user")),
     ("an assistant of whose reasoning nothing may be sent", says(Reasoning("hm"))),
     ("one who called what nothing answers", says(calling("z"))),
     ("one of another provider's blocks", says(Other("x", {"a": 1}), HostedCall("s", "f", provider="x"), Source())),
     ("a user with a film that has no place", asks(Media("video", url="https://example.com/a.mp4"))),
-]
-
-
-@pytest.mark.parametrize("name", ["anthropic", "openai_chat", "openai_responses"])
-@pytest.mark.parametrize("sentence, empty", EMPTY, ids=[row[0] for row in EMPTY])
-def test_no_turn_is_empty(name, sentence, empty):
+)
+def test_no_turn_is_empty(name, empty):
     turns = sent(name, asks("a"), says("b"), empty, asks("c"))
-    assert [each.blocks for each in turns] == [asks("a").blocks, says("b").blocks, asks("c").blocks], sentence
+    assert [each.blocks for each in turns] == [asks("a").blocks, says("b").blocks, asks("c").blocks]
 
 
 def test_anthropic_refuses_texts_of_white_space():
@@ -347,7 +344,10 @@ def test_a_file_has_a_name_made_from_its_type():
 
 HELD_BY = {"anthropic": "anthropic", "openai_chat": "openai", "openai_responses": "openai", "gemini": "google"}
 IMAGE = {"image/gif": "R0lGODdh", "image/tiff": "SUkqAAgAAAAA", "image/heic": "AAAAGGZ0eXBoZWlj"}
-SHOWN = [
+
+
+@pytest.mark.parametrize("name", HELD_BY)
+@cases("medium, takers",
     ("a file that another provider holds", Media("file", file_id="f", provider="xai"), []),
     ("one that nobody knows who holds", Media("file", file_id="f"), ["anthropic", "openai_chat", "openai_responses", "gemini"]),
     ("an address of Google's storage", Media("image", url="gs://b/a.png"), ["gemini"]),
@@ -358,13 +358,9 @@ SHOWN = [
     ("an image in motion", Media("image", "image/gif", IMAGE["image/gif"]), ["anthropic", "openai_chat", "openai_responses"]),
     ("one of a type that Gemini alone has", Media("image", "image/heic", IMAGE["image/heic"]), ["gemini"]),
     ("one of a type that nobody has", Media("image", "image/tiff", IMAGE["image/tiff"]), []),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", HELD_BY)
-@pytest.mark.parametrize("sentence, medium, takers", SHOWN, ids=[row[0] for row in SHOWN])
-def test_media_that_the_service_cannot_open_are_left_out_and_counted(name, sentence, medium, takers):
-    assert len(blocks(sent(name, asks("a", medium), says()), Media)) == (name in takers), sentence
+)  # fmt: skip
+def test_media_that_the_service_cannot_open_are_left_out_and_counted(name, medium, takers):
+    assert len(blocks(sent(name, asks("a", medium), says()), Media)) == (name in takers)
     left = {} if name in takers else {"media that the service cannot open left out": 1}
     assert fitted(name, asks("a", medium), says()) == left
 
@@ -398,7 +394,9 @@ MCP = [
     HostedCall("m", "read", "{}", "anthropic", {"anthropic": {"type": "mcp_tool_use", "server_name": "s"}}),
     HostedResult("m", "mcp", [], "success", "anthropic"),
 ]
-RAN = [
+
+
+@cases("ran, stay",
     ("its own stay", SEARCH, 2),
     ("those of a server, too", MCP, 2),
     ("a tool that it has not is left out", [HostedCall("w", "f", "{}", "anthropic"), HostedResult("w", "f", [], "success", "anthropic")], 0),
@@ -407,13 +405,10 @@ RAN = [
     ("a call has a result", SEARCH[:1], 0),
     ("and a result a call", SEARCH[1:], 0),
     ("another provider ran it", [HostedCall("w", "web_search", "{}", "openai")], 0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, ran, stay", RAN, ids=[row[0] for row in RAN])
-def test_anthropic_gets_what_it_ran_itself(sentence, ran, stay):
+)  # fmt: skip
+def test_anthropic_gets_what_it_ran_itself(ran, stay):
     turns = sent("anthropic", asks(), says(*ran, "a"), asks())
-    assert len(blocks(turns, HostedCall | HostedResult)) == stay, sentence
+    assert len(blocks(turns, HostedCall | HostedResult)) == stay
     left = {"calls that another provider ran left out": len(ran) - stay} if len(ran) > stay else {}
     assert fitted("anthropic", asks(), says(*ran, "a"), asks()) == left
 

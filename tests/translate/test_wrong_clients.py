@@ -1,11 +1,10 @@
 """What was once translated wrongly of UI messages, model messages, Pydantic AI and tools that a provider runs."""
 
-import pytest
-
 import chatsquash
 from chatsquash.core.blocks import Call, HostedCall, HostedResult, Reasoning, Result, Text
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import conversations
+from tests.conftest import cases
 from tests.formats.kinds import KINDS, PDF, PNG, SIGNATURE, says
 from tests.translate.through import inside, lost, translated
 
@@ -161,17 +160,14 @@ def test_citations_are_sources():
     assert [(part["url"], part["title"]) for part in found] == [("https://example.com", "T")]
 
 
-PARTS = [
+@cases("kind, parts",
     ("item ids", "response", [{"part_kind": "thinking", "content": "hm", "id": "rs_1", "signature": SIGNATURE, "provider_name": "openai"}, {"part_kind": "text", "content": "b", "id": "msg_1", "provider_name": "openai"}]),
     ("a compaction", "response", [{"part_kind": "compaction", "content": "all so far", "provider_name": "anthropic"}]),
     ("an uploaded file", "request", [{"part_kind": "user-prompt", "content": ["a", {"kind": "uploaded-file", "file_id": "file-1", "provider_name": "openai", "media_type": "application/pdf"}]}]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, kind, parts", PARTS, ids=[row[0] for row in PARTS])
-def test_parts_survive_the_way_through_ui_messages(sentence, kind, parts):
+)  # fmt: skip
+def test_parts_survive_the_way_through_ui_messages(kind, parts):
     messages = [*([] if kind == "request" else returned()[:1]), {"kind": kind, "parts": parts}]
-    assert lost(messages, "vercel_ai") == [], sentence
+    assert lost(messages, "vercel_ai") == []
     assert translated(translated(messages, "vercel_ai"), "pydantic_ai")[-1]["parts"] == parts
 
 

@@ -7,6 +7,7 @@ import pytest
 import chatsquash
 from chatsquash import Options, convert_session
 from chatsquash.core.blocks import Reasoning
+from tests.conftest import cases
 from tests.formats.kinds import SIGNATURE, answers, asks, calling, conversation, gives, says, turn, user
 from tests.translate.through import inside, keys, lost, through, translated
 
@@ -105,21 +106,19 @@ def test_gemini_and_responses_hold_the_order_of_what_they_take():
         assert chatsquash.losses(held, name) == []
 
 
-JOINED = [
+@cases(
+    "given, expected",
     ("a user's are lines", asks("a", "b"), "a\nb"),
     ("the system's, too", turn("system", "a", "b"), "a\nb"),
     ("unless white space is there", asks("a ", "b"), "a b"),
     ("an assistant's neighbours are glued", says("a", "b"), "ab"),
     ("a blank line stands where something stood between", says("a", Reasoning("hm"), "b"), "a\n\nb"),
     ("a call is such", says("a", calling(), "b"), "a\n\nb"),
-]
-
-
-@pytest.mark.parametrize("sentence, given, expected", JOINED, ids=[row[0] for row in JOINED])
+)
 @pytest.mark.parametrize("name", ["ollama", "portable"])
-def test_texts_that_meet(name, sentence, given, expected):
+def test_texts_that_meet(name, given, expected):
     strings = [each for each in inside(chatsquash.dump(conversation(given), name)) if isinstance(each, str)]
-    assert expected in strings, sentence
+    assert expected in strings
 
 
 def test_texts_of_a_result_are_lines():

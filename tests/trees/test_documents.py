@@ -3,10 +3,9 @@
 import gc
 import time
 
-import pytest
-
 from chatsquash.core.model import Conversation, Origin, OriginReply
 from chatsquash.trees.documents import paths
+from tests.conftest import cases
 
 
 def told(name, kind="main", parent=None, said="", **more):
@@ -24,7 +23,10 @@ def called(name, call_id, said="", **more):
 
 
 # What a file holds, and of each conversation: kind, parent, the replies that belong to it.
-ROWS = [
+
+
+@cases(
+    "held, expected",
     ("nothing is told", [Conversation([{"role": "user", "content": "hi"}], [])], [("main", None, "")]),
     ("one conversation", [told("a", said="xyx")], [("main", None, "xyx")]),
     (
@@ -89,11 +91,8 @@ ROWS = [
         [told("a", "side", said="x"), told("b", "branch", "a", said="yz")],
         [("side", "b", "x"), ("side", None, "yz")],
     ),
-]
-
-
-@pytest.mark.parametrize("sentence, held, expected", ROWS, ids=[row[0] for row in ROWS])
-def test_kinds_parents_and_replies(sentence, held, expected):
+)
+def test_kinds_parents_and_replies(held, expected):
     found = paths(held)
     names = {id(place): place.origin.id or place.number for place in found}
     assert [
@@ -103,7 +102,7 @@ def test_kinds_parents_and_replies(sentence, held, expected):
             "".join(held[place.number].messages[reply.evidence.at]["content"] for reply in place.own),
         )
         for place in found
-    ] == expected, sentence
+    ] == expected
 
 
 def test_replies_without_times_that_say_the_same_are_told_apart_by_their_order():
@@ -116,7 +115,7 @@ def test_replies_without_times_that_say_the_same_are_told_apart_by_their_order()
     assert [[place.replies.index(reply) for reply in place.own] for place in found] == [[2], [0, 1, 2, 3]]
 
 
-CHAINS = [
+@cases("held, expected",
     ("the last of a chain", [told("a", said="a"), told("b", "compacted", "a", said="b")], [1, 0]),
     ("of two chains the one with more replies", [told("a", said="abc"), told("b", said="d"), told("c", "compacted", "b", said="e")], [0]),
     ("of equal ones the later one", [told("a", said="ab"), told("b", said="cd")], [1]),
@@ -129,14 +128,11 @@ CHAINS = [
     ("nor a side request", [told("a", "side", said="a")], []),
     ("a summary of what another file holds", [told("a", "compacted", said="a")], [0]),
     ("summaries of each other", [told("a", "compacted", "b", said="a"), told("b", "compacted", "a", said="b")], []),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("sentence, held, expected", CHAINS, ids=[row[0] for row in CHAINS])
-def test_the_chain_of_a_person(sentence, held, expected):
+)  # fmt: skip
+def test_the_chain_of_a_person(held, expected):
     found = paths([Conversation(each.messages, [], origin=named(each.origin)) for each in held])
     assert {id(place.session) for place in found} == {id(found[0].session)}
-    assert [place.number for place in found[0].session.chain] == expected, sentence
+    assert [place.number for place in found[0].session.chain] == expected
 
 
 def named(origin):
@@ -157,16 +153,16 @@ def test_sessions_are_told_apart_by_their_ids_and_put_together_by_parents():
 
 
 MANY = 20_000
-SHAPES = [
+
+
+@cases(
+    "shape",
     ("a chain of branches", lambda n: told(str(n), "branch" if n else "main", str(n - 1), said="ab")),
     ("branches of one", lambda n: told(str(n), "branch" if n else "main", "0", said="ab")),
     ("a chain of compactions", lambda n: told(str(n), "compacted" if n else "main", str(n - 1), said="a")),
     ("no links", lambda n: told(str(n), said="a")),
-]
-
-
-@pytest.mark.parametrize("sentence, shape", SHAPES, ids=[row[0] for row in SHAPES])
-def test_many_conversations_take_linear_time(sentence, shape):
+)
+def test_many_conversations_take_linear_time(shape):
     def seconds(count):
         held = [shape(number) for number in range(count)]
         gc.collect()
@@ -178,4 +174,4 @@ def test_many_conversations_take_linear_time(sentence, shape):
         finally:
             gc.enable()
 
-    assert seconds(MANY) < 30 * max(seconds(MANY // 10), 0.01), sentence
+    assert seconds(MANY) < 30 * max(seconds(MANY // 10), 0.01)

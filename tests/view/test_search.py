@@ -143,7 +143,7 @@ def test_no_more_is_read_once_nobody_goes_on_asking(here, monkeypatch):
     convert("logs", "out", Options(anonymize=False, group_by="scenario"))
     opened = []
     monkeypatch.setattr(
-        module, "opened", lambda folder, name, open=module.opened: opened.append(name) or open(folder, name)
+        module, "open_records", lambda folder, name, open=module.open_records: opened.append(name) or open(folder, name)
     )
     going = hits(ViewerResult(here / "out"), Needle("word"))
     while not isinstance(next(going), Hit):
@@ -153,21 +153,9 @@ def test_no_more_is_read_once_nobody_goes_on_asking(here, monkeypatch):
 
 
 WORDS = (
-    "role",
-    "content",
-    "tool",
-    "user",
-    "name",
-    "arguments",
-    "function",
-    "type",
-    "id",
-    "value",
-    "from",
-    "text",
-    "call",
+    "role", "content", "tool", "user", "name", "arguments", "function", "type", "id", "value", "from", "text", "call",
     "o",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("preset", ["chat", "hf", "openai", "mistral", "sharegpt", "text"])
@@ -183,7 +171,7 @@ def test_words_that_are_also_names_of_members_are_found_where_they_are_said(tmp_
     convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False, preset=preset))
     result = ViewerResult(tmp_path / "out")
     parsed = []
-    monkeypatch.setattr(module, "parsed", lambda line, made=module.parsed: parsed.append(line) or made(line))
+    monkeypatch.setattr(module, "parse", lambda line, made=module.parse: parsed.append(line) or made(line))
     for word in WORDS:
         matches = [each for each in hits(result, Needle(word)) if isinstance(each, Hit)]
         with monkeypatch.context() as patch:
@@ -200,7 +188,7 @@ def test_no_record_is_parsed_where_a_word_is_only_the_name_of_a_member(here, mon
     write_log(here / "logs/b.jsonl", log_line(user(f"a {word}"), session_id="b", reply={"content": "?"}))
     convert("logs", "out", Options(anonymize=False))
     parsed = []
-    monkeypatch.setattr(module, "parsed", lambda line, made=module.parsed: parsed.append(line) or made(line))
+    monkeypatch.setattr(module, "parse", lambda line, made=module.parse: parsed.append(line) or made(line))
     assert len([each for each in hits(ViewerResult(here / "out"), Needle(word)) if isinstance(each, Hit)]) == 1
     assert len(parsed) == 1
 

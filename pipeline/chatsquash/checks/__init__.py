@@ -1,7 +1,8 @@
 """What can be wrong with a session; a rule's name is its code, its docstring is its documentation.
 
 Rules over a record are generators marked ``@check``; rules that the reader or a stage finds on its way are plain
-functions marked ``@rule`` that make the finding.  Both are found by looking in this folder.
+functions marked ``@rule`` that make the finding. Both are discovered in this folder. A rule over a record is called
+only if the record has a feature that it looks at.
 """
 
 from __future__ import annotations
@@ -9,13 +10,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import cache
+from types import NoneType
+from typing import TYPE_CHECKING
 
-from chatsquash.checks._features import FEATURES
+from chatsquash.checks.exchanges import bad_results
 from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
+from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Violation
 from chatsquash.core.registry import Room
 from chatsquash.core.text import meant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chatsquash.checks.registry import Feature, Kind, View
 
 
 @cache
@@ -38,13 +47,66 @@ def examine(view: View, *kinds: Kind) -> Iterator[Violation]:
     """What is wrong with a record, by the rules of the kinds named."""
     tests = [test for kind in kinds if kind in FEATURES for test in FEATURES[kind].items()]
     has = [feature for feature, is_there in tests if is_there(view)]
-    for rule in _called(kinds, tuple(has)):
+    for rule in _rules_for(kinds, tuple(has)):
         for fact in rule.function(view):
             yield rule.violation(fact)
 
 
 @cache
-def _called(kinds: tuple[Kind, ...], has: tuple[Feature, ...]) -> list[Rule]:
+def _rules_for(kinds: tuple[Kind, ...], has: tuple[Feature, ...]) -> list[Rule]:
     """The rules of some kinds that have something to look at in a record with these features, in order."""
     known = [rule for rule in rules().values() if rule.kind in kinds]
     return [rule for rule in known if not rule.looks or not set(has).isdisjoint(rule.looks)]
+
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+CONTENTS = frozenset({str, list, NoneType})
+
+_decode = jsonio.decoder(dict).decode
+
+
+def _ends_oddly(view: View) -> bool:
+    """Whether the very last message is neither a text nor a call of the assistant."""
+    last = view.columns.last
+    if last is None or last.get("role") != "assistant":
+        return True
+    content = last.get("content")
+    says_nothing = not isinstance(content, str) or not content or content.isspace()
+    return says_nothing and not last.get("tool_calls")
+
+
+def _has_undeclared(view: View) -> bool:
+    calls = view.columns.calls
+    return calls is None or not view.tool_names.issuperset(calls.names)
+
+
+def _has_odd_arguments(view: View) -> bool:
+    """Whether some arguments may be no text that parses to an object."""
+    calls = view.columns.calls
+    try:
+        for arguments in calls.arguments if calls else ():
+            _decode(arguments)
+    except (ValueError, RecursionError):
+        return True
+    return calls is None
+
+
+FEATURES: dict[Kind, dict[Feature, Callable[[View], bool]]] = {
+    "record": {
+        "no messages": lambda view: view.columns.last is None,
+        "no tools": lambda view: not view.tools,
+        "unknown roles": lambda view: not ROLES.issuperset(view.columns.roles),
+        "odd content": lambda view: not CONTENTS.issuperset(view.columns.kinds),
+        "odd end": _ends_oddly,
+    },
+    "native": {
+        "legacy calls": lambda view: "function_call" in view.columns.keys,
+        "odd calls": lambda view: view.columns.calls is None,
+        "undeclared calls": _has_undeclared,
+        "odd arguments": _has_odd_arguments,
+        "open calls": lambda view: bool(view.columns.last and view.columns.last.get("tool_calls")),
+        "bad results": lambda view: bool(view.once(bad_results)),
+        "unmatched results": lambda view: not view.columns.matched,
+    },
+}
+"""The features that rules of a kind look at, and whether a record has them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash.checks.exchanges import Call, exchanges
+from chatsquash.checks.exchanges import ToolCall, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.core import jsonio
 from chatsquash.core.text import counted, json_type, quoted
@@ -14,7 +14,7 @@ from chatsquash.core.text import counted, json_type, quoted
 @check("error", looks=("odd calls",))
 def tool_calls_not_list(view: View) -> Iterator[Fact]:
     """Reported when an assistant's `tool_calls` is neither a list nor null: nobody can read or train on its calls."""
-    for at, items in _listed(view):
+    for at, items in _tool_call_lists(view):
         if not isinstance(items, list):
             yield Fact(f"tool_calls is {json_type(items)}, not a list: correct the logger or leave the record out", at)
 
@@ -22,7 +22,7 @@ def tool_calls_not_list(view: View) -> Iterator[Fact]:
 @check("error", looks=("odd calls",))
 def tool_call_not_object(view: View) -> Iterator[Fact]:
     """Reported when an item of `tool_calls` is no JSON object: it is no call that a chat template can print."""
-    for at, items in _listed(view):
+    for at, items in _tool_call_lists(view):
         for index, call in enumerate(items if isinstance(items, list) else ()):
             if not isinstance(call, dict):
                 yield Fact(f"tool_calls[{index}] is {json_type(call)}, not an object: leave the record out", at)
@@ -115,14 +115,14 @@ def legacy_function_call(view: View) -> Iterator[Fact]:
             yield Fact("function_call is the legacy form: convert it to tool_calls or leave the record out", at)
 
 
-def _listed(view: View) -> Iterator[tuple[int, Any]]:
+def _tool_call_lists(view: View) -> Iterator[tuple[int, Any]]:
     """The ``tool_calls`` of all assistant messages that have them, whatever they are, behind the message's index."""
     for at, message in enumerate(view.messages):
         if message.get("role") == "assistant" and (listed := message.get("tool_calls")) is not None:
             yield at, listed
 
 
-def _index(view: View, call: Call) -> int:
+def _index(view: View, call: ToolCall) -> int:
     """The index of a call in the ``tool_calls`` of its message."""
     listed: Any = view.messages[call.at]["tool_calls"]
     return next(index for index, given in enumerate(listed) if given is call.given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash.checks._features import CONTENTS
+from chatsquash.checks import CONTENTS
 from chatsquash.checks.registry import RULES, Fact, View, check
 from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Violation

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
-from chatsquash.checks._features import ROLES
+from chatsquash.checks import ROLES
 from chatsquash.checks.exchanges import call_counts
-from chatsquash.checks.registry import Fact, View, check
+from chatsquash.checks.registry import Fact, View, check, rule
 from chatsquash.core import chat
 from chatsquash.core.model import Json
-from chatsquash.core.text import json_type, quoted
+from chatsquash.core.text import counted, json_type, quoted
 
 ABSENT = object()
 SPELLINGS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
@@ -191,3 +191,30 @@ def _schemas(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
         for spelling in SPELLINGS:
             if isinstance(schema := tool.get(spelling), dict):
                 yield _label(index, tool), schema
+
+
+@rule("warning")
+def tool_conflict(name: str, first_line: int, line: int, *, kept: Literal["first", "last", "each"] = "first") -> Fact:
+    """Reported when a tool's definition changes during a session.
+
+    The record keeps the first one, with `--tools last` the last, of a custom tool each of them. Calls made under
+    another definition may not fit it; `--check-arguments` holds each call to the one of its time.
+    """
+    where = f"line {line} defines {quoted(name)} otherwise than line {first_line}"
+    what = "each definition" if kept == "each" else f"the {kept} definition"
+    calls = "earlier" if kept == "last" else "later"
+    return Fact(f"{where}, {what} is kept: see whether {calls} calls fit it")
+
+
+@rule("info")
+def supplied_tools(count: int) -> Fact:
+    """Reported when the log defines no tools and the record has the definitions of `--tools-file`."""
+    return Fact(
+        f"the log defines no tools, {counted(count, 'definition')} of --tools-file in the record: see if they fit"
+    )
+
+
+@rule("info")
+def supplied_system() -> Fact:
+    """Reported when the log has no system prompt and the record begins with that of `--system-file`."""
+    return Fact("the log has no system prompt, that of --system-file begins the record: see if it fits", 0)

@@ -10,9 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from chatsquash.checks._columns import Calls
 from chatsquash.checks.failures import MARKING, failure
-from chatsquash.checks.registry import View
+from chatsquash.checks.registry import Calls, View
 from chatsquash.core import chat
 from chatsquash.core.chat import id_key
 from chatsquash.core.model import Json, Message
@@ -20,7 +19,7 @@ from chatsquash.core.model import Json, Message
 State = Literal["ok", "failed", "empty", "unanswered"]
 
 
-class Result(Struct, frozen=True, gc=False):  # a named tuple takes twice as long to make
+class ToolResult(Struct, frozen=True, gc=False):  # a named tuple takes twice as long to make
     """A tool message, judged."""
 
     at: int
@@ -38,7 +37,7 @@ class Result(Struct, frozen=True, gc=False):  # a named tuple takes twice as lon
         return self.failure is None and not self.empty
 
 
-class Call(Struct, gc=False):
+class ToolCall(Struct, gc=False):
     """A call, and the results of its block that answer it."""
 
     at: int
@@ -51,7 +50,7 @@ class Call(Struct, gc=False):
     """Of the function that it names."""
     key: str | bytes | None
     """Its id as something to look up; ``None`` if it has none."""
-    results: list[Result] = []
+    results: list[ToolResult] = []
 
     @property
     def state(self) -> State:
@@ -68,11 +67,11 @@ class Call(Struct, gc=False):
 class Exchanges(NamedTuple):
     """What the messages of a record call, and the results."""
 
-    calls: list[Call]
+    calls: list[ToolCall]
     """Those that are objects, with their results."""
-    strays: list[Result]
+    strays: list[ToolResult]
     """Results that stand in a block and answer no call of it."""
-    outside: list[Result]
+    outside: list[ToolResult]
     """Those that stand in no block."""
 
 
@@ -106,24 +105,24 @@ _UNMARKED: Message = {}
 def exchanges(view: View) -> Exchanges:
     """Match results with calls, block by block; calls of a block that share an id get theirs in order."""
     columns = view.columns
-    return _matched(view, columns.calls) if columns.calls and columns.matched else _searched(view)
+    return _match_in_order(view, columns.calls) if columns.calls and columns.matched else _match_by_id(view)
 
 
-def _matched(view: View, calls: Calls) -> Exchanges:
+def _match_in_order(view: View, calls: Calls) -> Exchanges:
     """The same where the results stand in the order of the calls."""
     columns, bad = view.columns, view.once(bad_results)
     places = [(at, block) for block, (at, count) in enumerate(calls.counts.items()) for _ in range(count)]
     both = zip(places, calls.given, calls.names, calls.ids, strict=True)
-    matched_calls = [Call(at, block, given, name, key) for (at, block), given, name, key in both]
+    matched_calls = [ToolCall(at, block, given, name, key) for (at, block), given, name, key in both]
     for call, at, key in zip(matched_calls, columns.results, columns.result_ids, strict=False):
-        call.results = [Result(at, key, key, *bad.get(at, _GOOD))]
+        call.results = [ToolResult(at, key, key, *bad.get(at, _GOOD))]
     return Exchanges(matched_calls, [], [])
 
 
-def _searched(view: View) -> Exchanges:
+def _match_by_id(view: View) -> Exchanges:
     bad = view.once(bad_results)
     pairs = Exchanges([], [], [])
-    waiting: dict[str | bytes, deque[Call]] | None = None  # the calls of the present block by their ids
+    waiting: dict[str | bytes, deque[ToolCall]] | None = None  # the calls of the present block by their ids
     block = -1
     for at, message in enumerate(view.messages):
         role = message.get("role")
@@ -132,13 +131,13 @@ def _searched(view: View) -> Exchanges:
             for given in chat.calls(message):
                 if waiting is None:
                     waiting, block = {}, block + 1
-                call = Call(at, block, given, chat.call_name(given), id_key(given.get("id")))
+                call = ToolCall(at, block, given, chat.call_name(given), id_key(given.get("id")))
                 pairs.calls.append(call)
                 if call.key is not None:
                     waiting.setdefault(call.key, deque()).append(call)
         elif role == "tool":
             call_id = message.get("tool_call_id")
-            result = Result(at, call_id, id_key(call_id), *bad.get(at, _GOOD))
+            result = ToolResult(at, call_id, id_key(call_id), *bad.get(at, _GOOD))
             if waiting is None:
                 pairs.outside.append(result)
             elif result.key is not None and (queue := waiting.get(result.key)):

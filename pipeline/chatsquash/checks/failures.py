@@ -47,7 +47,7 @@ def failure(message: Message, text: str) -> str | None:
         return _in_words()(whole)
     if len(text) <= _SHORT and _is_well(text):
         return None
-    value = _parsed(text)
+    value = _parse(text)
     return _object_failure(value) if isinstance(value, dict) else None
 
 
@@ -129,7 +129,7 @@ def _is_code(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value != 0
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     """The value of a JSON text, ``None`` for what is none; NaN counts, since tools written in Python print it."""
     with suppress(ValueError, RecursionError):
         try:

@@ -38,7 +38,7 @@ class _Phrase(NamedTuple):
 
     def is_in(self, turn: Json) -> bool:
         """Whether a message has it."""
-        texts = chat.strings(turn) if self.is_plain else _opened(chat.strings(turn))
+        texts = chat.strings(turn) if self.is_plain else _with_json_strings(chat.strings(turn))
         return any(spelling in text for text in map(str.casefold, texts) for spelling in self.spellings)
 
 
@@ -77,7 +77,7 @@ def _phrase(given: str) -> _Phrase:
     return _Phrase(given, spellings, core.lower().encode(), core == given)
 
 
-def _opened(texts: Iterable[str]) -> Iterator[str]:
+def _with_json_strings(texts: Iterable[str]) -> Iterator[str]:
     """Texts, and what those hold that are JSON, as arguments are: JSON may spell any character as an escape."""
     for text in texts:
         yield text

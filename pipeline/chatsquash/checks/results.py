@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from chatsquash.checks.exchanges import Call, Result, State, exchanges
+from chatsquash.checks.exchanges import State, ToolCall, ToolResult, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.core.text import quoted
 
 
-def _unanswered(view: View) -> list[Call]:
+def _unanswered(view: View) -> list[ToolCall]:
     """The calls that have no result."""
     calls, columns = view.columns.calls, view.columns
     if calls is None or not columns.matched:
         return [call for call in view.once(exchanges).calls if not call.results]
     at, behind = len(columns.roles) - 1, len(columns.results)  # which only those of the last message have not
     left = zip(calls.given[behind:], calls.names[behind:], calls.ids[behind:], strict=True)
-    return [Call(at, len(calls.counts) - 1, given, name, key) for given, name, key in left]
+    return [ToolCall(at, len(calls.counts) - 1, given, name, key) for given, name, key in left]
 
 
 class _Trouble(NamedTuple):
@@ -35,7 +35,7 @@ class _Trouble(NamedTuple):
 def _troubles(view: View) -> list[_Trouble]:
     """What did not go well: the results, in the order of the messages, and behind them the calls without one."""
     calls, strays, outside = view.once(exchanges)
-    answers: list[tuple[Result, Call | None]] = [(result, call) for call in calls for result in call.results]
+    answers: list[tuple[ToolResult, ToolCall | None]] = [(result, call) for call in calls for result in call.results]
     answers += [(result, None) for result in (*strays, *outside)]
     bad = [
         _Trouble(kind, text, result.at, call is not None and _is_retried(view, call))
@@ -49,7 +49,7 @@ def _troubles(view: View) -> list[_Trouble]:
     ]
 
 
-def _reasons(result: Result, call: Call | None) -> Iterator[tuple[Literal["failed", "empty"], str]]:
+def _reasons(result: ToolResult, call: ToolCall | None) -> Iterator[tuple[Literal["failed", "empty"], str]]:
     """What is wrong with a result."""
     if result.failure is not None:
         yield "failed", f"the result{_of(call)} {result.failure}"
@@ -158,23 +158,23 @@ def _good_calls(view: View) -> Counter[tuple[int, str | None]]:
     return Counter((call.block, call.name) for call in calls if _is_good(call))
 
 
-def _is_good(call: Call) -> bool:
+def _is_good(call: ToolCall) -> bool:
     """Whether a result of a call neither failed nor is empty."""
     return any(result.good for result in call.results)
 
 
-def _is_retried(view: View, call: Call) -> bool:
+def _is_retried(view: View, call: ToolCall) -> bool:
     """Whether another call of a call's tool, in its block or in the next one, has a good result."""
     good = view.once(_good_calls)
     others = good[call.block, call.name] + good[call.block + 1, call.name] - _is_good(call)
     return call.name is not None and others > 0
 
 
-def _is_last(view: View, call: Call) -> bool:
+def _is_last(view: View, call: ToolCall) -> bool:
     return call.at == len(view.columns.roles) - 1
 
 
-def _of(call: Call | None) -> str:
+def _of(call: ToolCall | None) -> str:
     """`` of 'grep' (id 'c1')``, as far as it is known."""
     if call is None:
         return ""

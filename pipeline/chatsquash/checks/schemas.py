@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from chatsquash.checks.definitions import SPELLINGS
-from chatsquash.checks.exchanges import Call, exchanges
+from chatsquash.checks.exchanges import ToolCall, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
@@ -55,7 +55,7 @@ def arguments_unchecked(view: View) -> Iterator[Fact]:
 
 
 class _ArgumentChecks(NamedTuple):
-    wrong: list[tuple[Call, str]]
+    wrong: list[tuple[ToolCall, str]]
     """Calls, and what is wrong with their arguments."""
     unchecked: dict[str, tuple[int, str]]
     """By the name of a tool the first message with arguments that are not checked, and why."""
@@ -99,7 +99,7 @@ def _argument_checks(view: View) -> _ArgumentChecks:
     return answer
 
 
-def _definition(view: View, call: Call, first: dict[str, Tool]) -> Tool | None:
+def _definition(view: View, call: ToolCall, first: dict[str, Tool]) -> Tool | None:
     """The definition that held when a call was made."""
     if call.name is None:
         return None
@@ -121,10 +121,10 @@ def _looked_at(schema: _Schema, arguments: Json) -> tuple[str, str]:
     steps = f"they have more than {_DEEP} levels" if levels > _DEEP else schema.steps.count(levels)
     if isinstance(steps, str):
         return "", steps
-    return _broken(schema.validator, value, is_small=steps * len(written) <= _PRODUCT)
+    return _check_value(schema.validator, value, is_small=steps * len(written) <= _PRODUCT)
 
 
-def _broken(validator: Any, value: Json, *, is_small: bool) -> tuple[str, str]:
+def _check_value(validator: Any, value: Json, *, is_small: bool) -> tuple[str, str]:
     try:
         if validator.is_valid(value):
             return "", ""
@@ -157,7 +157,7 @@ def _describe_error(error: Any) -> str:
     )
 
 
-def _defined(tool: dict[str, Any]) -> _Schema:
+def _schema_of(tool: dict[str, Any]) -> _Schema:
     schema = next((tool[spelling] for spelling in SPELLINGS if spelling in tool), None)
     if not isinstance(schema, dict):
         return _Schema()  # a definition without one is what other rules tell
@@ -166,16 +166,16 @@ def _defined(tool: dict[str, Any]) -> _Schema:
         return _Schema(why=f"the schema has more than {_MOST:,} bytes", small=False)
     steps = Steps(schema)
     why = steps.count(0)
-    return _Schema(why=why) if isinstance(why, str) else _compiled(schema)._replace(steps=steps)
+    return _Schema(why=why) if isinstance(why, str) else _compile(schema)._replace(steps=steps)
 
 
-def _compiled(schema: dict[str, Any]) -> _Schema:
+def _compile(schema: dict[str, Any]) -> _Schema:
     import jsonschema_rs
 
     patterns = jsonschema_rs.RegexOptions(size_limit=_PATTERN, dfa_size_limit=_PATTERN)
     try:
         validator = jsonschema_rs.validator_for(
-            schema, pattern_options=patterns, retriever=_refused, validate_formats=False
+            schema, pattern_options=patterns, retriever=_refuse_reference, validate_formats=False
         )
     except Exception as problem:  # noqa: BLE001 - of a library, for whatever a log may have as a schema
         if type(getattr(problem, "kind", None)).__name__.endswith("Referencing"):
@@ -185,11 +185,11 @@ def _compiled(schema: dict[str, Any]) -> _Schema:
     return _Schema(validator)
 
 
-def _refused(uri: str) -> Json:
+def _refuse_reference(uri: str) -> Json:
     raise ValueError(uri)
 
 
-_known: Each[Tool, _Schema] = Each(lambda tools: list(map(_defined, tools)), lambda schema: schema.small)
+_known: Each[Tool, _Schema] = Each(lambda tools: list(map(_schema_of, tools)), lambda schema: schema.small)
 
 
 _STEPS = 5_000

@@ -86,13 +86,13 @@ def shape_not_held(what: str, at: int | None, hint: str = "") -> Fact:
 @rule("warning")
 def shape_dropped(kinds: Mapping[str, int]) -> Fact:
     """Reported when a preset has no place for something in a record, such as a refusal. The record has the rest."""
-    return Fact(f"the preset has no place for: {_listed(kinds)} (--preset chat keeps them)")
+    return Fact(f"the preset has no place for: {_list_kinds(kinds)} (--preset chat keeps them)")
 
 
 @rule("info")
 def shape_changed(kinds: Mapping[str, int]) -> Fact:
     """Reported when a preset or a modifier says something otherwise than the log."""
-    return Fact(f"changed to fit: {_listed(kinds)}")
+    return Fact(f"changed to fit: {_list_kinds(kinds)}")
 
 
 @rule("warning")
@@ -105,6 +105,6 @@ def float_rounded(spellings: Sequence[str], count: int) -> Fact:
     return Fact(f"{counted(count, 'number')} that datasets rounds when it loads them: {some} (log them as strings)")
 
 
-def _listed(kinds: Mapping[str, int]) -> str:
+def _list_kinds(kinds: Mapping[str, int]) -> str:
     shown = [f"{escaped(kind[:SHOWN])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
     return ", ".join([*shown, *([f"{len(kinds) - _KINDS} kinds more"] if len(kinds) > _KINDS else [])])

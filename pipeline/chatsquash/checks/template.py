@@ -17,7 +17,7 @@ from chatsquash.core.text import counted, escaped, quoted
 Kind = Literal["tool", "property", "enum", "$defs", "system", "text", "call", "result", "reasoning"]
 
 
-class Expected(NamedTuple):
+class Expectation(NamedTuple):
     """Something in a record that its rendering should show."""
 
     kind: Kind
@@ -39,11 +39,11 @@ class Trial(NamedTuple):
     """What it raised."""
     sought: frozenset[Kind] = frozenset()
     """Of what kinds the things are that should appear."""
-    lost: tuple[Expected, ...] = ()
+    lost: tuple[Expectation, ...] = ()
     """What of them does not."""
-    twice: tuple[Expected, ...] = ()
+    twice: tuple[Expectation, ...] = ()
     """Calls whose arguments are a JSON string of JSON."""
-    spelled: tuple[Expected, ...] = ()
+    spelled: tuple[Expectation, ...] = ()
     """What is printed as Python spells it."""
     nulls: tuple[str, ...] = ()
     """What a null, or content that is missing, leads to."""
@@ -54,7 +54,7 @@ class Trial(NamedTuple):
     beyond: bool = False
     """Whether it was ended, since it took more time or memory than it may."""
 
-    def lost_of(self, *kinds: Kind) -> list[Expected]:
+    def lost_of(self, *kinds: Kind) -> list[Expectation]:
         """What of these kinds does not appear."""
         return [place for place in self.lost if place.kind in kinds]
 
@@ -182,13 +182,13 @@ def template_tools_empty(trial: Trial) -> Iterator[Fact]:
         yield Fact("an empty list of tools prints something that no list does not")
 
 
-def _by_message(places: Iterable[Expected]) -> list[tuple[int, list[Expected]]]:
-    grouped: dict[int, list[Expected]] = {}
+def _by_message(places: Iterable[Expectation]) -> list[tuple[int, list[Expectation]]]:
+    grouped: dict[int, list[Expectation]] = {}
     for place in places:
         grouped.setdefault(place.at, []).append(place)
     return list(grouped.items())
 
 
-def _names(places: list[Expected]) -> str:
+def _names(places: list[Expectation]) -> str:
     shown = ", ".join(quoted(place.name) for place in places[:5])
     return f"{shown} and {len(places) - 5} more" if len(places) > 5 else shown

@@ -32,7 +32,7 @@ def stats(
     from chatsquash.results import stats as counting
     from chatsquash.results import stats_table as report
     from chatsquash.results import template as trying
-    from chatsquash.templates.counting import Counter, Tokenizer, of_template, packed
+    from chatsquash.templates.counting import Counter, Tokenizer, of_template, pack
 
     refuse_alone(template, render)
     tokenizer = tokenizer or (of_template(template) if template else None)
@@ -40,7 +40,7 @@ def stats(
         why = "its folder has no tokenizer.json, so it needs --tokenizer"
         raise click.UsageError(f"--template says what tokens are counted of; {why}.")
     rendered = trying.template(template, **render) if template else None
-    tokens = Counter(Tokenizer(packed(tokenizer)), rendered) if tokenizer else None
+    tokens = Counter(Tokenizer(pack(tokenizer)), rendered) if tokenizer else None
     counted = counting.stats(datasets, tokens)
     if as_json:
         click.echo(shown(report.as_json(counted), indent=True))

@@ -15,9 +15,9 @@ def with_key(options: Options) -> Options:
     """The options with the key that they leave to the key file."""
     refuse_wrong(options)
     if options.template is not None:
-        from chatsquash.templates.source import unpacked
+        from chatsquash.templates.source import unpack
 
-        unpacked(options.template)
+        unpack(options.template)
     options = with_kinds(options)
     if options.join and options.conversations == "last":
         options = replace(options, conversations="main")  # which the agent's file knows, whatever came last
@@ -46,5 +46,5 @@ def file_contents(options: Options) -> dict[str, Any]:
         from chatsquash.templates import counting
 
         if model := str(options.tokenizer or "") or counting.of_template(str(options.template)):
-            contents["tokenizer"] = counting.packed(model)
+            contents["tokenizer"] = counting.pack(model)
     return contents

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Added, Edits, Kept, Message
+from chatsquash.core.model import AddedRun, Edits, KeptRun, Message
 
 
 def difference(before: list[Message], after: list[Message]) -> Edits:
@@ -41,8 +41,8 @@ def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[l
     builder = Builder()
     expected = at = added = 0
     for run in edits:
-        length = run.stop - run.start if isinstance(run, Kept) else len(run.messages)
-        if isinstance(run, Kept) and added < _MOST_ADDED and _goes_on(before, expected, run, after[at]):
+        length = run.stop - run.start if isinstance(run, KeptRun) else len(run.messages)
+        if isinstance(run, KeptRun) and added < _MOST_ADDED and _goes_on(before, expected, run, after[at]):
             builder.keep(run.start, run.stop)
             expected, at, added = run.stop, at + length, 0
             continue
@@ -68,7 +68,7 @@ def _is_settled(before: list[Message], edits: Edits) -> bool:
     """Whether edits are that difference already, since all that they add is new and what they keep goes on."""
     expected = added = 0
     for number, run in enumerate(edits):
-        if isinstance(run, Kept):
+        if isinstance(run, KeptRun):
             touches = number and not added and run.start == expected
             if touches or added >= _MOST_ADDED or not _goes_on(before, expected, run, before[run.start]):
                 return False
@@ -82,12 +82,12 @@ def _is_settled(before: list[Message], edits: Edits) -> bool:
 
 def _only_grows(before: list[Message], edits: Edits) -> bool:
     """Whether all messages are kept, and others come behind them."""
-    if not edits or not isinstance(edits[0], Kept) or edits[0].stop - edits[0].start != len(before):
+    if not edits or not isinstance(edits[0], KeptRun) or edits[0].stop - edits[0].start != len(before):
         return False
-    return len(edits) == 1 or (len(edits) == 2 and isinstance(edits[1], Added))
+    return len(edits) == 1 or (len(edits) == 2 and isinstance(edits[1], AddedRun))
 
 
-def _goes_on(before: list[Message], expected: int, run: Kept, message: Message) -> bool:
+def _goes_on(before: list[Message], expected: int, run: KeptRun, message: Message) -> bool:
     """Whether a run of kept messages, of which this is the first, begins with the next one, or the one after that."""
     return run.start == expected or (run.start == expected + 1 and not _same(before[expected], message))
 
@@ -110,7 +110,7 @@ def replay(before: list[Message], edits: Edits) -> list[Message]:
     """The messages that edits make of the previous entry's."""
     messages: list[Message] = []
     for run in edits:
-        messages += before[run.start : run.stop] if isinstance(run, Kept) else run.messages
+        messages += before[run.start : run.stop] if isinstance(run, KeptRun) else run.messages
     return messages
 
 
@@ -141,22 +141,22 @@ class Builder:
     @property
     def edits(self) -> Edits:
         """All that was found."""
-        return tuple(Kept(*run) if isinstance(run, tuple) else Added(tuple(run)) for run in self._runs)
+        return tuple(KeptRun(*run) if isinstance(run, tuple) else AddedRun(tuple(run)) for run in self._runs)
 
 
 def compose(first: Edits, second: Edits) -> Edits:
     """The edits that do at once what two do one after the other."""
     both = Builder()
-    ends = list(accumulate(run.stop - run.start if isinstance(run, Kept) else len(run.messages) for run in first))
+    ends = list(accumulate(run.stop - run.start if isinstance(run, KeptRun) else len(run.messages) for run in first))
     for run in second:
-        if isinstance(run, Added):
+        if isinstance(run, AddedRun):
             both.add(run.messages)
             continue
         start, number = run.start, bisect_right(ends, run.start)
         while start < run.stop:
             piece, began = first[number], ends[number - 1] if number else 0
             stop = min(run.stop, ends[number])
-            if isinstance(piece, Kept):
+            if isinstance(piece, KeptRun):
                 both.keep(piece.start + start - began, piece.start + stop - began)
             else:
                 both.add(piece.messages[start - began : stop - began])

@@ -25,7 +25,7 @@ def without(conversation: Conversation, gone: list[int]) -> list[Mark] | None:
     return [mark for at, mark in zip(_places(conversation.messages), marks, strict=True) if at not in dropped]
 
 
-def joined(conversation: Conversation, behind: list[int]) -> list[Mark] | None:
+def join_marks(conversation: Conversation, behind: list[int]) -> list[Mark] | None:
     """The marks where messages, by their indices, became one with what stands before them."""
     marks = conversation.marks
     if not marks or not behind:
@@ -40,7 +40,7 @@ def joined(conversation: Conversation, behind: list[int]) -> list[Mark] | None:
     return result
 
 
-def divided(conversation: Conversation, parts: list[int]) -> list[Mark] | None:
+def split_marks(conversation: Conversation, parts: list[int]) -> list[Mark] | None:
     """The marks where each assistant message became so many."""
     marks = conversation.marks
     if marks is None:
@@ -48,7 +48,7 @@ def divided(conversation: Conversation, parts: list[int]) -> list[Mark] | None:
     return [mark for mark, count in zip(marks, parts, strict=True) for _ in range(count)]
 
 
-def shaped(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dict[str, Any]) -> list[Mark]:
+def record_marks(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dict[str, Any]) -> list[Mark]:
     """The marks of a record, made of turns that may have lost the last of the messages.
 
     A preset gives each assistant turn a message of its own, or those that follow each other one together.
@@ -66,7 +66,7 @@ def shaped(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dict[str,
     return [mark._replace(place=at) for mark, at in zip(made, places, strict=True)]
 
 
-def placed(conversation: Conversation) -> list[Mark]:
+def with_places(conversation: Conversation) -> list[Mark]:
     """The marks with the indices of their messages."""
     places = _places(conversation.messages)
     return [mark._replace(place=at) for at, mark in zip(places, conversation.marks or (), strict=True)]
@@ -84,7 +84,7 @@ def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
 def flagged(conversation: Conversation, flag: str) -> Conversation:
     """The conversation with the flag in each assistant message."""
     messages = conversation.messages.copy()
-    for mark in placed(conversation):
+    for mark in with_places(conversation):
         messages[mark.place] = _with(messages[mark.place], flag, mark)
     return replace(conversation, messages=messages, written=None)
 

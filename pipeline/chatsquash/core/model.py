@@ -40,20 +40,20 @@ Tool = Json
 """A tool definition: in an ``Entry`` as logged, in a ``Conversation`` flattened to its function."""
 
 
-class Kept(Struct, frozen=True, gc=False):
+class KeptRun(Struct, frozen=True, gc=False):
     """A run of the previous entry's messages: those from ``start`` up to, not including, ``stop``."""
 
     start: int
     stop: int
 
 
-class Added(Struct, frozen=True, gc=False):
+class AddedRun(Struct, frozen=True, gc=False):
     """A run of messages that the previous entry does not have."""
 
     messages: tuple[Message, ...]
 
 
-Edits = tuple[Kept | Added, ...]
+Edits = tuple[KeptRun | AddedRun, ...]
 
 
 class WrongType(NamedTuple):
@@ -116,7 +116,7 @@ class Violation(NamedTuple):
     """Where that message was logged, if that is another index."""
 
 
-class Repeated(NamedTuple):
+class RepeatedViolation(NamedTuple):
     """What may be found at many lines: it is reported once for a session, at its first line, with a count."""
 
     code: str
@@ -143,7 +143,7 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """How many of its messages each cleaning rule changed or took out."""
     size: int = 0
     """Bytes of its line, with the line feed."""
-    findings: tuple[Violation | Repeated, ...] = ()
+    findings: tuple[Violation | RepeatedViolation, ...] = ()
     """What was found at its line, in order."""
     loaded: bool = False
     """Whether its format had to be loaded, so that messages may carry something privately."""
@@ -155,7 +155,7 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     @property
     def kept(self) -> int:
         """How many leading messages are the previous entry's."""
-        if self.edits and isinstance(self.edits[0], Kept) and self.edits[0].start == 0:
+        if self.edits and isinstance(self.edits[0], KeptRun) and self.edits[0].start == 0:
             return self.edits[0].stop
         return 0
 
@@ -172,7 +172,7 @@ class RejectedLine(NamedTuple):
     reason: str
 
 
-class Skipped(Struct, frozen=True, gc=False):
+class SkippedLine(Struct, frozen=True, gc=False):
     """A line without an entry that goes on, or what is found of a log as a whole."""
 
     line: int | None = None
@@ -188,7 +188,7 @@ class Skipped(Struct, frozen=True, gc=False):
     """The cleaning rule that dropped its entry."""
     replied: bool = False
     """Whether that had a reply."""
-    findings: tuple[Violation | Repeated, ...] = ()
+    findings: tuple[Violation | RepeatedViolation, ...] = ()
 
 
 class Branch(NamedTuple):
@@ -243,7 +243,7 @@ class Origin(Struct, frozen=True):
     replies: tuple[OriginReply, ...] = ()
     """Those of its messages that a model gave here, in order, and on the way to where it branched off; of what was
     copied from a conversation that begins otherwise there is none."""
-    findings: tuple[tuple[int | None, Violation | Repeated], ...] = ()
+    findings: tuple[tuple[int | None, Violation | RepeatedViolation], ...] = ()
     """What was found in reading it, with the line of the file; ``None``: it is about the whole."""
     lines: tuple[int | None, ...] = ()
     """Of each message the 1-based line in the file at which it begins; empty where that is not known of any."""

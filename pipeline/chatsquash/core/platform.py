@@ -159,11 +159,11 @@ def memory_left() -> int | None:
     for limit, column in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
         most = resource.getrlimit(limit)[0]
         if most != resource.RLIM_INFINITY:
-            left.append(most - _taken(column))
+            left.append(most - _bytes_in_use(column))
     return max(0, min(left)) if left else None
 
 
-def _taken(column: int) -> int:
+def _bytes_in_use(column: int) -> int:
     """Bytes that this process has: of all addresses (0), or of data (5); 0 where the system does not tell."""
     try:
         with open("/proc/self/statm", "rb") as file:

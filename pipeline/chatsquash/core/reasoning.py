@@ -29,7 +29,7 @@ _NO_MATTER = {"type", "index", "format"}
 _Object = dict[str, Any]
 
 
-class Taken(NamedTuple):
+class ReasoningParts(NamedTuple):
     """The reasoning of a message."""
 
     text: str
@@ -46,7 +46,7 @@ def is_part(part: Json) -> bool:
     return isinstance(part, dict) and part.get("type") in PARTS
 
 
-def joined(blocks: Iterable[_Object]) -> str:
+def join_blocks(blocks: Iterable[_Object]) -> str:
     """The texts of blocks of reasoning as one."""
     texts = (block.get("text") for block in blocks)
     return "\n\n".join(each for each in texts if each and isinstance(each, str))
@@ -57,7 +57,7 @@ def text(message: Message) -> str:
     return take(dict(message)).text
 
 
-def take(message: _Object) -> Taken:
+def take(message: _Object) -> ReasoningParts:
     """Take the reasoning out of a message, in whichever spelling it came.
 
     The first member that has a text counts, and what parts of the content say beside it.
@@ -69,13 +69,13 @@ def take(message: _Object) -> Taken:
         message["content"] = [part for part in content if not is_part(part)]
     odd: list[Json] = []
     read = {key: read for key, value in members.items() if (read := blocks(value, odd))}
-    said = {key: text for key, blocks in read.items() if (text := joined(blocks))}
+    said = {key: text for key, blocks in read.items() if (text := join_blocks(blocks))}
     source = next(iter(said), next(iter(read), ""))
     whole = said.get(source, "")
     if (beside := said.get("content", "")) not in whole:
         whole = f"{whole}\n\n{beside}"
     kept = [block for each in read.values() for block in each if block != {"text": whole}]
-    return Taken(whole, source, kept, odd)
+    return ReasoningParts(whole, source, kept, odd)
 
 
 def blocks(value: Json, odd: list[Json]) -> list[_Object]:

@@ -21,8 +21,7 @@ from chatsquash.dataset.commit import RUN
 from chatsquash.sources.remote import StoredLog
 from chatsquash.storage import stores
 from chatsquash.storage.lock import is_alive, owner
-from chatsquash.storage.stores.limits import refuse_large
-from chatsquash.storage.stores.waiting import Call, several
+from chatsquash.storage.stores.base import PendingCall, refuse_large, several
 
 _LOCK = f"{OURS}/lock"
 _LARGE = 256 << 20
@@ -63,7 +62,7 @@ class Bucket:
         with self.reading(name) as file:
             return file.read(_MOST)
 
-    def status(self, name: str) -> stores.Stored | None:
+    def status(self, name: str) -> stores.StoredObject | None:
         """What stands under a name."""
         return self._store.status(self._folder + name)
 
@@ -102,7 +101,7 @@ class Bucket:
         if self._is_claimed:
             self._is_claimed = False
             with suppress(OSError):  # also for want of time
-                Call(self._unlock).result(_PATIENCE)
+                PendingCall(self._unlock).result(_PATIENCE)
 
     def _unlock(self) -> None:
         if self._is_locked():

@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Severity
-from chatsquash.core.outcome import Chosen, Ending, Outcome, Place, Record
+from chatsquash.core.outcome import Ending, Outcome, Place, Record, SelectedEntry
 from chatsquash.core.text import printable
 
 SESSIONS = "reports/sessions.jsonl"
 _SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-_UNKNOWN = Chosen(None, None, None, None, None)
+_UNKNOWN = SelectedEntry(None, None, None, None, None)
 Kind = Literal["text", "int", "float", "bool"]
 
 

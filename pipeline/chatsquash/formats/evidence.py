@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 
 from chatsquash.core import times
 from chatsquash.core.blocks import Native, Turn
-from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, Repeated, Tool
+from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, RepeatedViolation, Tool
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import TurnError
@@ -150,7 +150,7 @@ def origin(loaded: LoggedMessages, /, session_times: Any = None, **members: Any)
         if each.is_sampled and message["role"] == "assistant"
     ]
     if naive != 0:
-        members["findings"] = (*members.get("findings", ()), (naive, Repeated("naive-timestamp")))
+        members["findings"] = (*members.get("findings", ()), (naive, RepeatedViolation("naive-timestamp")))
     bounds = {"started": min(times_of), "ended": max(times_of)} if times_of else session_times or {}
     return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in loaded.evidence))
 
@@ -181,6 +181,20 @@ def entries(values: list[Json], lines: list[int] | None) -> Iterator[tuple[int, 
         if not isinstance(value, dict):
             raise TurnError(f"entry {place} is no object")
         yield place, line, value
+
+
+def entries_after_header(
+    values: list[Json], lines: list[int] | None, of: str, unread: Unread, *read: str
+) -> tuple[Object, list[tuple[int, int, Object]]]:
+    """Return the header of a session, its first line of a type, and the lines of other types as ``entries`` does."""
+    header, rows = Object(), list[tuple[int, int, Object]]()
+    for place, line, value in entries(values, lines):
+        if value.get("type") == of:
+            header = header or value
+            unread.rest(of, value, *read)
+        else:
+            rows.append((place, line, value))
+    return header, rows
 
 
 def numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:

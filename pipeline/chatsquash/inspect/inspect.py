@@ -12,10 +12,10 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from chatsquash.core import chat, jsonio
+from chatsquash.core.accounting import of_entry
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.logged import of_entry
-from chatsquash.core.model import Added, Entry, Message, Seen
+from chatsquash.core.model import AddedRun, Entry, Message, Seen
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import aligned, counted, escaped, in_lines, printable
@@ -104,7 +104,7 @@ class _Inspection:
                 row.outcome = "selected" if line == snapshot.entry.line else "cut"
 
     def _row(self, entry: Entry) -> _EntryRow:
-        added = [message for run in entry.edits if isinstance(run, Added) for message in run.messages]
+        added = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
         texts = [_text(message) for message in added] if self.verbose else []
         reply = entry.reply.message
         return _EntryRow(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from chatsquash.core import footprint, platform
-from chatsquash.core.model import Added, Response, Tool
+from chatsquash.core.model import AddedRun, Response, Tool
 from chatsquash.core.options import Options
 from chatsquash.reading.exchange import LineError
 
@@ -73,7 +73,7 @@ class Bounds(NamedTuple):
             raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
         message = reply.message
         new: list[Any] = [message] if message is not None and {*map(type, message.values())} != _TEXTS else []
-        new += (message for run in request.edits if type(run) is Added for message in run.messages)
+        new += (message for run in request.edits if type(run) is AddedRun for message in run.messages)
         if new and not _are_within(new, self.nesting):
             raise self.too_deep()
 

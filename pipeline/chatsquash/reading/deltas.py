@@ -18,13 +18,13 @@ from typing import Any
 from msgspec import Struct, field
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Added, Edits, Kept, Message
+from chatsquash.core.model import AddedRun, Edits, KeptRun, Message
 from chatsquash.formats import PLAIN
 from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange, LineError, parse, split
 from chatsquash.reading.members import elements
 from chatsquash.reading.repeated_members import MARKER, TOOLS, Cut, RepeatedMembers, Spelled, shortened
-from chatsquash.reading.repeats import Array, Change, Run, behind_gap, find
+from chatsquash.reading.repeats import Array, Change, SharedRun, behind_gap, find
 from chatsquash.sources.lines import Line
 
 _FIRST = MARKER + b'0"'
@@ -146,13 +146,13 @@ class History(Struct):
         self._judge(added, before)
         self.effort.grown += 1
         growth = exchange.turns[1 + len(_FIRST) : -1].rstrip()
-        edits: Edits = (Kept(0, before), Added(tuple(added))) if added else (Kept(0, before),)
+        edits: Edits = (KeptRun(0, before), AddedRun(tuple(added))) if added else (KeptRun(0, before),)
         end = len(self.array.data)
         changes: list[Change] = [(end, end, growth)]
         messages = [*self.messages, *added]
         return exchange, Request(messages, edits, place - line.start, None, changes)
 
-    def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Exchange, Request] | None:
+    def _patched(self, line: Line, place: int, runs: list[SharedRun]) -> tuple[Exchange, Request] | None:
         """By the runs of messages that it shares with the line before."""
         cuts = [(run.start, run.stop, _marker(n)) for n, run in enumerate(runs)]
         exchange = self._shorten(line, cuts, runs[-1].stop, place)
@@ -213,7 +213,7 @@ class History(Struct):
 
     # What was found
 
-    def _patch(self, raw: bytes, runs: list[Run], line: Line, place: int) -> Request | None:
+    def _patch(self, raw: bytes, runs: list[SharedRun], line: Line, place: int) -> Request | None:
         """A request that shares runs of messages; ``raw`` has a marker in the place of each."""
         patch = Patch(self.messages, self.array, line.buffer, place, place)
         number, name = 0, _marker(0)[1:-1].decode()
@@ -269,7 +269,7 @@ def _marker(number: int) -> bytes:
 
 
 def _all(messages: list[Message]) -> Edits:
-    return (Added(tuple(messages)),) if messages else ()
+    return (AddedRun(tuple(messages)),) if messages else ()
 
 
 class Patch(Struct):
@@ -289,11 +289,11 @@ class Patch(Struct):
     fresh: list[Any] = field(default_factory=list)
     """New messages behind the last run."""
     messages: list[Message] = field(default_factory=list)
-    edits: list[Kept | Added] = field(default_factory=list)
+    edits: list[KeptRun | AddedRun] = field(default_factory=list)
     bounds: list[tuple[int, int]] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
 
-    def keep(self, run: Run) -> None:
+    def keep(self, run: SharedRun) -> None:
         """Go on with a run, behind what is new before it."""
         known = self.array.bounds[run.first : run.last]
         gap = self.buffer[self.at : run.start]
@@ -304,7 +304,7 @@ class Patch(Struct):
         shift = run.start - self.place - known[0][0]
         self.bounds += [(start + shift, stop + shift) for start, stop in known] if shift else known
         self.messages += self.before[run.first : run.last]
-        self.edits.append(Kept(run.first, run.last))
+        self.edits.append(KeptRun(run.first, run.last))
         self.at, self.old = run.stop, known[-1][1]
 
     def close(self, tail: bytes) -> None:
@@ -315,7 +315,7 @@ class Patch(Struct):
 
     def _add(self) -> None:
         self.messages += self.fresh
-        self.edits.append(Added(tuple(self.fresh)))
+        self.edits.append(AddedRun(tuple(self.fresh)))
         self.fresh = []
 
 

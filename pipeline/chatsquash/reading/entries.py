@@ -12,7 +12,7 @@ from chatsquash.checks import reading
 from chatsquash.core import jsonio
 from chatsquash.core.edits import settle
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Entry, Message, RejectedLine, Repeated, Skipped, Tool, WrongType
+from chatsquash.core.model import Entry, Message, RejectedLine, RepeatedViolation, SkippedLine, Tool, WrongType
 from chatsquash.core.times import Moment, moment
 from chatsquash.formats import PLAIN, bodies, named
 from chatsquash.formats.base import Format, Tools
@@ -54,7 +54,7 @@ class EntryReader:
         self._stream = self._home = self._new(shape)
         self._before: list[Message] = []
 
-    def entries(self, lines: Iterable[Line]) -> Generator[Entry | Skipped, None, str | None]:
+    def entries(self, lines: Iterable[Line]) -> Generator[Entry | SkippedLine, None, str | None]:
         """The entries of the log's next lines, in file order, and the lines that are none.
 
         Returns why the rest of the log is not read, if that is so.
@@ -68,7 +68,7 @@ class EntryReader:
                 and is_blank(line.buffer[line.start : line.stop])
             ):
                 # The parsers say so, too, in a hundred times the time.
-                yield Skipped(line.number, "blank", line.size)
+                yield SkippedLine(line.number, "blank", line.size)
                 continue
             try:
                 if line.length > bounds.light:
@@ -76,10 +76,12 @@ class EntryReader:
                 entry = self._settled(self._read(line))
             except LineError as problem:
                 if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
-                    yield Skipped(line.number, "blank", line.size)
+                    yield SkippedLine(line.number, "blank", line.size)
                     continue
                 if what := self._aside(line, problem):
-                    yield Skipped(line.number, "blank", line.size, findings=(Repeated("no-exchange", (what,)),))
+                    yield SkippedLine(
+                        line.number, "blank", line.size, findings=(RepeatedViolation("no-exchange", (what,)),)
+                    )
                     continue
                 yield unreadable(
                     RejectedLine(line.number, line.offset, line.length, problem.code, str(problem)), line.size
@@ -102,14 +104,14 @@ class EntryReader:
             problem.args = (why,)
         return None
 
-    def _new(self, shape: Shape) -> _Stream:
+    def _new(self, shape: Shape) -> _ShapeReader:
         if (tools := self._known.get(shape.request)) is None:
             hold = self._bounds.hold_new if shape.request == PLAIN else None  # others are held once they are loaded
             tools = self._known[shape.request] = KnownTools(hold)
         form, answers = named(shape.request), named(shape.response)
         loader = None if shape.request == PLAIN else self._loader(form)
         history = History(form, answers, RepeatedMembers(form, tools, hasattr(answers, "ECHOES")), self._effort)
-        return _Stream(shape, history, self._bounds, loader)
+        return _ShapeReader(shape, history, self._bounds, loader)
 
     def _loader(self, form: Format) -> Loader:
         from chatsquash.reading.loading import Loader  # which plain chat does not need
@@ -130,7 +132,7 @@ class EntryReader:
             other = shape
         self._stream = self._new(other)
         entry = self._stream.read(line)
-        mixed = Repeated("mixed-formats", (self._shape.request, other.request))
+        mixed = RepeatedViolation("mixed-formats", (self._shape.request, other.request))
         return replace(entry, findings=(*entry.findings, mixed))
 
     def _settled(self, entry: Entry) -> Entry:
@@ -151,7 +153,7 @@ class EntryReader:
 
 
 @dataclass(slots=True)
-class _Stream:
+class _ShapeReader:
     """Neighbouring lines of one shape."""
 
     shape: Shape
@@ -199,8 +201,8 @@ class _Stream:
         self.history.remember(request)
         self.exchange = exchange
         messages, edits, session_id, reply = request.messages, request.edits, exchange.session_id, exchange.reply
-        findings: tuple[Repeated, ...] = (Repeated("hosted-tools"),) if offered.hosted else ()
-        findings += (Repeated("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
+        findings: tuple[RepeatedViolation, ...] = (RepeatedViolation("hosted-tools"),) if offered.hosted else ()
+        findings += (RepeatedViolation("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
         if loader and loaded:
             messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
             findings += loader.remember(loaded, exchange)
@@ -258,19 +260,19 @@ class _OfferedTools(NamedTuple):
 _NOTHING_OFFERED = _OfferedTools(NO_TOOLS)
 
 
-def unreadable(rejected: RejectedLine, size: int) -> Skipped:
+def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
     """A line that cannot be read, and its bytes with the line feed."""
     make = reading.bad_line if rejected.code == "bad-line" else reading.bad_entry
-    return Skipped(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
+    return SkippedLine(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
 
 
-def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[Repeated]:
+def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[RepeatedViolation]:
     """What a line lacks; each is reported once per session."""
     if when is None:
-        yield Repeated("missing-timestamp")
+        yield RepeatedViolation("missing-timestamp")
     elif when.naive:
-        yield Repeated("naive-timestamp")
+        yield RepeatedViolation("naive-timestamp")
     if session_id is None:
-        yield Repeated("missing-session-id")
+        yield RepeatedViolation("missing-session-id")
     for each in filter(None, wrong):
-        yield Repeated("wrong-type", (each.what, each.seen))
+        yield RepeatedViolation("wrong-type", (each.what, each.seen))

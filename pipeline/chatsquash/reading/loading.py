@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.edits import difference
-from chatsquash.core.model import Added, Edits, Json, Kept, Message, Repeated, Tool
+from chatsquash.core.model import AddedRun, Edits, Json, KeptRun, Message, RepeatedViolation, Tool
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import Format, TurnError
 from chatsquash.reading.deltas import Request
@@ -64,10 +64,10 @@ class Loader:
             whole = [*base.asked, *base.said, *whole]
         if base or before.referred:  # the reader's edits are those of what stood in the lines
             edits = difference(before.whole, whole)
-        brought = bodies.brought(form, (turn for run in edits if isinstance(run, Added) for turn in run.messages))
+        brought = bodies.brought(form, (turn for run in edits if isinstance(run, AddedRun) for turn in run.messages))
         return LoadedRequest(follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
 
-    def remember(self, loaded: LoadedRequest, exchange: Exchange) -> tuple[Repeated, ...]:
+    def remember(self, loaded: LoadedRequest, exchange: Exchange) -> tuple[RepeatedViolation, ...]:
         """A request that is an entry: the next one goes on from it; gives what was found."""
         self.before = loaded
         refers = exchange.first(self.form.REFERS)
@@ -76,7 +76,7 @@ class Loader:
         if isinstance(answer, dict) and isinstance(answer.get("id"), str):
             said = answer.get("output")
             self.answers[answer["id"]] = Answer(loaded.whole, said if isinstance(said, list) else [])
-        return (Repeated("missing-history"),) if is_missing else ()
+        return (RepeatedViolation("missing-history"),) if is_missing else ()
 
     def adopt(self, messages: list[Message]) -> None:
         """Go on with these messages in the place of the equal ones that were loaded last."""
@@ -117,7 +117,7 @@ def follow(form: Format, before: Turns, turns: list[Any], edits: Edits, system: 
     same = system is before.system
     head = before.messages[: before.stops[0]] if same else _system(form, system)
     loading = _Loading(form, before, [form.START], [len(head)], list(head), [])
-    loading.add(Kept(0, len(head)) if same else head)
+    loading.add(KeptRun(0, len(head)) if same else head)
     at = 0
     for run in edits:
         at = loading.run(run, turns, at)
@@ -133,13 +133,13 @@ class _Loading(Struct):
     states: list[Any]
     stops: list[int]
     messages: list[Message]
-    edits: list[Kept | Added]
+    edits: list[KeptRun | AddedRun]
 
-    def run(self, run: Kept | Added, turns: list[Any], at: int) -> int:
+    def run(self, run: KeptRun | AddedRun, turns: list[Any], at: int) -> int:
         """A run of turns from ``at`` on; gives the place behind it."""
-        return self.keep(run, turns, at) if isinstance(run, Kept) else self.load(turns, at, at + len(run.messages))
+        return self.keep(run, turns, at) if isinstance(run, KeptRun) else self.load(turns, at, at + len(run.messages))
 
-    def keep(self, run: Kept, turns: list[Any], at: int) -> int:
+    def keep(self, run: KeptRun, turns: list[Any], at: int) -> int:
         """A run of the previous request's turns: what they gave, if they begin in the same state."""
         if self.states[-1] != self.before.states[run.start]:
             return self.load(turns, at, at + run.stop - run.start)
@@ -149,7 +149,7 @@ class _Loading(Struct):
         self.states += self.before.states[run.start + 1 : run.stop + 1]
         self.stops += [each + shift for each in stops] if shift else stops
         self.messages += self.before.messages[start:stop]
-        self.add(Kept(start, stop))
+        self.add(KeptRun(start, stop))
         return at + run.stop - run.start
 
     def load(self, turns: list[Any], at: int, stop: int) -> int:
@@ -166,17 +166,17 @@ class _Loading(Struct):
         self.add(self.messages[first:])
         return stop
 
-    def add(self, run: Kept | list[Message]) -> None:
+    def add(self, run: KeptRun | list[Message]) -> None:
         """One run more, joined to the last one where they are neighbours."""
         last = self.edits[-1] if self.edits else None
         if isinstance(run, list):
-            if run and isinstance(last, Added):
-                self.edits[-1] = Added((*last.messages, *run))
+            if run and isinstance(last, AddedRun):
+                self.edits[-1] = AddedRun((*last.messages, *run))
             elif run:
-                self.edits.append(Added(tuple(run)))
+                self.edits.append(AddedRun(tuple(run)))
         elif run.stop > run.start:
-            if isinstance(last, Kept) and last.stop == run.start:
-                self.edits[-1] = Kept(last.start, run.stop)
+            if isinstance(last, KeptRun) and last.stop == run.start:
+                self.edits[-1] = KeptRun(last.start, run.stop)
             else:
                 self.edits.append(run)
 

@@ -12,7 +12,17 @@ from typing import BinaryIO, NamedTuple
 
 from chatsquash.checks import files, reading
 from chatsquash.core.log import Log
-from chatsquash.core.model import Added, Conversation, Entry, Origin, OriginReply, Repeated, Response, Seen, Skipped
+from chatsquash.core.model import (
+    AddedRun,
+    Conversation,
+    Entry,
+    Origin,
+    OriginReply,
+    RepeatedViolation,
+    Response,
+    Seen,
+    SkippedLine,
+)
 from chatsquash.core.options import Options
 from chatsquash.formats.base import TurnError
 from chatsquash.reading.bounds import Bounds
@@ -23,13 +33,13 @@ from chatsquash.reading.identify import PLAIN_CHAT, Identity, are_chat, document
 from chatsquash.reading.repeated_members import KnownTools
 from chatsquash.reading.sessions import lines_of
 from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
-from chatsquash.sources.compression import Expanded
+from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.lines import Buffers, Line, at_hand, lines
 
 _PIECE = 1 << 20
 
 
-Items = Generator[Entry | Skipped, None, str | None]
+Items = Generator[Entry | SkippedLine, None, str | None]
 """The entries of a log and its lines that are none, in file order; returns why the rest of it is not read."""
 
 
@@ -67,7 +77,7 @@ class Reader:
             return self._part(file, log, hashed)
         if self._split and not log.pieces and has_units(file, self._options, log):
             return MIXED
-        expanded = file if isinstance(file, Expanded) else None
+        expanded = file if isinstance(file, ExpandedFile) else None
         beginning = None
         if log.spans is not None:
             stream = lines_of(file, log.spans, hashed, self._bounds.line)
@@ -86,7 +96,11 @@ class Reader:
             return self._begin(file, stream, log, to_the_end)
 
     def _begin(
-        self, file: BinaryIO, stream: Iterator[Line], log: Log, to_the_end: Callable[[Items], Iterator[Entry | Skipped]]
+        self,
+        file: BinaryIO,
+        stream: Iterator[Line],
+        log: Log,
+        to_the_end: Callable[[Items], Iterator[Entry | SkippedLine]],
     ) -> Reading:
         """What a log is, as its first lines or the user say, and its entries."""
         first = next(stream, None)
@@ -134,7 +148,7 @@ class Reader:
             raise OSError(EIO, "it changed while it was read")
         if hashed and not document.digest:
             _hash(file, hashed)
-        cut = [Skipped(lines=0, findings=(reading.cut_short(document.cut),))] if document.cut else []
+        cut = [SkippedLine(lines=0, findings=(reading.cut_short(document.cut),))] if document.cut else []
         return Reading(document.seen, chain(_whole(document, log), cut), document)
 
     def _broken(self, file: BinaryIO, log: Log, problem: str, hashed: Callable[[memoryview], object] | None) -> Reading:
@@ -142,7 +156,7 @@ class Reader:
         if hashed:
             _hash(file, hashed)
         seen = Seen(None, "document", problem, conflict=True)
-        return Reading(seen, iter([Skipped(1, size=log.size)]), None)
+        return Reading(seen, iter([SkippedLine(1, size=log.size)]), None)
 
     def _spread(self, document: LogDocument, shape: Shape) -> Items:
         """The entry of a file that is one exchange on several lines."""
@@ -151,7 +165,9 @@ class Reader:
         return self._lines(shape).entries([Line(1, 0, len(line), bytearray(line), 0, stop, document.size)])
 
 
-def _to_the_end(items: Items, stream: Iterator[Line], log: Log, expanded: Expanded | None) -> Iterator[Entry | Skipped]:
+def _to_the_end(
+    items: Items, stream: Iterator[Line], log: Log, expanded: ExpandedFile | None
+) -> Iterator[Entry | SkippedLine]:
     """The entries, and behind them why the rest of the log was not read, if that is so."""
     ended = yield from items
     problem: str | None = ended or log.cut
@@ -161,7 +177,7 @@ def _to_the_end(items: Items, stream: Iterator[Line], log: Log, expanded: Expand
     elif ended:
         deque(stream, maxlen=0)  # which hashes the rest
     if problem:
-        yield Skipped(lines=0, findings=(reading.cut_short(problem),))
+        yield SkippedLine(lines=0, findings=(reading.cut_short(problem),))
 
 
 def _nothing() -> Items:
@@ -177,7 +193,7 @@ def _whole(document: LogDocument, log: Log) -> Items:
     """
     size = 0 if log.part else document.size if log.unit is None else log.size
     if document.problem:
-        yield Skipped(1, size=size)
+        yield SkippedLine(1, size=size)
         return None
     if not log.part:
         for rejected in document.broken:
@@ -185,10 +201,10 @@ def _whole(document: LogDocument, log: Log) -> Items:
             size -= taken
             yield unreadable(rejected, taken)
         if len(document.conversations) > 1 and log.part is None:
-            yield Skipped(lines=0, findings=(reading.other_conversations(len(document.conversations)),))
+            yield SkippedLine(lines=0, findings=(reading.other_conversations(len(document.conversations)),))
     findings = () if log.part else tuple(_aside(document))
     if not document.conversations:
-        yield Skipped(1, size=size, findings=findings)
+        yield SkippedLine(1, size=size, findings=findings)
         return None
     chosen = document.conversations[log.part or 0]
     yield from _found_in(chosen.origin)
@@ -196,34 +212,34 @@ def _whole(document: LogDocument, log: Log) -> Items:
     return None
 
 
-def _found_in(origin: Origin | None) -> Iterator[Skipped]:
+def _found_in(origin: Origin | None) -> Iterator[SkippedLine]:
     """What was found in reading a conversation, at the lines of its file, and what was not read."""
     if origin:
-        yield from (Skipped(line, lines=0, findings=(each,)) for line, each in origin.findings)
-        yield from [Skipped(lines=0, findings=(files.not_read(origin.unread),))] if origin.unread else []
+        yield from (SkippedLine(line, lines=0, findings=(each,)) for line, each in origin.findings)
+        yield from [SkippedLine(lines=0, findings=(files.not_read(origin.unread),))] if origin.unread else []
 
 
-def _entry(chosen: Conversation, size: int, findings: tuple[Repeated, ...]) -> Entry:
+def _entry(chosen: Conversation, size: int, findings: tuple[RepeatedViolation, ...]) -> Entry:
     """A conversation as the entry of its last reply, as far as its file tells of that."""
     origin = chosen.origin or Origin()
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
-    line, edits = first_line(origin) or 1, (Added(tuple(chosen.messages)),)
+    line, edits = first_line(origin) or 1, (AddedRun(tuple(chosen.messages)),)
     named = origin.started, origin.session_id, chosen.messages, edits, chosen.tools, reply
     return Entry(line, *named, size=size, findings=findings, loaded=True, origin=chosen.origin)
 
 
-def _aside(document: LogDocument) -> Iterator[Repeated]:
+def _aside(document: LogDocument) -> Iterator[RepeatedViolation]:
     """What of a document does not reach the record."""
     if document.aside.hosted:
-        yield Repeated("hosted-tools")
+        yield RepeatedViolation("hosted-tools")
     if document.aside.elsewhere:
-        yield Repeated("missing-history")
+        yield RepeatedViolation("missing-history")
 
 
 def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
     """Have a whole file hashed, as it stands on the disk."""
-    if isinstance(file, Expanded):
+    if isinstance(file, ExpandedFile):
         file.seek(0)
         file.hashed = hashed
         file.finish()
@@ -255,7 +271,7 @@ class Reading(NamedTuple):
 
     seen: Seen | None
     """What it was identified as; ``None`` for an empty log."""
-    items: Iterator[Entry | Skipped]
+    items: Iterator[Entry | SkippedLine]
     """Its entries and its lines that are none, in file order, read as they are asked for."""
     document: LogDocument | None = None
     """The document that it is, or is a conversation of."""

@@ -1,12 +1,15 @@
-"""Arguments of calls: JSON objects, or their text, as a preset wants them."""
+"""Arguments of calls as presets require them, JSON objects or their text, and call ids of nine characters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
+from itertools import count
 from typing import Any
 
 import msgspec
 import orjson
+from xxhash import xxh3_64_intdigest
 
 from chatsquash.checks import shapes
 from chatsquash.core import jsonio
@@ -36,7 +39,7 @@ def texts(given: Json, name: str, at: int, notes: Notes) -> str:
 def objects(given: Json, name: str, at: int, notes: Notes) -> dict[str, Any]:
     """Objects; what is none and does not parse to one is never guessed."""
     if isinstance(given, str):
-        value = _parsed(given, name, at, notes)
+        value = _parse(given, name, at, notes)
     elif given is None:
         notes.changed[_MISSING] += 1
         return {}
@@ -70,7 +73,7 @@ def floats(value: Json) -> list[float]:
     return list(_met)
 
 
-def _parsed(text: str, name: str, at: int, notes: Notes) -> Json:
+def _parse(text: str, name: str, at: int, notes: Notes) -> Json:
     _met.clear()
     try:
         value = _decoder.decode(text)
@@ -84,3 +87,29 @@ def _parsed(text: str, name: str, at: int, notes: Notes) -> Json:
     if _met:
         notes.floats += _met
     return value
+
+
+PATTERN = "^[a-zA-Z0-9]{9}$"
+_SHORT = re.compile("[a-zA-Z0-9]{9}")
+_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def short_ids(idents: Iterable[str]) -> dict[str, str]:
+    """For each id a short one: itself if it is short, else one that follows from it; no two get the same."""
+    distinct = list(dict.fromkeys(idents))
+    short = {ident: ident for ident in distinct if _SHORT.fullmatch(ident)}
+    taken = set(short)
+    for ident in distinct:
+        if ident not in short:
+            short[ident] = next(made for number in count() if (made := _derive_id(ident, number)) not in taken)
+            taken.add(short[ident])
+    return short
+
+
+def _derive_id(ident: str, number: int) -> str:
+    rest = xxh3_64_intdigest(ident.encode("utf-8", "surrogatepass"), number)
+    made = []
+    for _ in range(9):
+        rest, place = divmod(rest, len(_CHARACTERS))
+        made.append(_CHARACTERS[place])
+    return "".join(made)

@@ -10,10 +10,10 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.urls import refuse_remote
-from chatsquash.sources.compression import KINDS, Expanded, uncompressed
+from chatsquash.sources.compression import KINDS, ExpandedFile, uncompressed
 from chatsquash.sources.lines import lines
 from chatsquash.sources.names import LOGS
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 
 PARQUET = ".parquet"
 COLUMNS = ("messages", "prompt", "completion", "tools", "conversations", "system")
@@ -28,7 +28,7 @@ _MOST = 8192
 """Rows that are held at once."""
 
 
-class Row(NamedTuple):
+class DatasetRow(NamedTuple):
     """A record as it stands in a file."""
 
     file: Path
@@ -51,7 +51,7 @@ def session(file: Path) -> str:
     return name
 
 
-def rows(path: str, *beside: str) -> Iterator[Row]:
+def rows(path: str, *beside: str) -> Iterator[DatasetRow]:
     """Every record of a dataset; a folder stands for its record files, or for those in its ``data`` folder.
 
     ``beside`` are columns of Parquet files that are read, too.  Raises ``UsageError`` for what cannot be read.
@@ -63,7 +63,7 @@ def rows(path: str, *beside: str) -> Iterator[Row]:
             raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
 
 
-def rows_whole(path: str) -> Iterator[Row]:
+def rows_whole(path: str) -> Iterator[DatasetRow]:
     """Every row of a file with all that it holds, whether or not it is a record; raises as ``rows``."""
     file = Path(path)
     try:
@@ -94,25 +94,25 @@ def is_dataset(path: Path) -> bool:
     return inner in LOGS or path.suffix.lower() == PARQUET
 
 
-def _lines(path: Path) -> Iterator[Row]:
+def _lines(path: Path) -> Iterator[DatasetRow]:
     # A pipe is read as it comes.
-    with opened(path, UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
-        if path.suffix.lower() in KINDS and not isinstance(file, Expanded) and path.stat().st_size:
+    with open_file(path, UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
+        if path.suffix.lower() in KINDS and not isinstance(file, ExpandedFile) and path.stat().st_size:
             raise UsageError(f"{path}: cannot be read (it is not compressed, as its name says)")
         yield from lines_of(path, file)
 
 
-def lines_of(path: Path, file: BinaryIO) -> Iterator[Row]:
+def lines_of(path: Path, file: BinaryIO) -> Iterator[DatasetRow]:
     """The lines of a file that is open unbuffered, but for empty ones."""
     for line in lines(file):
         data = bytes(line.buffer[line.start : line.stop])
         if data.strip() or line.length > len(data):
-            yield Row(path, line.number, data)
-    if isinstance(file, Expanded) and file.problem:
+            yield DatasetRow(path, line.number, data)
+    if isinstance(file, ExpandedFile) and file.problem:
         raise UsageError(f"{path}: cannot be read ({file.problem})")
 
 
-def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | None = None) -> Iterator[Row]:
+def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | None = None) -> Iterator[DatasetRow]:
     """The rows of a Parquet file as JSON texts, in batches that do not grow with the file; ``None``: of all columns.
 
     ``file`` is the one at the path, where that is open.
@@ -131,7 +131,7 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
             for number, cells in enumerate(batch.iter_rows(named=True, buffer_size=_CELLS), start=at + 1):
                 text = row_text(cells)
                 size += len(text)
-                yield Row(path, number, text)
+                yield DatasetRow(path, number, text)
             at += step
             step = max(1, min(_MOST, _BATCH * batch.height // size))
     except pl.exceptions.PolarsError as problem:

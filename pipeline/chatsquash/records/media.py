@@ -34,16 +34,16 @@ class Picture(dict[str, Any]):
         """By what is in it, so that an image is written once."""
 
 
-class Name(str):
+class ImageName(str):
     """The name of an image in a record, and the image."""
 
     __slots__ = ("data",)
     data: bytes
 
 
-def name(picture: Picture) -> Name:
+def name(picture: Picture) -> ImageName:
     """The name of the file that a picture is written to."""
-    named = Name(f"{FOLDER}/{picture.name}")
+    named = ImageName(f"{FOLDER}/{picture.name}")
     named.data = picture.data
     return named
 
@@ -72,7 +72,7 @@ def picture(part: Json) -> Picture:
         if url.startswith("data:"):
             raise NoPictureError("an image has a data URL that is no base64")
         raise NoPictureError("an image is at an address, and nothing is fetched")
-    return _decoded(data_url[2])
+    return _decode(data_url[2])
 
 
 def _url(part: dict[str, Any]) -> str | None:
@@ -89,7 +89,7 @@ def _url(part: dict[str, Any]) -> str | None:
     return None
 
 
-def _decoded(data: str) -> Picture:
+def _decode(data: str) -> Picture:
     if len(data) // 4 * 3 > _LARGEST:
         raise NoPictureError(f"an image has more than {_LARGEST >> 20} MiB")
     image = parts.decoded(parts.standard("".join(data.split())))

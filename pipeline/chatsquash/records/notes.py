@@ -1,14 +1,21 @@
-"""What presets note while they shape a conversation: what was dropped, what was changed, and what cannot be held."""
+"""What presets note while they shape a conversation: dropped, changed and unsupported content, and rounded floats.
+
+Hugging Face ``datasets`` reads JSON with the parser of pandas. It takes the digits before and after the point as two
+integers, the latter up to fifteen digits, and multiplies by a power of ten; from JSON lines it first writes numbers
+again with ten decimals. So some floats come back as other numbers.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
+
+import orjson
 
 from chatsquash.checks import reading, shapes
 from chatsquash.core.jsonio import Rounded
 from chatsquash.core.model import Violation
-from chatsquash.records import rounding
 
 
 class CannotHoldError(Exception):
@@ -42,6 +49,36 @@ class Notes:
         findings += [shapes.user_behind_result(self.behind)] if self.behind else []
         if lost := [each.spelled for each in self.floats if isinstance(each, Rounded)]:
             findings.append(reading.number_changed(lost, len(lost)))
-        if not as_text and (hasty := [rounding.spelled(each) for each in self.floats if rounding.changes(each)]):
+        if not as_text and (hasty := [float_text(each) for each in self.floats if is_rounded(each)]):
             findings.append(shapes.float_rounded(hasty, len(hasty)))
         return findings
+
+
+_SPELLED = re.compile(r"-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?", re.ASCII)
+_DECIMALS, _DECIMALS_WRITTEN = 15, 10
+_LARGE = 1e16
+"""Beyond it, numbers are written with an exponent."""
+
+
+def is_rounded(value: float) -> bool:
+    """Whether a float of a record comes back as another one from JSON lines, or from Parquet, or both."""
+    read = _read_float(float_text(value))
+    if abs(read) > _LARGE:
+        written = f"{read:.{_DECIMALS_WRITTEN}g}"
+    else:
+        written = f"{read:.{_DECIMALS_WRITTEN}f}".rstrip("0").rstrip(".")
+    return value != read or value != _read_float(written)
+
+
+def float_text(value: float) -> str:
+    """A float as a record has it."""
+    return orjson.dumps(float(value)).decode()
+
+
+def _read_float(text: str) -> float:
+    number = _SPELLED.fullmatch(text)
+    assert number, text
+    decimals = (number[2] or "")[:_DECIMALS]
+    value = float(int(number[1])) + (float(int(decimals)) * 10.0 ** -len(decimals) if decimals else 0.0)
+    value *= 10.0 ** int(number[3] or 0)
+    return -value if text.startswith("-") else value

@@ -1,13 +1,13 @@
-"""Records of any preset as conversations: messages with their calls, and tools."""
+"""Records of any preset, read back as conversations, and the texts of their messages in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from chatsquash.core import footprint, jsonio
-from chatsquash.core.model import Json
+from chatsquash.core import chat, footprint, jsonio, reasoning
+from chatsquash.core.model import Json, Message
 from chatsquash.core.text import json_type
 from chatsquash.records import presets
 
@@ -30,7 +30,7 @@ class StoredRecord(NamedTuple):
         return at if self.places is None or at is None else self.places[at]
 
 
-def parsed(data: bytes) -> Json:
+def parse(data: bytes) -> Json:
     """The value of a line; raises ``NotARecordError``, and ``MemoryError`` where this process may not take enough."""
     footprint.hold_to_machine(data)
     try:
@@ -45,7 +45,7 @@ def record(value: Json) -> StoredRecord:
         raise NotARecordError(f"the line is {json_type(value)}")
     if "messages" not in value and (stored := _read("read", value)):
         return stored
-    messages: Json = _joined(value) if "completion" in value else value.get("messages")
+    messages: Json = _join_completion(value) if "completion" in value else value.get("messages")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
     for at, message in enumerate(messages):
@@ -54,7 +54,7 @@ def record(value: Json) -> StoredRecord:
     return StoredRecord(messages, value.get("tools"))
 
 
-def _joined(value: dict[str, Any]) -> Json:
+def _join_completion(value: dict[str, Any]) -> Json:
     """The messages of prompt and completion, where both are lists; else what stands as messages."""
     prompt, completion = value.get("prompt"), value["completion"]
     if isinstance(prompt, list) and isinstance(completion, list):
@@ -75,3 +75,67 @@ def _read(name: str, given: Json) -> StoredRecord | None:
 @cache
 def _readers(name: str) -> list[Callable[[Json], StoredRecord | None]]:
     return [getattr(preset, name) for preset in presets.every().values() if hasattr(preset, name)]
+
+
+Kind = Literal["reasoning", "text", "result", "call", "part"]
+
+
+RESULTS = ("tool", "function")
+"""The roles of messages that answer a call."""
+
+
+class MessagePart(NamedTuple):
+    """A text of a message and what it is."""
+
+    kind: Kind
+    text: str
+    name: str = ""
+    """That of a called tool, or the type of a part that is no text."""
+    value: Json = None
+    """The part itself, where it is no text."""
+
+
+def message_parts(message: Message) -> Iterator[MessagePart]:
+    """What a message says: reasoning, text, parts that are none, calls."""
+    if thought := reasoning.text(message):
+        yield MessagePart("reasoning", thought)
+    if said := chat.joined(message):
+        yield MessagePart("result" if message["role"] in RESULTS else "text", said)
+    for part in chat.other_parts(message):
+        if not reasoning.is_part(part):
+            yield MessagePart("part", "", chat.medium(part) or "part", part)
+    for call in message_calls(message):
+        yield MessagePart("call", call_arguments(call), chat.call_name(call) or "?", call)
+
+
+def message_calls(message: Message) -> list[dict[str, Any]]:
+    """The calls of a message, also one in the legacy form."""
+    legacy = message.get("function_call")
+    is_legacy = message["role"] == "assistant" and isinstance(legacy, dict)
+    return [*chat.calls(message), *([{"function": legacy}] if is_legacy else [])]
+
+
+def call_arguments(call: dict[str, Any]) -> str:
+    """The arguments of a call, or what stands in their place, as a text."""
+    function = call.get("function")
+    given = function.get("arguments") if isinstance(function, dict) else call.get("custom")
+    return given if isinstance(given, str) else jsonio.dumps(given).decode()
+
+
+def texts(stored: StoredRecord) -> list[str]:
+    """All texts of a record: what is said, thought and called."""
+    return [text for message in stored.messages for text in said(message)]
+
+
+def said(message: Message) -> list[str]:
+    """The texts of a message."""
+    candidates = [chat.text(message), reasoning.text(message)]
+    for call in chat.calls(message):
+        if name := chat.call_name(call):
+            candidates += name, call_arguments(call)
+    return [text for text in candidates if isinstance(text, str)]
+
+
+def definitions(stored: StoredRecord) -> str:
+    """The definitions of a record as JSON; empty if it has none."""
+    return jsonio.dumps(stored.tools).decode() if stored.tools else ""

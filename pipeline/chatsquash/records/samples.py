@@ -20,7 +20,7 @@ CONTEXT = "context"
 """Why a message before a sample's reply is not trained on: it has a sample of its own, or shall have none."""
 
 
-class Span(Struct, frozen=True):
+class MessageSpan(Struct, frozen=True):
     """The messages that a reply became in a record: those from ``start`` up to, not including, ``stop``."""
 
     start: int
@@ -36,15 +36,15 @@ class Draft(Struct, frozen=True):
     messages: int
     """How many the record has."""
 
-    def span(self, ordinal: int) -> Span | None:
+    def span(self, ordinal: int) -> MessageSpan | None:
         """Where an assistant's message of the snapshot stands; ``None``: nowhere, or together with another one."""
         own_marks = [mark for mark in self.marks if ordinal in mark.at]
         if not own_marks or any(len(mark.at) > 1 for mark in own_marks):
             return None
-        span = Span(own_marks[0].place, own_marks[-1].place + 1)
+        span = MessageSpan(own_marks[0].place, own_marks[-1].place + 1)
         return span if span.stop - span.start == len(own_marks) else None
 
-    def is_whole(self, first: Span, ordinals: Collection[int]) -> bool:
+    def is_whole(self, first: MessageSpan, ordinals: Collection[int]) -> bool:
         """Whether all that assistants say from a place on are these of the snapshot's messages."""
         behind = (mark for mark in self.marks if mark.place >= first.start)
         return all(at in ordinals for mark in behind for at in mark.at)
@@ -62,17 +62,17 @@ def _said(value: Json) -> list[Any]:
     return messages
 
 
-def marked(draft: Draft, ordinals: Collection[int]) -> list[Mark]:
+def reply_marks(draft: Draft, ordinals: Collection[int]) -> list[Mark]:
     """The marks of a sample in which these messages of the snapshot are trained on."""
     return [mark._replace(why="" if set(mark.at) <= set(ordinals) else CONTEXT) for mark in draft.marks]
 
 
-def sampled(draft: Draft, sample_marks: list[Mark], options: Options) -> Record:
+def make_sample(draft: Draft, sample_marks: list[Mark], options: Options) -> Record:
     """The sample of a draft with these marks."""
     value = jsonio.loads(draft.record.line)
     flag = options.flag
     if options.shape == "prompt-completion":
-        value = divided(value, min(mark.place for mark in sample_marks if not mark.why))
+        value = split_prompt(value, min(mark.place for mark in sample_marks if not mark.why))
     elif flag != "none":
         preset = presets.named(options.preset)
         everywhere = any(column.members for column in preset.COLUMNS)
@@ -82,7 +82,7 @@ def sampled(draft: Draft, sample_marks: list[Mark], options: Options) -> Record:
     return replace(draft.record, line=line, marks=sample_marks, unflagged=same, digest=xxh3_128_digest(line))
 
 
-def divided(value: dict[str, Any], place: int) -> dict[str, Any]:
+def split_prompt(value: dict[str, Any], place: int) -> dict[str, Any]:
     """A record with its messages as prompt and, from a place on, completion; other members stay behind them."""
     rest = {name: member for name, member in value.items() if name != "messages"}
     return {"prompt": value["messages"][:place], "completion": value["messages"][place:], **rest}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import orjson
@@ -15,11 +16,12 @@ from chatsquash.core import chat, jsonio, marks
 from chatsquash.core.memo import Last
 from chatsquash.core.model import Conversation, Json, Tool, Violation
 from chatsquash.core.text import json_type, quoted
-from chatsquash.records import rounding, rows, turns
+from chatsquash.records import media, turns
 from chatsquash.records.arguments import Arguments, floats
 from chatsquash.records.line import RecordLine, digest
-from chatsquash.records.notes import CannotHoldError, Notes
-from chatsquash.records.presets import REFUSED, Choices, Preset, Shaped
+from chatsquash.records.notes import CannotHoldError, Notes, float_text, is_rounded
+from chatsquash.records.presets import REFUSED, Choices, Preset, ShapeResult
+from chatsquash.records.turns import Turn
 
 _MOST, _LEAST = 2**64 - 1, -(2**63)
 _HALF = re.compile("[\ud800-\udfff]")
@@ -77,17 +79,17 @@ class Plain(NamedTuple):
     choices: Choices
 
 
-def shaped(
+def shape_record(
     conversation: Conversation,
     arguments: Arguments,
     record: Callable[[Plain], dict[str, Any]],
     choices: Choices = REFUSED,
     *,
     as_text: bool = False,
-) -> Shaped:
+) -> ShapeResult:
     """What ``record`` makes of a conversation, with what was noted on the way; ``as_text`` as for ``Notes``."""
     if why := unfit(View(conversation)):
-        return Shaped(None, [why], why)
+        return ShapeResult(None, [why], why)
     notes = Notes()
     try:
         tools, noted = _wrapped(conversation.tools)
@@ -95,18 +97,20 @@ def shaped(
         read = _in_rows(turns.read(conversation.messages, arguments, notes, choices), notes, choices)
         made = record(Plain(read, tools, notes, choices))
     except CannotHoldError as problem:
-        return Shaped(None, [*notes.findings(as_text=as_text), problem.violation], problem.violation)
+        return ShapeResult(None, [*notes.findings(as_text=as_text), problem.violation], problem.violation)
     except RecursionError:
         why = _too_deep()
-        return Shaped(None, [*notes.findings(as_text=as_text), why], why)
+        return ShapeResult(None, [*notes.findings(as_text=as_text), why], why)
     record_marks = conversation.marks
-    return Shaped(made, notes.findings(as_text=as_text), marks=record_marks and marks.shaped(record_marks, read, made))
+    return ShapeResult(
+        made, notes.findings(as_text=as_text), marks=record_marks and marks.record_marks(record_marks, read, made)
+    )
 
 
 def _in_rows(read: list[turns.Turn], notes: Notes, choices: Choices) -> list[turns.Turn]:
     """The turns as they are wanted behind each other, now that results and system messages have their places."""
-    read = rows.bridged(read, notes) if choices.bridges else read
-    return rows.merged(read, notes, "user") if choices.merges else read
+    read = bridge_results(read, notes) if choices.bridges else read
+    return merge_turns(read, notes, "user") if choices.merges else read
 
 
 def line(preset: Preset, conversation: Conversation, choices: Choices = REFUSED, flag: str | None = None) -> RecordLine:
@@ -161,7 +165,7 @@ def _odd(values: list[Json]) -> _Odd:
         refused, met = True, floats(values)
     else:
         refused, met = False, floats(values) if _FRACTION.search(written) else []
-    return _Odd(refused, [rounding.spelled(each) for each in met if rounding.changes(each)])
+    return _Odd(refused, [float_text(each) for each in met if is_rounded(each)])
 
 
 _odd_tools = Last(_odd)
@@ -179,3 +183,41 @@ def _lost_in(record: Json) -> Violation | None:
 
 def _too_deep() -> Violation:
     return shapes.shape_not_held("values are nested too deeply", None)
+
+
+_JOINED = "messages joined to the one before"
+
+
+def bridge_results(turns: list[Turn], notes: Notes) -> list[Turn]:
+    """The turns, with what the user says right behind a result behind the text of that result.
+
+    What the user says with images stays, since results have texts only.
+    """
+    made: list[Turn] = []
+    for turn in turns:
+        if made and turn["role"] == "user" and made[-1]["role"] == "tool" and isinstance(turn["content"], str):
+            notes.changed["messages of the user joined to the result before"] += 1
+            made[-1] = {**made[-1], "content": media.together(made[-1]["content"], turn["content"])}
+        else:
+            made.append(turn)
+    return made
+
+
+def behind_results(turns: Iterable[Turn]) -> int:
+    """How often the user speaks right behind a result."""
+    return sum(before["role"] == "tool" and turn["role"] == "user" for before, turn in pairwise(turns))
+
+
+def merge_turns(turns: Iterable[Turn], notes: Notes, *roles: str) -> list[Turn]:
+    """The turns, with those of these roles as one where they stand in a row; they have no calls."""
+    made: list[Turn] = []
+    for role, run in groupby(turns, key=lambda turn: turn["role"]):
+        first, *rest = run
+        if role not in roles:
+            made += [first, *rest]
+            continue
+        for turn in rest:
+            notes.changed[_JOINED] += 1
+            first = {**first, "content": media.together(first["content"], turn["content"])}
+        made.append(first)
+    return made

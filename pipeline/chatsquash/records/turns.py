@@ -44,7 +44,7 @@ def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: C
     """
     if choices.unpaired == "cut":
         messages = _cut(messages, notes)
-    reading = _Reading(messages, arguments, notes, choices)
+    reading = _TurnReader(messages, arguments, notes, choices)
     behind: list[Message] = []
     for at, message in enumerate(messages):
         try:
@@ -88,7 +88,7 @@ def _first_unpaired(messages: list[Message]) -> int | None:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _TurnReader:
     messages: list[Message]
     arguments: Arguments
     notes: Notes
@@ -135,7 +135,7 @@ class _Reading:
     def _user(self, message: Message) -> None:
         turn = self._plain(message, "user")
         if self.folded is not None and self.turns[-1] is self.folded:
-            self.turns[-1] = _joined(self.folded, turn)
+            self.turns[-1] = _join(self.folded, turn)
         else:
             self.turns.append(turn)
 
@@ -145,7 +145,7 @@ class _Reading:
             self.turns.append({**turn, "role": "system"})
         elif len(self.turns) == 1 and self.turns[0]["role"] == "system":
             self.notes.changed["system messages joined"] += 1
-            self.turns[0] = _joined(self.turns[0], turn)
+            self.turns[0] = _join(self.turns[0], turn)
         else:
             self.notes.changed["later system messages become the user's"] += 1
             self._user({"role": "user", "content": turn["content"]})
@@ -160,7 +160,7 @@ class _Reading:
         if self.waiting:
             self._close(at)
         if self.folded is not None and self.turns[-1] is self.folded and self.turns[-2]["role"] == "user":
-            self.turns[-2:] = [_joined(self.turns[-2], self.folded)]
+            self.turns[-2:] = [_join(self.turns[-2], self.folded)]
         turn = self._plain(message, "assistant")
         if turn is not message:
             self._more(message, turn, at)
@@ -245,7 +245,7 @@ def _answer(call: _Open, text: Json) -> Turn:
     return {"role": "tool", "tool_call_id": call.ident, "name": call.name, "content": text}
 
 
-def _joined(first: Turn, second: Turn) -> Turn:
+def _join(first: Turn, second: Turn) -> Turn:
     return {"role": first["role"], "content": media.together(first["content"], second["content"])}
 
 

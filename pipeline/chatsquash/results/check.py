@@ -16,8 +16,8 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Finding, Json, Violation
 from chatsquash.core.options import FLAGGED
 from chatsquash.core.text import json_type
-from chatsquash.records.datasets import PARQUET, Row, files, rows, session
-from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
+from chatsquash.records.datasets import PARQUET, DatasetRow, files, rows, session
+from chatsquash.records.reading import NotARecordError, StoredRecord, native, parse, record
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Value
 from chatsquash.redact.privacy import without_beginnings
@@ -72,7 +72,7 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
             yield finding(stored.empty_dataset(), session(file), str(file))
 
 
-def _rows(file: Path, looks: Looks) -> Iterator[tuple[Row, Json]]:
+def _rows(file: Path, looks: Looks) -> Iterator[tuple[DatasetRow, Json]]:
     """The rows of a file, with all that those of a Parquet file hold where that is looked at."""
     found = rows(str(file), _SESSION)
     if looks.private and file.suffix.lower() == PARQUET:
@@ -115,7 +115,7 @@ def _private(data: bytes, whole: Json, masked: _Masked) -> Iterator[Violation]:
     if masked.redactor is None:
         return
     try:
-        value = parsed(data) if whole is None else whole
+        value = parse(data) if whole is None else whole
         if whole is None and hides(data, value):  # so that its bytes tell more than it
             value = [value, data.decode("utf-8", "surrogatepass")]
         yield from masked.find(value)
@@ -128,7 +128,7 @@ def _private(data: bytes, whole: Json, masked: _Masked) -> Iterator[Violation]:
 def _session(data: bytes) -> str | None:
     """The session id of a row, where it has one."""
     try:
-        value = parsed(data)
+        value = parse(data)
     except NotARecordError:
         return None
     named = value.get(_SESSION) if isinstance(value, dict) else None
@@ -137,7 +137,7 @@ def _session(data: bytes) -> str | None:
 
 def _row(data: bytes, looks: Looks) -> Iterator[Violation]:
     try:
-        value = parsed(data)
+        value = parse(data)
         held = record(value)
     except NotARecordError as problem:
         yield stored.bad_record(str(problem))

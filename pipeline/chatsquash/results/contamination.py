@@ -14,8 +14,7 @@ from chatsquash.core.jsonio import leaves
 from chatsquash.core.model import Violation
 from chatsquash.core.text import printable
 from chatsquash.records.datasets import files, rows_whole
-from chatsquash.records.message_texts import said
-from chatsquash.records.reading import NotARecordError, StoredRecord, parsed
+from chatsquash.records.reading import NotARecordError, StoredRecord, parse, said
 
 WORDS = 13
 """So many words in a row make an overlap, as published evaluations of leaks count it."""
@@ -112,7 +111,7 @@ class Evaluation:
 
 def _value(data: bytes) -> object:
     try:
-        return parsed(data)
+        return parse(data)
     except NotARecordError as problem:
         raise UsageError(f"--against: {problem}") from None
 

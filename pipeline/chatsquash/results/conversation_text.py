@@ -10,8 +10,7 @@ from typing import NamedTuple
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Message
 from chatsquash.core.text import counted, escaped, printable
-from chatsquash.records.message_texts import Part, made, parts
-from chatsquash.records.reading import StoredRecord
+from chatsquash.records.reading import MessagePart, StoredRecord, message_calls, message_parts
 
 _FOLDED = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
 """The lines of a text that are shown where it is folded, by what it is."""
@@ -42,9 +41,9 @@ def lines(held: StoredRecord, *, unfold: bool = False) -> Iterator[Line]:
     """The messages of a record, then its tools; nothing in them controls a terminal."""
     names: dict[object, str] = {}
     for number, message in enumerate(held.messages):
-        names |= {call.get("id"): chat.call_name(call) or "?" for call in made(message)}
+        names |= {call.get("id"): chat.call_name(call) or "?" for call in message_calls(message)}
         yield Line("role", f"[{number}] {_title(message, names)}")
-        for part in parts(message):
+        for part in message_parts(message):
             yield from _label(part)
             yield from _shown(*_spelled(part), unfold=unfold)
     tools = [chat.tool_name(tool) or "?" for tool in held.tools] if isinstance(held.tools, list) else []
@@ -85,7 +84,7 @@ def _title(message: Message, names: dict[object, str]) -> str:
     return " ".join(escaped(text) for text in told if isinstance(text, str) and text)
 
 
-def _label(part: Part) -> Iterator[Line]:
+def _label(part: MessagePart) -> Iterator[Line]:
     """What stands above reasoning and calls, which no colour tells from the text in a pipe."""
     if part.kind == "reasoning":
         yield Line("reasoning", "    reasoning:")
@@ -93,7 +92,7 @@ def _label(part: Part) -> Iterator[Line]:
         yield Line("call", f"    calls {escaped(printable(part.name))}:")
 
 
-def _spelled(part: Part) -> tuple[str, str]:
+def _spelled(part: MessagePart) -> tuple[str, str]:
     """A part of what a message says as one text, and what kind of line that is."""
     if part.kind == "part":
         return "more", f"({part.name}, {len(jsonio.dumps(part.value)):,} bytes)"

@@ -13,9 +13,9 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.core.text import escaped, printable, quoted
 from chatsquash.dataset.session_table import SESSIONS
-from chatsquash.records.datasets import Row, rows
+from chatsquash.records.datasets import DatasetRow, rows
 from chatsquash.records.places import read
-from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
+from chatsquash.records.reading import NotARecordError, StoredRecord, native, parse, record
 from chatsquash.results.output import damaged, lines
 from chatsquash.storage.folder import Folder
 
@@ -28,7 +28,7 @@ _TYPES = {"session": str, "log": str, "file": str | None, "row": int | None, "of
 class Shown(NamedTuple):
     """A record, and what the session table says of it."""
 
-    row: Row
+    row: DatasetRow
     held: StoredRecord
     facts: dict[str, Any]
     """The line of the session table; empty where there is none."""
@@ -78,7 +78,7 @@ def show(dataset: str, which: str) -> Shown:
             why = found[0]["left_out"] or found[0]["filtered"]
             raise UsageError(f"{dataset}: session {quoted(found[0]['session'])} has no record ({why})")
         stands = Place(written[0]["file"], written[0]["row"], written[0]["offset"])
-        return _shown(Row(Path(dataset, stands.file), stands.row, read(folder, stands)), written)
+        return _shown(DatasetRow(Path(dataset, stands.file), stands.row, read(folder, stands)), written)
 
 
 def _table(folder: Folder, is_wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
@@ -92,17 +92,17 @@ def _table(folder: Folder, is_wanted: Callable[[dict[str, Any]], bool]) -> Itera
             yield line
 
 
-def _numbered(dataset: str, number: int) -> Row:
+def _numbered(dataset: str, number: int) -> DatasetRow:
     row = next(islice(rows(dataset), number - 1, None), None) if number else None
     if row is None:
         raise UsageError(f"{dataset}: there is no record {number}; it has {sum(1 for _ in rows(dataset)):,}")
     return row
 
 
-def _shown(row: Row, written: list[dict[str, Any]]) -> Shown:
+def _shown(row: DatasetRow, written: list[dict[str, Any]]) -> Shown:
     """A record, with the lines that the session table has of its session's records, its own first."""
     try:
-        held = native(record(parsed(row.data)))
+        held = native(record(parse(row.data)))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
     own = written[0] if written else {}

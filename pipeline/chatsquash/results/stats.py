@@ -14,9 +14,8 @@ from xxhash import xxh3_64_intdigest
 
 from chatsquash.core import chat
 from chatsquash.dataset.session_table import SESSIONS
-from chatsquash.records.datasets import Row, files, rows
-from chatsquash.records.message_texts import definitions, texts
-from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
+from chatsquash.records.datasets import DatasetRow, files, rows
+from chatsquash.records.reading import NotARecordError, StoredRecord, definitions, native, parse, record, texts
 from chatsquash.results.frame import frame
 from chatsquash.results.stats_table import Long, SessionStats, Spread, Stats, ToolCount
 from chatsquash.session.select import flatten
@@ -77,10 +76,10 @@ class _Counting:
         found.rewards += len(rewards)
         found.reward = total / found.rewards if found.rewards else None
 
-    def take(self, row: Row) -> None:
+    def take(self, row: DatasetRow) -> None:
         """Count a row."""
         try:
-            held = record(parsed(row.data.removeprefix(BOM_UTF8)))
+            held = record(parse(row.data.removeprefix(BOM_UTF8)))
         except NotARecordError:
             self.stats.unreadable += 1
             return

@@ -16,7 +16,7 @@ from chatsquash.core.model import Conversation, Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import counted, escaped
 from chatsquash.records.datasets import rows
-from chatsquash.records.reading import NotARecordError, StoredRecord, parsed, record
+from chatsquash.records.reading import NotARecordError, StoredRecord, parse, record
 from chatsquash.results.check import defined
 from chatsquash.results.remedies import Look, Remedies, spelled
 from chatsquash.results.repairs import Mending, told
@@ -124,7 +124,7 @@ def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None 
     if row is None:
         raise UsageError(f"--show {number}: there are not so many records")
     try:
-        held = record(parsed(row.data))
+        held = record(parse(row.data))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
     chosen = _chosen(path, trainer)

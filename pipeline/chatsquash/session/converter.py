@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from chatsquash.checks import reading
 from chatsquash.core.log import Log
-from chatsquash.core.model import Entry, Mark, Seen, Skipped, Tokens, Violation
+from chatsquash.core.model import Entry, Mark, Seen, SkippedLine, Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import (
     Outcome,
@@ -52,7 +52,7 @@ from chatsquash.sources.names import path_day
 if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
 
-EntryStream = Iterator[Entry | Skipped]
+EntryStream = Iterator[Entry | SkippedLine]
 _Result = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
 

@@ -8,7 +8,7 @@ from chatsquash.checks import examine
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Each, Last
-from chatsquash.core.model import Conversation, Entry, Kept, Message, Tool, Violation
+from chatsquash.core.model import Conversation, Entry, KeptRun, Message, Tool, Violation
 from chatsquash.redact.addresses import may_hold_address
 
 _SMALL = 1 << 14
@@ -108,7 +108,7 @@ class CallTracker(Struct):
         else:
             earlier = self._lines  # which grows, so that it is that of the longest request all the same
         for run in entry.edits[1:] if earlier is self._lines and entry.kept else entry.edits:
-            self._lines += earlier[run.start : run.stop] if isinstance(run, Kept) else [line] * len(run.messages)
+            self._lines += earlier[run.start : run.stop] if isinstance(run, KeptRun) else [line] * len(run.messages)
         reply = entry.reply.message
         calls = chat.calls(reply) if reply else []
         flags = (chat.made_up(reply) if reply else []) or [False] * len(calls)

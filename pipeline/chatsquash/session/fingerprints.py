@@ -15,8 +15,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Likeness, Outcome, Record
 from chatsquash.core.reasoning import PARTS
 from chatsquash.records.line import digest
-from chatsquash.records.message_texts import said
-from chatsquash.records.reading import StoredRecord, native, record
+from chatsquash.records.reading import StoredRecord, native, record, said
 from chatsquash.records.sketch import sketch
 
 SIZE = 16

@@ -25,9 +25,9 @@ class Lengths:
         assert options.tokenizer is not None
         template = None
         if options.template is not None:
-            from chatsquash.templates.inference import opened  # which counts without a template do not need
+            from chatsquash.templates.confined import open_template  # which counts without a template do not need
 
-            template = opened(options.template)
+            template = open_template(options.template)
         self.tokenizer = Tokenizer(options.tokenizer)
         self._count = Counter(self.tokenizer, template)
         self._most = options.max_tokens

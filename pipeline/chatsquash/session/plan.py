@@ -14,10 +14,11 @@ from chatsquash.checks import examine
 from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
+from chatsquash.core.accounting import Usage
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Entry, Mark, Message, Skipped, StageResult, Tool, Violation
+from chatsquash.core.model import Conversation, Entry, Mark, Message, SkippedLine, StageResult, Tool, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Rejection, Usage
+from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records import presets
 from chatsquash.records.line import RecordLine
 from chatsquash.redact.pseudonyms import Anonymizer
@@ -35,7 +36,7 @@ from chatsquash.session.tool_usage import measure
 if TYPE_CHECKING:
     from chatsquash.session.stages.public import Wanted
 
-EntryStage = Callable[[Iterator[Entry | Skipped]], Iterator[Entry | Skipped]]
+EntryStage = Callable[[Iterator[Entry | SkippedLine]], Iterator[Entry | SkippedLine]]
 ConversationStage = Callable[[Conversation], StageResult]
 Check = Callable[[Conversation, View], Iterable[Violation]]
 
@@ -45,7 +46,7 @@ class Plan(NamedTuple):
 
     entries: tuple[EntryStage, ...]
     """Over the stream of its entries."""
-    select: Callable[[Iterator[Entry | Skipped]], Session]
+    select: Callable[[Iterator[Entry | SkippedLine]], Session]
     """To the entry that becomes the record."""
     compose: Callable[..., StageResult]
     """To the conversation of that entry."""
@@ -60,7 +61,7 @@ class Plan(NamedTuple):
     """Over the conversation, to what the record is to hold."""
     record: Callable[[Conversation], RecordLine]
 
-    def through(self, items: Iterator[Entry | Skipped]) -> Iterator[Entry | Skipped]:
+    def through(self, items: Iterator[Entry | SkippedLine]) -> Iterator[Entry | SkippedLine]:
         """The entries that the entry stages leave of a stream."""
         for stage in self.entries:
             items = stage(items)

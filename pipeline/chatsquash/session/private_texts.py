@@ -7,9 +7,10 @@ from typing import Any
 
 from msgspec import structs
 
+from chatsquash.core.accounting import ToolUse
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
-from chatsquash.core.outcome import Chosen, Ending, Facts, LogNames, Outcome, Record, Relative, ToolUse
+from chatsquash.core.outcome import Ending, Facts, LogNames, Outcome, Record, Relative, SelectedEntry
 from chatsquash.core.text import printable
 
 Hide = Callable[[str], str]
@@ -95,7 +96,7 @@ def _facts(facts: Facts, hide: Hide) -> Facts:
     return hidden._replace(model=hide(facts.model)) if facts.model else hidden
 
 
-def _chosen(chosen: Chosen, hide: Hide) -> Chosen:
+def _chosen(chosen: SelectedEntry, hide: Hide) -> SelectedEntry:
     return chosen._replace(model=hide(chosen.model)) if chosen.model else chosen
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from chatsquash.core.accounting import of_entry
 from chatsquash.core.log import Log
-from chatsquash.core.logged import of_entry
 from chatsquash.core.model import Mark, Seen, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Chosen, Facts, Record, Rejection
+from chatsquash.core.outcome import Facts, Record, Rejection, SelectedEntry
 from chatsquash.core.text import printable
 from chatsquash.core.times import stamp
 from chatsquash.redact.pseudonyms import Anonymizer, with_passwords
@@ -21,8 +21,7 @@ from chatsquash.sources.compression import stem
 
 if TYPE_CHECKING:
     from chatsquash.session.lengths import Lengths
-    from chatsquash.templates.confined import Template
-    from chatsquash.templates.inference import Inference
+    from chatsquash.templates.confined import Inference, Template
 
 
 class RecordMaker:
@@ -67,14 +66,14 @@ class RecordMaker:
             made = structs.replace(made, chosen=self.selection(snapshot), size=snapshot.entry.size)
         return made, findings
 
-    def selection(self, snapshot: Snapshot) -> Chosen:
+    def selection(self, snapshot: Snapshot) -> SelectedEntry:
         """What the log says about the entry that becomes the record."""
         entry = snapshot.entry
         model = entry.reply.model
         if model is None:
             model = of_entry(entry).model
         ended = entry.origin.ended if entry.origin else snapshot.ended
-        return Chosen(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
+        return SelectedEntry(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
@@ -106,10 +105,10 @@ class RecordMaker:
         """What the samples of a session are rendered with."""
         if self._options.samples != "auto":
             return None
-        from chatsquash.templates.inference import Inference, opened
+        from chatsquash.templates.confined import Inference, open_template
 
         assert self._options.template
-        self._template = self._template or opened(self._options.template)
+        self._template = self._template or open_template(self._options.template)
         return Inference(self._template, self.lengths.tokenizer if self.lengths else None)
 
 

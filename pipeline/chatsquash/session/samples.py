@@ -13,12 +13,12 @@ from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.documents import line_of
-from chatsquash.records.samples import CONTEXT, Draft, Span, draft, marked, sampled
+from chatsquash.records.samples import CONTEXT, Draft, MessageSpan, draft, make_sample, reply_marks
 from chatsquash.session.session import Noted, Snapshot
 from chatsquash.trees.canonical import Canon
 
 if TYPE_CHECKING:
-    from chatsquash.templates.inference import Inference
+    from chatsquash.templates.confined import Inference
 
 Reread = Callable[[set[int]], Iterator[Entry]]
 """Gives the entries of some lines of the log once more."""
@@ -43,7 +43,7 @@ class Trained(Struct, frozen=True):
     """What tells it from the other replies of the session."""
     ordinal: int
     """Which of the assistant's messages it is, in the sample's context."""
-    span: Span
+    span: MessageSpan
     """Where it stands in the record."""
 
 
@@ -102,7 +102,7 @@ class Sampling(Struct):
         sample = Sample(key, conversation, entry.line, messages, drafted, [Trained(key, ordinal, span)])
         self._take(sample, span, entry)
 
-    def _take(self, sample: Sample, span: Span, entry: Entry) -> None:
+    def _take(self, sample: Sample, span: MessageSpan, entry: Entry) -> None:
         if self.asked.inference is None:
             self._alone.append(sample)
             return
@@ -164,12 +164,12 @@ class Sampling(Struct):
 
     def marks(self, sample: Sample) -> list[Mark]:
         """The marks of a sample's assistant messages."""
-        return marked(sample.draft, sample.ordinals)
+        return reply_marks(sample.draft, sample.ordinals)
 
     def records(self, samples: list[Sample]) -> Iterator[Record]:
         """The record of each sample."""
         for number, sample in enumerate(samples, start=1):
-            made = sampled(sample.draft, self.marks(sample), self.asked.options)
+            made = make_sample(sample.draft, self.marks(sample), self.asked.options)
             true = len(sample.trained) if sample.is_true else 0
             yield replace(
                 made,

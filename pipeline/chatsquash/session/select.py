@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
-from chatsquash.checks import definitions_in_force, reading
+from chatsquash.checks import definitions as definition_checks
+from chatsquash.checks import reading
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Last, Same
-from chatsquash.core.model import Added, Entry, Kept, Skipped, Tool
+from chatsquash.core.model import AddedRun, Entry, KeptRun, SkippedLine, Tool
 from chatsquash.session.definitions import CallTracker, Definitions, Redefined
 from chatsquash.session.session import Noted, Session, Snapshot, Tally
 
 
 def select(
-    items: Iterator[Entry | Skipped],
+    items: Iterator[Entry | SkippedLine],
     *,
     trace_roles: bool = True,
     last_tools: bool = False,
@@ -34,7 +35,7 @@ def select(
     tools, trace, answered = ToolUnion(last_tools), Trace(), CallTracker()
     waiting: list[Noted] = []
     for entry in items:
-        if isinstance(entry, Skipped):
+        if isinstance(entry, SkippedLine):
             tally.skipped(entry)
             continue
         tally.entry(entry)
@@ -140,9 +141,7 @@ class ToolUnion(Struct):
                 self._redefined[name] = [(first_line, first)]
                 yield (
                     line,
-                    definitions_in_force.tool_conflict(
-                        name, first_line, line, kept="last" if self.last_wins else "first"
-                    ),
+                    definition_checks.tool_conflict(name, first_line, line, kept="last" if self.last_wins else "first"),
                 )
 
     def _follow(self, tools: list[Tool], line: int) -> None:
@@ -165,7 +164,7 @@ class ToolUnion(Struct):
             first, first_line = self._customs.setdefault(name, (key, line))
             if first != key and ("custom", name) not in self._conflicts:
                 self._conflicts.add(("custom", name))
-                yield line, definitions_in_force.tool_conflict(name, first_line, line, kept="each")
+                yield line, definition_checks.tool_conflict(name, first_line, line, kept="each")
 
     def _unseen(self, tools: list[Tool]) -> list[Tool]:
         """Those of a list that no list before it had as the same objects, as far as that is remembered."""
@@ -244,7 +243,7 @@ class Trace(Struct):
         tokens, at = self._tokens, 0
         more: list[str] = []
         for run in entry.edits:
-            if type(run) is Kept:
+            if type(run) is KeptRun:
                 if run.start != at:
                     return False
                 at = run.stop
@@ -263,8 +262,8 @@ class Trace(Struct):
     def _follow(self, entry: Entry) -> list[str]:
         return [token for run in entry.edits for token in self._of(run)]
 
-    def _of(self, run: Kept | Added) -> list[str]:
-        if isinstance(run, Kept):
+    def _of(self, run: KeptRun | AddedRun) -> list[str]:
+        if isinstance(run, KeptRun):
             return self._tokens[run.start : run.stop]
         return [role if (role := each["role"]) in _TOKENS else chat.token(each) for each in run.messages]
 

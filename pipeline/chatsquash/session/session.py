@@ -8,8 +8,9 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from chatsquash.checks import files, reading
-from chatsquash.core.model import Entry, Finding, RejectedLine, Repeated, Skipped, Tool, Violation
-from chatsquash.core.outcome import Account, Record, Relative
+from chatsquash.core.accounting import Account
+from chatsquash.core.model import Entry, Finding, RejectedLine, RepeatedViolation, SkippedLine, Tool, Violation
+from chatsquash.core.outcome import Record, Relative
 from chatsquash.session.definitions import Redefined
 from chatsquash.trees.growth_tracking import GrowthTracker
 
@@ -91,14 +92,14 @@ class _Sums(Struct):
     """How many entries each cleaning rule dropped whole."""
     rejected: list[RejectedLine] = field(default_factory=list)
     notes: list[Noted] = field(default_factory=list)
-    repeated: dict[Repeated, tuple[int, int]] = field(default_factory=dict)
+    repeated: dict[RepeatedViolation, tuple[int, int]] = field(default_factory=dict)
     """What is reported once: its first line, and how often it was found."""
     asides: list[int] = field(default_factory=list)
     """The lines of replies to requests that cleaning dropped."""
     followed: GrowthTracker = field(default_factory=GrowthTracker)
     """What each reply continues."""
 
-    def note(self, line: int | None, findings: Iterable[Violation | Repeated]) -> None:
+    def note(self, line: int | None, findings: Iterable[Violation | RepeatedViolation]) -> None:
         """Take note of what is found at a line."""
         for each in findings:
             if isinstance(each, Violation):
@@ -192,7 +193,7 @@ class Tally(_Sums):
         if not entry.reply.included:
             self.followed.add(entry)
 
-    def skipped(self, line: Skipped) -> None:
+    def skipped(self, line: SkippedLine) -> None:
         """Count a line without an entry, or note what is found of the whole log."""
         for counts, more in ((self.lines, line.lines), (self.sizes, line.size)):
             counts.all += more

@@ -54,10 +54,10 @@ def _archive_change(path: str, modified: int | None) -> str | None:
 
 def _stored_change(path: str, size: int, modified: int) -> str | None:
     """The same of a log in a store; one whose address is shown only in part cannot be asked about, and was read."""
-    from chatsquash.storage.stores import located  # which local files do not need
+    from chatsquash.storage.stores import locate  # which local files do not need
 
     try:
-        store, key = located(path)
+        store, key = locate(path)
         status = store.status(key)
     except OSError:
         return None

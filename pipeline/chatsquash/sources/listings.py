@@ -14,8 +14,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import OURS
 from chatsquash.sources.globs import fits
 from chatsquash.storage import stores
-from chatsquash.storage.stores import Store, Stored
-from chatsquash.storage.stores.address import Address
+from chatsquash.storage.stores import Address, Store, StoredObject
 
 _LIST = ".txt"
 _LONGEST_LIST = 64 << 20
@@ -23,7 +22,7 @@ _LONGEST_LIST = 64 << 20
 _NO_KEY = "names no file"
 
 
-class Entry(Struct, frozen=True):
+class ListedFile(Struct, frozen=True):
     """A file in a store, as a listing has it."""
 
     path: str
@@ -34,7 +33,7 @@ class Entry(Struct, frozen=True):
     state: int | None
 
 
-def entry_log(entry: Entry) -> Log:
+def entry_log(entry: ListedFile) -> Log:
     """A file in a store as a log."""
     return Log(entry.path, stores.shown(entry.path), entry.name, entry.size, modified=entry.state)
 
@@ -51,7 +50,7 @@ class Listing(Struct):
     _keys: bytearray = field(default_factory=bytearray)
     _numbers: array[int] = field(default_factory=lambda: array("q"))
 
-    def entries(self, given: str) -> Iterator[Entry]:
+    def entries(self, given: str) -> Iterator[ListedFile]:
         """The files that a URL names; raises ``UsageError`` for one that names none, and for what cannot be listed."""
         place = stores.address(given)
         try:
@@ -60,7 +59,7 @@ class Listing(Struct):
             why = problem.strerror or type(problem).__name__
             raise UsageError(f"{place.shown}: cannot be listed ({why})") from None
 
-    def _entries(self, place: Address) -> Iterator[Entry]:
+    def _entries(self, place: Address) -> Iterator[ListedFile]:
         store = stores.store(place)
         self._out = _inside(self.out, place)
         if self._out is not None and f"{place.key}/".startswith(self._out):
@@ -84,7 +83,7 @@ class Listing(Struct):
         if not count:
             raise UsageError(f"{place.shown}: {'nothing matches' if pattern else 'nothing lies there'}")
 
-    def _of_list(self, store: Store, place: Address, entry: Stored) -> Iterator[Entry]:
+    def _of_list(self, store: Store, place: Address, entry: StoredObject) -> Iterator[ListedFile]:
         """The files of a text file with a URL on each line; empty lines and those with # are none."""
         if entry.size > _LONGEST_LIST:
             raise UsageError(f"{place.shown}: has more than {_LONGEST_LIST:,} bytes, so it is no list of URLs")
@@ -100,7 +99,7 @@ class Listing(Struct):
                 raise UsageError(f"{place.shown}:{number}: {named.shown} {_NO_KEY}")
             yield _entry(named, there, named.shown.partition("://")[2])
 
-    def _sorted(self, store: Store, folder: str) -> Iterator[Stored]:
+    def _sorted(self, store: Store, folder: str) -> Iterator[StoredObject]:
         """What lies below a folder, without the outputs of earlier runs."""
         keys, numbers = bytearray(), array("q")
         ours: set[str] = set()
@@ -125,15 +124,15 @@ class Listing(Struct):
             places = iter(sorted(places, key=lambda at: _order(self._at(at).key)))
         yield from self._without(ours, map(self._at, places))
 
-    def _at(self, at: int) -> Stored:
+    def _at(self, at: int) -> StoredObject:
         start = self._numbers[3 * at - 3] if at else 0
         stop, size, state = self._numbers[3 * at : 3 * at + 3]
-        return Stored(self._keys[start:stop].decode("utf-8", "surrogatepass"), size, None if state < 0 else state)
+        return StoredObject(self._keys[start:stop].decode("utf-8", "surrogatepass"), size, None if state < 0 else state)
 
     @staticmethod
-    def _without(ours: set[str], entries: Iterator[Stored]) -> Iterator[Stored]:
+    def _without(ours: set[str], entries: Iterator[StoredObject]) -> Iterator[StoredObject]:
         """The same without outputs, and without the empty objects that some programs let stand for folders."""
-        before: Stored | None = None
+        before: StoredObject | None = None
         for each in entries:
             if before and not (before.size == 0 and each.key.startswith(f"{before.key}/")):
                 yield before
@@ -158,7 +157,7 @@ def _is_below(key: str, folders: set[str]) -> bool:
     return any("/".join(parts[:count]) in folders for count in range(len(parts)))
 
 
-def _status(store: Store, key: str) -> Stored | None:
+def _status(store: Store, key: str) -> StoredObject | None:
     """What stands under a key; whoever may only list is not told, and lists."""
     try:
         return store.status(key) if key and not key.endswith("/") else None
@@ -168,9 +167,9 @@ def _status(store: Store, key: str) -> Stored | None:
         raise
 
 
-def _entry(place: Address, stored: Stored, name: str) -> Entry:
+def _entry(place: Address, stored: StoredObject, name: str) -> ListedFile:
     path = place.url(stored.key) if stores.listable(place) else place.key
-    return Entry(path, name, stored.size, stored.state)
+    return ListedFile(path, name, stored.size, stored.state)
 
 
 def _order(key: str) -> str:

@@ -19,8 +19,8 @@ from chatsquash.core.urls import is_remote
 from chatsquash.sources.names import MARK, container
 
 if TYPE_CHECKING:
-    from chatsquash.sources.archives import Entry
-    from chatsquash.storage.stores import Stored
+    from chatsquash.sources.archives import ArchiveEntry
+    from chatsquash.storage.stores import StoredObject
 
 
 def look(pattern: str) -> Relative:
@@ -72,7 +72,7 @@ def _fitting(archive: str, pattern: str) -> list[str]:
 class _Listed(NamedTuple):
     """What an archive holds."""
 
-    members: dict[str, Entry]
+    members: dict[str, ArchiveEntry]
     """By their names."""
     folders: dict[str, list[str]]
     """The names by their folders, which are spelled without a dot at their beginning."""
@@ -173,10 +173,10 @@ def size_of(path: str) -> int:
     return file.stat().st_size if file.is_file() else 0
 
 
-def _stored(path: str) -> Stored | None:
-    from chatsquash.storage.stores import located  # which local files do not need
+def _stored(path: str) -> StoredObject | None:
+    from chatsquash.storage.stores import locate  # which local files do not need
 
-    store, key = located(path)
+    store, key = locate(path)
     return store.status(key)
 
 

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from chatsquash.core.errors import UsageError
-from chatsquash.sources.compression import Placed
-from chatsquash.storage.stores import Piece, located, shown
-from chatsquash.storage.stores.waiting import Call
+from chatsquash.sources.compression import PositionedFile
+from chatsquash.storage.stores import StoredBytes, locate, shown
+from chatsquash.storage.stores.base import PendingCall
 
 FIRST = 4 << 20
 """Bytes that are asked for when a log is opened: all of most logs."""
@@ -25,7 +25,7 @@ _KEPT = 3
 """Ranges that stay at hand."""
 
 
-class StoredLog(Placed):
+class StoredLog(PositionedFile):
     """A file in a store as it was when it was opened; raises ``StaleError`` where it has changed since.
 
     What is read one behind the other is asked for ahead, in requests that grow; at another place only what is needed.
@@ -33,13 +33,13 @@ class StoredLog(Placed):
 
     def __init__(self, path: str) -> None:
         try:
-            self._store, self._key = located(path)
+            self._store, self._key = locate(path)
         except UsageError as problem:  # of this log, then
             raise OSError(EINVAL, str(problem)) from None
         self.name = shown(path)
         first = self._store.get(self._key, 0, FIRST, None)
         self.size, self.state, self._tag = first.size, first.state, first.tag
-        self._ranges: OrderedDict[int, Call[Piece] | memoryview] = OrderedDict({0: memoryview(first.data)})
+        self._ranges: OrderedDict[int, PendingCall[StoredBytes] | memoryview] = OrderedDict({0: memoryview(first.data)})
         self._ends = {0: len(first.data)}
         self._known = len(first.data) >= self.size
 
@@ -104,7 +104,7 @@ class StoredLog(Placed):
 
     def _ask(self, start: int, size: int) -> int:
         size = min(size, self.size - start)
-        self._ranges[start] = Call(partial(self._store.get, self._key, start, size, self._tag))
+        self._ranges[start] = PendingCall(partial(self._store.get, self._key, start, size, self._tag))
         self._ends[start] = start + size
         while len(self._ranges) > _KEPT + _AHEAD:
             gone, _ = self._ranges.popitem(last=False)
@@ -113,7 +113,7 @@ class StoredLog(Placed):
 
     def _data(self, start: int) -> memoryview:
         known = self._ranges[start]
-        if isinstance(known, Call):
+        if isinstance(known, PendingCall):
             data = memoryview(known.result().data)
             if len(data) < self._ends[start] - start:
                 raise OSError(EIO, "the store gave less than there is")

@@ -66,12 +66,12 @@ def _take(descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError) as problem:  # some systems say this, some that
-        raise _locked(descriptor, problem.errno) from None
+        raise _lock_error(descriptor, problem.errno) from None
     except OSError as problem:  # a file system without locks
         if is_alive(os.pread(descriptor, _OWNER, 0)):
-            raise _locked(descriptor, problem.errno) from None
+            raise _lock_error(descriptor, problem.errno) from None
     if _own_locks.setdefault(platform.identity(descriptor), descriptor) != descriptor:
-        raise _locked(descriptor, EAGAIN)
+        raise _lock_error(descriptor, EAGAIN)
 
 
 def _drop(descriptor: int) -> None:
@@ -91,7 +91,7 @@ def _is_ours_alone(folder: Folder, name: str, descriptor: int) -> bool:
     return True
 
 
-def _locked(descriptor: int, number: int | None) -> BlockingIOError:
+def _lock_error(descriptor: int, number: int | None) -> BlockingIOError:
     owner = os.pread(descriptor, _OWNER, 0)
     return BlockingIOError(number, owner.decode("utf-8", "replace"))
 

@@ -27,7 +27,7 @@ class StagedFiles:
 
     def begin(self) -> None:
         """Make it, and remove those of runs that were killed."""
-        self._made = _made(self.place)
+        self._made = _make_folders(self.place)
         for name in filter(STAGED.fullmatch, self._folder.names()):
             with suppress(OSError):  # it is locked by a run that goes on, or not ours to remove
                 stale = lock(self._folder.folder(name), "lock")
@@ -96,7 +96,7 @@ def refuse_existing(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path}: is there already; --force replaces it")
 
 
-def _made(folder: Path) -> list[Path]:
+def _make_folders(folder: Path) -> list[Path]:
     """Make a folder, and those that it lies in; what was made is returned, the innermost first."""
     missing = [each for each in (folder, *folder.parents) if not os.path.lexists(each)]
     try:

@@ -1,15 +1,23 @@
-"""A chat template that is compiled and rendered in a process of its own, since what it does has no bounds."""
+"""Chat templates that are compiled and rendered in a separate process with limits on time and memory.
+
+``Inference`` compares what a template renders with what it gives at inference.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from chatsquash.checks.template import Expected, Trial
+from msgspec import Struct, field
+
+from chatsquash.checks.template import Expectation, Trial
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.records.reading import NotARecordError, parse, record
 from chatsquash.storage.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
-from chatsquash.templates.render import LONGEST, Rendering
-from chatsquash.templates.source import TemplateSource, read
+from chatsquash.templates.counting import RefusedError, Tokenizer
+from chatsquash.templates.source import LONGEST, Rendering, TemplateSource, read, unpack
 
 if TYPE_CHECKING:
     from chatsquash.core.model import Json, Message
@@ -141,5 +149,93 @@ def _trial(messages: list[Message], answer: list[Any]) -> Trial:
     if len(answer) == len(Rendering._fields):
         return Trial(messages, None, answer[1], beyond=True)
     text, problem, sought, *places, nulls, flat, empty, beyond = answer
-    lost, twice, spelled = (tuple(Expected(*each) for each in kind) for kind in places)
+    lost, twice, spelled = (tuple(Expectation(*each) for each in kind) for kind in places)
     return Trial(messages, text, problem, frozenset(sought), lost, twice, spelled, tuple(nulls), flat, empty, beyond)
+
+
+T = TypeVar("T")
+
+
+class _Text(Struct, Generic[T]):
+    text: bytes
+    item: T
+
+    def __lt__(self, other: _Text[T]) -> bool:
+        return self.text < other.text
+
+
+class LongestTexts(Struct, Generic[T]):
+    """Those of some texts that no other one begins with, each with what it stands for.
+
+    Of texts none of which begins another, those that a text begins with, or that begin with it, are its neighbours in
+    order; so each text is compared with two.
+    """
+
+    _ordered: list[_Text[T]] = field(default_factory=list)
+
+    def add(self, text: bytes, item: T, takes: Callable[[T, T], bool]) -> T | None:
+        """Take the next text.
+
+        Where one text begins with another, and ``takes(longer, shorter)`` says that the longer one's item takes that of
+        the shorter, only the longer stays.  Returns the item that stays no longer, or cannot: the shorter one's, where
+        it is not taken, is given back to stand for itself, whichever of both it is.
+        """
+        new = _Text(text, item)
+        at = bisect_left(self._ordered, new)
+        if at < len(self._ordered) and (longer := self._ordered[at]).text.startswith(text):
+            return None if takes(longer.item, item) else item
+        shorter = self._ordered[at - 1] if at and text.startswith(self._ordered[at - 1].text) else None
+        if shorter is None:
+            insort(self._ordered, new)
+            return None
+        self._ordered[at - 1] = new
+        return None if takes(item, shorter.item) else shorter.item
+
+    def items(self) -> Iterator[T]:
+        """What the texts that are left stand for."""
+        return (each.item for each in self._ordered)
+
+
+class SampleRendering(NamedTuple):
+    """The rendering of a sample."""
+
+    text: bytes = b""
+    is_true: bool = False
+    """Whether it begins with what the template gives at inference, and goes on behind that."""
+    problem: str = ""
+    """What the template raised; empty if nothing."""
+
+
+class Inference(Struct):
+    """Renders the samples of a session, and knows which of them begin with others."""
+
+    template: Template
+    tokenizer: Tokenizer | None = None
+    """What texts are compared by; ``None``: letter by letter."""
+    longest: LongestTexts[Any] = field(default_factory=LongestTexts)
+
+    def renderings(self, line: bytes, reply: int) -> SampleRendering:
+        """The rendering of a record, of which so many messages at the end are the reply."""
+        try:
+            stored = record(parse(line))
+        except NotARecordError as problem:
+            return SampleRendering(problem=str(problem))
+        if self.template.given_up:
+            return SampleRendering(problem=f"nothing more: it is {self.template.given_up}")
+        prompt = self.template.render(stored.messages[:-reply], stored.tools, generation=True)
+        whole = self.template.render(stored.messages, stored.tools)
+        if prompt.text is None or whole.text is None:
+            return SampleRendering(problem=prompt.problem or whole.problem)
+        try:
+            asked, said = self._spelled(prompt.text), self._spelled(whole.text)
+        except RefusedError as problem:
+            return SampleRendering(problem=str(problem))
+        return SampleRendering(said, said.startswith(asked) and len(said) > len(asked))
+
+    def _spelled(self, text: str) -> bytes:
+        return self.tokenizer.spelled(text) if self.tokenizer else text.encode("utf-8", "surrogatepass")
+
+
+def open_template(template: bytes) -> Template:
+    """The template of an option."""
+    return Template("--template", source=unpack(template))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chatsquash.core.errors import UsageError
-from chatsquash.records.message_texts import definitions, texts
+from chatsquash.records.reading import definitions, texts
 
 if TYPE_CHECKING:
     from chatsquash.records.reading import StoredRecord
@@ -26,7 +26,7 @@ class RefusedError(Exception):
     """The template cannot render a record, or the tokenizer cannot divide it; the text says why."""
 
 
-def packed(path: str) -> bytes:
+def pack(path: str) -> bytes:
     """A ``tokenizer.json``, or that in the folder of a model, as the option ``tokenizer`` has it."""
     file = Path(path) / _FILE if Path(path).is_dir() else Path(path)
     try:

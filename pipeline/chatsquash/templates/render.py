@@ -1,31 +1,36 @@
-"""A record as a chat template renders it, in this process: ``chatsquash.templates.confined`` does so in another one."""
+"""Render records with a chat template in this process, in the sandbox that transformers (5.23) uses.
+
+``chatsquash.templates.confined`` does the same in another process. Templates are untrusted: nothing in the sandbox
+may give them more than data and text.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from jinja2 import nodes
+from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError
+from jinja2.ext import Extension, loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
 
 from chatsquash.core import reasoning
 from chatsquash.core.errors import UsageError
 from chatsquash.storage.confine.inside import OUT_OF_MEMORY
-from chatsquash.templates.source import TemplateSource, read
+from chatsquash.templates.source import LONGEST, Rendering, TemplateSource, read
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jinja2 import Template
+    from jinja2.parser import Parser
 
     from chatsquash.core.model import Json, Message
 
-LONGEST = 1 << 26
-"""Characters of a rendering, of which no trainer takes more."""
 _SHOWN = 200
 """Characters of an exception's text, which may hold the whole record."""
-
-
-class Rendering(NamedTuple):
-    """What a template made of a record."""
-
-    text: str | None
-    problem: str = ""
-    """What it raised; empty if nothing."""
 
 
 class Renderer:
@@ -34,7 +39,7 @@ class Renderer:
     def __init__(self, path: str, source: TemplateSource | None = None) -> None:
         """``source``: what the file holds, if it was read already.  Raises ``UsageError`` where it is no template."""
         self._source = source or read(path)
-        self._compiled = {text: _compiled(path, text) for text in self._source.templates.values()}
+        self._compiled = {text: _compile(path, text) for text in self._source.templates.values()}
 
     def __call__(
         self, messages: list[Message], tools: Json, *, nulls: bool = False, generation: bool = False
@@ -61,23 +66,19 @@ class Renderer:
         return Rendering(text)
 
 
-def _compiled(path: str, source: str) -> Template:
-    from chatsquash.templates.environment import compiled
-
+def _compile(path: str, source: str) -> Template:
     try:
-        return compiled(source)
+        return compile_template(source)
     except OUT_OF_MEMORY:
         raise
     except Exception as problem:  # noqa: BLE001 - jinja2 lets through what Python's compiler makes of its code
-        raise UsageError(f"{path}: is no template ({_placed(problem)})") from None
+        raise UsageError(f"{path}: is no template ({_describe(problem)})") from None
 
 
-def _placed(problem: Exception) -> str:
+def _describe(problem: Exception) -> str:
     """Why a template does not compile, with its line where that is known."""
-    from jinja2 import TemplateSyntaxError
-
     if isinstance(problem, TemplateSyntaxError):
-        return f"line {problem.lineno}: {_shortened(problem.message or '')}"
+        return f"line {problem.lineno}: {_shorten(problem.message or '')}"
     return _said(problem)
 
 
@@ -87,10 +88,10 @@ def _said(problem: Exception) -> str:
         text = str(problem)
     except RecursionError:
         text = "what it says is nested too deeply to be shown"
-    return f"{type(problem).__name__}: {_shortened(text)}"
+    return f"{type(problem).__name__}: {_shorten(text)}"
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
@@ -99,3 +100,74 @@ def _aliased(message: Any, *, nulls: bool) -> dict[str, Any]:
     message = message if nulls else {key: value for key, value in message.items() if value is not None}
     said = next((message[name] for name in reasoning.TEXTS if message.get(name) is not None), None)
     return message if said is None else {"thinking": said, **message, "reasoning_content": said}
+
+
+class _Generation(Extension):
+    """``{% generation %}`` marks what the assistant says; it prints its body, in a scope of its own."""
+
+    tags = {"generation"}  # noqa: RUF012 - jinja2's own attribute
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("_body"), [], [], body).set_lineno(line)
+
+    def _body(self, caller: Callable[[], str]) -> str:
+        return caller()
+
+
+class _Namespace(Namespace):
+    """jinja2's ``namespace`` without private names, which would lead into Python."""
+
+    def __init__(*args: Any, **kwargs: Any) -> None:
+        self, *rest = args
+        attributes = dict(*rest, **kwargs)
+        for name in attributes:
+            _public(name)
+        Namespace.__init__(self, attributes)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        _public(name)
+        super().__setitem__(name, value)
+
+
+class _Dict:
+    """``dict`` as templates may call it, without the rest of the class."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        return dict(*args, **kwargs)
+
+    def fromkeys(self, *args: Any) -> dict[Any, Any]:
+        return dict.fromkeys(*args)
+
+
+def compile_template(source: str) -> Template:
+    """A template, ready to render; raises ``jinja2.TemplateError`` where it is none."""
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+    )
+    environment.filters["tojson"] = _tojson
+    environment.globals.update(
+        {"raise_exception": _raise, "strftime_now": _now, "dict": _Dict(), "namespace": _Namespace}
+    )
+    return environment.from_string(source)
+
+
+def _public(name: Any) -> None:
+    if isinstance(name, str) and name.startswith("_"):
+        raise SecurityError(f"a namespace takes no private names such as {name!r}")
+
+
+def _tojson(
+    x: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
+) -> str:
+    # jinja2's own escapes what HTML does; here, "<" stays "<".
+    return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def _now(format: str) -> str:  # noqa: A002 - templates may name it
+    return datetime.now().strftime(format)  # noqa: DTZ005 - as the trainer's clock will say
+
+
+def _raise(message: str) -> NoReturn:
+    raise TemplateError(message)

@@ -1,4 +1,4 @@
-"""The files that chat templates stand in."""
+"""The files that contain chat templates, and the result of rendering one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,22 @@ from typing import Any, NamedTuple
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 
+LONGEST = 1 << 26
+"""Characters of a rendering, of which no trainer takes more."""
 _CONFIG = "tokenizer_config.json"
 _IN_A_FOLDER = ("chat_template.jinja", "chat_template.json", _CONFIG)
 _ADDITIONAL = "additional_chat_templates"
 """The folder of a model with its other templates, each in a file by its name."""
 _DEFAULT, _WITH_TOOLS = "default", "tool_use"
 _TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+
+class Rendering(NamedTuple):
+    """What a template made of a record."""
+
+    text: str | None
+    problem: str = ""
+    """What it raised; empty if nothing."""
 
 
 class TemplateSource(NamedTuple):
@@ -41,7 +51,7 @@ def packed(path: str) -> bytes:
     return jsonio.dumps(read(path), sort_keys=True)
 
 
-def unpacked(data: bytes) -> TemplateSource:
+def unpack(data: bytes) -> TemplateSource:
     """The template of an option; raises ``UsageError`` for what ``packed`` does not give."""
     value = jsonio.value(data)
     are_texts = isinstance(value, list) and len(value) == 2 and all(isinstance(each, dict) for each in value)

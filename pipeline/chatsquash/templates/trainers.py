@@ -65,10 +65,12 @@ def _for_training(source: TemplateSource, folder: Path) -> tuple[TemplateSource,
 
 def _with_objects(stored: StoredRecord) -> StoredRecord:
     """The record as axolotl has it: without null members, and arguments that are texts as objects."""
-    return stored._replace(messages=[_parsed(_bare(message)) for message in stored.messages], tools=_bare(stored.tools))
+    return stored._replace(
+        messages=[_parse_calls(_bare(message)) for message in stored.messages], tools=_bare(stored.tools)
+    )
 
 
-def _parsed(message: Any) -> Any:
+def _parse_calls(message: Any) -> Any:
     calls = message.get("tool_calls")
     return {**message, "tool_calls": list(map(_with_object, calls))} if isinstance(calls, list) else message
 
@@ -87,7 +89,7 @@ def _bare(value: Json) -> Json:
     return list(map(_bare, value)) if isinstance(value, list) else value
 
 
-def _joined(text: str) -> str:
+def _join_lines(text: str) -> str:
     """As Oumi reads its files: lines without white space around them, as one."""
     return "".join(line.strip() for line in text.splitlines())
 
@@ -96,7 +98,7 @@ TRAINERS = {
     "axolotl": Trainer("axolotl", "axolotl", "utils/chat_templates/templates", prepare=_with_objects),
     "llama-factory": Trainer("LLaMA-Factory", "llamafactory", ""),
     "ms-swift": Trainer("ms-swift", "swift", ""),
-    "oumi": Trainer("Oumi", "oumi", "datasets/chat_templates", clean=_joined),
+    "oumi": Trainer("Oumi", "oumi", "datasets/chat_templates", clean=_join_lines),
     "trl": Trainer("TRL", "trl", "chat_templates", choose=_for_training),
 }
 """By their names, which are those of their distributions, too, but for hyphens."""

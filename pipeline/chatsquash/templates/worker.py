@@ -1,17 +1,22 @@
-"""Renders records with a chat template, inside a process that is confined."""
+"""The confined process: render records with a chat template, and try what the template loses of them.
+
+A trial renders a record again with changes that show what happens to each part of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
-from chatsquash.core import jsonio
+from chatsquash.checks.template import Expectation, Kind, Trial
+from chatsquash.core import chat, jsonio, reasoning
 from chatsquash.core.errors import UsageError
-from chatsquash.templates import environment  # noqa: F401 - loaded before memory is limited
-from chatsquash.templates.render import Renderer, Rendering
-from chatsquash.templates.source import TemplateSource
-from chatsquash.templates.trial import trial
+from chatsquash.core.jsonio import leaves
+from chatsquash.core.model import Json, Message
+from chatsquash.templates.render import Renderer  # which loads jinja2 before memory is limited
+from chatsquash.templates.source import Rendering, TemplateSource
 
 _DEEP = "RecursionError: the record is nested too deeply"
 _made: list[Renderer] = []
@@ -56,3 +61,284 @@ def _render(messages: Any, tools: Any, generation: bool) -> Rendering:
         return _made[0](messages, tools, generation=generation)
     except RecursionError:
         return Rendering(None, _DEEP)
+
+
+_KINDS: dict[str, Kind] = {"system": "system", "developer": "system", "tool": "result"}
+
+
+class MarkedPlace(NamedTuple):
+    """A word, and where it was put."""
+
+    word: str
+    place: Expectation
+    original: str
+    """The text that it was put into, or a name beside it: what to look for where the copy does not render."""
+    twice: tuple[str, ...] = ()
+    """Spellings that say that it was encoded twice."""
+    spelled: str = ""
+    """The spelling that Python gives to what holds it; empty for a text."""
+
+
+class MarkedCopy(NamedTuple):
+    """The copy and its marks."""
+
+    messages: list[Message]
+    tools: Json
+    marks: list[MarkedPlace]
+
+
+class Marker:
+    """Makes copies of records with a word, which no rendering has by itself, in everything that one should show.
+
+    Looking for the words finds what is lost, where looking for the texts would not: "ok" stands in many places, and
+    many texts are changed on their way.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._stem = "Zq"
+        while self._stem in text:
+            self._stem += "q"
+        self._marks: list[MarkedPlace] = []
+
+    def copy(self, messages: list[Message], tools: Json) -> MarkedCopy:
+        """A marked copy of a record."""
+        definitions = tools if isinstance(tools, list) else ()
+        marked = [mark_definition(tool, at, self._placed) for at, tool in enumerate(definitions)] or tools
+        return MarkedCopy([self._message(at, message) for at, message in enumerate(messages)], marked, self._marks)
+
+    def _word(self) -> str:
+        return f"{self._stem}{len(self._marks)}x"  # the last letter tells 1 from 10
+
+    def _placed(self, place: Expectation, original: str) -> str:
+        """A word that is put where something is expected."""
+        word = self._word()
+        self._marks.append(MarkedPlace(word, place, original))
+        return word
+
+    def _message(self, at: int, message: Message) -> Message:
+        marked: dict[str, Any] = dict(message)
+        for key in reasoning.TEXTS:
+            if isinstance(said := message.get(key), str) and said.strip():
+                marked[key] = self._text(said, Expectation("reasoning", at))
+                break
+        if "content" in message:
+            marked["content"] = self._content(message["content"], Expectation(_KINDS.get(message["role"], "text"), at))
+        if calls := message.get("tool_calls"):
+            is_list = isinstance(calls, list)
+            marked["tool_calls"] = [self._call(at, n, call) for n, call in enumerate(calls)] if is_list else calls
+        return marked  # type: ignore[return-value]
+
+    def _content(self, content: Json, place: Expectation) -> Json:
+        if isinstance(content, str):
+            # Templates cut texts here: what stands before the last end is reasoning.
+            thought, end, said = content.rpartition(reasoning.CLOSE)
+            if thought.strip() not in ("", reasoning.OPEN):
+                thought = self._text(thought, Expectation("reasoning", place.at))
+            return thought + end + self._text(said, place)
+        return [self._part(part, place) for part in content] if isinstance(content, list) else content
+
+    def _part(self, part: Json, place: Expectation) -> Json:
+        if not isinstance(part, dict) or not isinstance(part.get("text"), str):
+            return part
+        place = Expectation("reasoning", place.at) if reasoning.is_part(part) else place
+        before = len(self._marks)
+        marked = {**part, "text": self._text(part["text"], place)}
+        for number in range(before, len(self._marks)):
+            self._marks[number] = self._marks[number]._replace(spelled=repr(marked))
+        return marked
+
+    def _text(self, text: str, place: Expectation) -> str:
+        """A text with a word in its middle, where neither a tag nor the end is touched; empty texts stay."""
+        said = text.strip()
+        if not said:
+            return text
+        begin = text.index(said)
+        space = next((n for n in range(len(said) // 2, len(said)) if said[n].isspace()), len(said))
+        word = self._word()
+        self._marks.append(MarkedPlace(word, place, said))
+        return text[: begin + space] + word + text[begin + space :]
+
+    def _call(self, at: int, index: int, call: Json) -> Json:
+        name = chat.call_name(call) if isinstance(call, dict) else None
+        arguments = call["function"].get("arguments") if name is not None else None
+        if name is None or not isinstance(arguments, str | dict):
+            return call
+        word, place = self._word(), Expectation("call", at, index, name)
+        if isinstance(arguments, dict):
+            marked: Json = _within(arguments, word)
+            self._marks.append(MarkedPlace(word, place, name, spelled=repr(marked)))
+        else:
+            value = jsonio.value(arguments)
+            marked = jsonio.dumps(_within(value, word)).decode() if isinstance(value, dict) else f"{arguments}{word}"
+            self._marks.append(MarkedPlace(word, place, name, _json_spellings(marked)))
+        return {**call, "function": {**call["function"], "arguments": marked}}
+
+
+def _within(arguments: dict[str, Any], word: str) -> dict[str, Any]:
+    """A copy with the word at the end of the first text, or as a new member where there is none."""
+    key = next((key for key, member in arguments.items() if isinstance(member, str)), word)
+    return {**arguments, key: arguments.get(key, "") + word}
+
+
+def _json_spellings(text: str) -> tuple[str, ...]:
+    """How JSON spells a text, without the quotes around it; nothing where that is the text itself."""
+    spellings = {json.dumps(text, ensure_ascii=ascii_)[1:-1] for ascii_ in (False, True)}
+    return tuple(sorted(spellings - {text}))
+
+
+def trial(render: Renderer, messages: list[Message], tools: Json) -> Trial:
+    """What the template makes of a record, and what of the record is not in it or not as it should be."""
+    try:
+        return _try_record(render, messages, tools)
+    except RecursionError:
+        return Trial(messages, None, "RecursionError: the record is nested too deeply")
+
+
+def _try_record(render: Renderer, messages: list[Message], tools: Json) -> Trial:
+    plain = render(messages, tools)
+    if plain.text is None:
+        return Trial(messages, None, plain.problem)
+    copy = Marker(plain.text).copy(messages, tools)
+    marked = render(copy.messages, copy.tools)
+    wrapped = list(map(_wrap, tools or []))
+    return Trial(
+        messages,
+        plain.text,
+        sought=frozenset(mark.place.kind for mark in copy.marks),
+        lost=tuple(mark.place for mark in copy.marks if _is_lost(mark, plain.text, marked)),
+        twice=tuple(mark.place for mark in copy.marks if _shows(marked, *mark.twice)),
+        spelled=tuple(mark.place for mark in copy.marks if mark.spelled and _shows(marked, mark.spelled)),
+        nulls=tuple(_nulls(render, messages, tools, plain.text)),
+        flat=wrapped != (tools or []) and _differs(plain.text, render(messages, wrapped)),
+        empty=tools == [] and _differs(plain.text, render(messages, None)),
+    )
+
+
+def _is_lost(mark: MarkedPlace, plain: str, marked: Rendering) -> bool:
+    if marked.text is not None:
+        return mark.word not in marked.text
+    # The template refuses the copy, so look for what the mark was put into.
+    return mark.original not in plain and json.dumps(mark.original)[1:-1] not in plain
+
+
+def _shows(marked: Rendering, *spellings: str) -> bool:
+    return marked.text is not None and any(spelling in marked.text for spelling in spellings)
+
+
+def _differs(text: str, other: Rendering) -> bool:
+    return other.text is not None and other.text != text
+
+
+def _wrap(tool: dict[str, Any]) -> dict[str, Any]:
+    return tool if isinstance(tool.get("function"), dict) else {"type": "function", "function": tool}
+
+
+def _nulls(render: Renderer, messages: list[Message], tools: Json, text: str) -> Iterator[str]:
+    """What nulls do: to transformers before 5.23, which passed those of messages on, and to all others."""
+    printed = _count(text)
+    if any(None in message.values() for message in messages):
+        older = render(messages, tools, nulls=True)
+        if older.text is None:
+            yield f"null members of messages make the template raise {older.problem} (transformers before 5.23)"
+        elif _count(older.text) > printed:
+            yield "null members of messages are printed as None (transformers before 5.23)"
+    lacks_content = any("content" not in message for message in messages)
+    if printed and (lacks_content or None in leaves([messages, tools])):
+        without = render(list(map(_fill, messages)), _without(tools))
+        if without.text is not None and _count(without.text) < printed:
+            yield "null, or content that is missing, is printed as None"
+
+
+def _count(text: str) -> int:
+    return text.count("None")
+
+
+def _fill(message: Message) -> Any:
+    """A message without nulls and with content."""
+    bare = _without(message)
+    return bare if "content" in bare else {**bare, "content": ""}
+
+
+def _without(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _without(member) for key, member in value.items() if member is not None}
+    return [_without(item) for item in value] if isinstance(value, list) else value
+
+
+Place = Callable[[Expectation, str], str]
+"""Gives a word for something that is expected, by what it is put into or stands beside."""
+_MOST = 20
+"""Parts of a definition that get a word; what a template does with these it does with all."""
+_SCHEMAS = ("items", "additionalProperties", "not")
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SHARED = ("$defs", "definitions")
+
+
+def mark_definition(tool: Json, at: int, place: Place) -> Json:
+    """A copy of a definition, wrapped or not, with words in its description and its parameters."""
+    inner = tool.get("function") if isinstance(tool, dict) else None
+    definition = inner if isinstance(inner, dict) else tool
+    name = chat.tool_name(definition)
+    if name is None:
+        return tool
+    word, description = place(Expectation("tool", at, name=name), name), definition.get("description")
+    said = f"{description} {word}" if isinstance(description, str) else word
+    made = {**definition, "description": said}
+    if isinstance(parameters := definition.get("parameters"), dict):
+        made["parameters"] = _Parts(at, name, place).schema(parameters)
+    return {**tool, "function": made} if definition is inner else made
+
+
+class _Parts:
+    """Marks the parts of one definition."""
+
+    def __init__(self, at: int, name: str, place: Place) -> None:
+        self._at, self._name, self._place = at, name, place
+        self._left = _MOST
+
+    def schema(self, schema: dict[str, Any], within: Kind | None = None) -> dict[str, Any]:
+        """A copy with a word in each name of a property, and among the values of each ``enum``.
+
+        ``within`` is the kind of thing that these are part of, where that counts.
+        """
+        made = dict(schema)
+        if isinstance(values := schema.get("enum"), list) and values:
+            made["enum"] = [*values, *filter(None, [self._word(within or "enum", str(values[0]))])]
+        if isinstance(properties := schema.get("properties"), dict):
+            self._properties(made, properties, within)
+        for key in _SCHEMAS:
+            if isinstance(inner := schema.get(key), dict):
+                made[key] = self.schema(inner, within)
+        for key in _LISTS:
+            if isinstance(several := schema.get(key), list):
+                made[key] = [self.schema(each, within) if isinstance(each, dict) else each for each in several]
+        for key in _SHARED:
+            if isinstance(shared := schema.get(key), dict):
+                made[key] = {name: self._shared(each, name) for name, each in shared.items()}
+        return made
+
+    def _properties(self, made: dict[str, Any], properties: dict[str, Any], within: Kind | None) -> None:
+        names = {name: f"{name}{self._word(within or 'property', name)}" for name in properties}
+        made["properties"] = {
+            names[name]: self.schema(each, within) if isinstance(each, dict) else each
+            for name, each in properties.items()
+        }
+        if isinstance(required := made.get("required"), list):
+            made["required"] = [names.get(name, name) if isinstance(name, str) else name for name in required]
+
+    def _shared(self, schema: Json, name: str) -> Json:
+        """What ``$ref`` names; it keeps its name."""
+        if not isinstance(schema, dict):
+            return schema
+        left = self._left
+        made = self.schema(schema, "$defs")
+        if self._left == left and (word := self._word("$defs", name)):
+            made["description"] = f"{schema.get('description') or ''} {word}".strip()
+        return made
+
+    def _word(self, kind: Kind, original: str) -> str:
+        """A word for a part; empty once enough have one."""
+        if not self._left:
+            return ""
+        self._left -= 1
+        return self._place(Expectation(kind, self._at, name=self._name), original)

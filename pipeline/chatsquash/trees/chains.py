@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat
 from chatsquash.core.index import Index, Sets
-from chatsquash.core.model import Added, Edits, Entry, Message
+from chatsquash.core.model import AddedRun, Edits, Entry, Message
 from chatsquash.reading import usage
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link
@@ -126,7 +126,7 @@ class Chains(Struct):
     def add(self, entry: Entry) -> int:
         """The session of the next request."""
         is_named = entry.session_id is not None
-        edits: Edits = entry.edits if self._before is is_named else (Added(tuple(entry.messages)),)
+        edits: Edits = entry.edits if self._before is is_named else (AddedRun(tuple(entry.messages)),)
         self._before = is_named
         return self._add_named(entry, edits) if is_named else self._add_unnamed(entry, edits)
 
@@ -155,7 +155,7 @@ class Chains(Struct):
             unnamed.close(self.sets)
             unnamed = self._unnamed = _Unnamed()
         if not unnamed.trees.requests.messages:
-            edits = (Added(tuple(entry.messages)),)
+            edits = (AddedRun(tuple(entry.messages)),)
         session, reply, is_new = unnamed.add(entry, edits, self.sets)
         if is_new:
             self._go_on(unnamed.trees.requests, session, is_new=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.core.logged import total
-from chatsquash.core.model import Added, Edits, Entry, Json, Kept, Message, Response, Tokens, Tool
+from chatsquash.core.accounting import total
+from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Response, Tokens, Tool
 from chatsquash.reading import usage
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class GrowthTracker(Struct):
             said = growth.as_said(messages, self.grown) if growth else messages
             for each, edits in self._requests(said):
                 if last and last.line == each.line:
-                    self._add(last, each.response, edits if said is messages else (Added(tuple(messages)),))
+                    self._add(last, each.response, edits if said is messages else (AddedRun(tuple(messages)),))
                 else:
                     self._add(_entry(each, said, edits), each.response, edits)
             self.grown = []
@@ -154,8 +154,8 @@ class GrowthTracker(Struct):
         """The requests so far with their edits, given the messages of the last one."""
         count = 0
         for each in self.grown:
-            kept: Edits = (Kept(0, count),) if count else ()
-            added: Edits = (Added(tuple(messages[count : each.count])),) if each.count > count else ()
+            kept: Edits = (KeptRun(0, count),) if count else ()
+            added: Edits = (AddedRun(tuple(messages[count : each.count])),) if each.count > count else ()
             yield each, kept + added
             count = each.count
 
@@ -194,7 +194,7 @@ def _grows(last: Entry, entry: Entry) -> bool:
     if reply is None or entry.reply.message is None or entry.limit != last.limit or len(edits) != 2:
         return False
     run = edits[1]
-    if type(run) is not Added or entry.kept != len(last.messages):
+    if type(run) is not AddedRun or entry.kept != len(last.messages):
         return False
     said = run.messages[0]
     if said["role"] != "assistant":

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Sequence
 
 from msgspec import Struct
 
-from chatsquash.checks._error_replies import is_error
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import corrected
-from chatsquash.core import chat
-from chatsquash.core.model import Conversation, Mark, OriginReply
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Conversation, Json, Mark, Message, OriginReply
 from chatsquash.trees.account import Placement, bearers
 from chatsquash.trees.documents import FilePath
 from chatsquash.trees.kinds import LogPath
@@ -96,3 +96,38 @@ class Judge(Struct, frozen=True):
         if is_error(reply.message):
             return ERROR
         return RESTORED if self.restores and reply.lacks else ""
+
+
+_LONGEST_ERROR = 2000
+"""Characters that such a text has at most."""
+_ERROR_BEGINNING = re.compile(
+    r"""\A\[?(?:
+    (?i:api[ ]error|error[ ]code)\b:?[ ]
+    |(?i:(?:http|status)[ ](?:error[ ])?[45]\d\d)\b
+    |[45]\d\d[ ](?:\{|(?i:bad[ ]request|unauthorized|forbidden|not[ ]found|too[ ]many[ ]requests
+        |internal[ ]server[ ]error|bad[ ]gateway|service[ ]unavailable|gateway[ ]time-?out)\b)
+    |(?:[a-z_]\w*+\.)++[A-Z]\w{0,80}(?:Error|Exception):[ ]
+    |(?:RateLimit|BadRequest|Authentication|PermissionDenied|NotFound|InternalServer|APIConnection|APITimeout|APIStatus
+        |API|Overloaded|ServiceUnavailable|ContextWindowExceeded)Error(?::[ ]|\Z)
+    |(?i:connection[ ]error|request[ ]timed[ ]out|request[ ]was[ ]aborted|overloaded)\.?\Z
+    |(?i:ran[ ]into[ ]this[ ]error|upstream[ ](?:connect[ ])?error)\b
+    )""",
+    re.VERBOSE,
+)
+
+
+def is_error(message: Message) -> bool:
+    """Whether an assistant message is such an error."""
+    if chat.has_calls(message):
+        return False
+    text = (chat.text(message) or "").strip()
+    if not text or len(text) > _LONGEST_ERROR:
+        return False
+    return _is_error_body(text) if text.startswith("{") else _ERROR_BEGINNING.match(text) is not None
+
+
+def _is_error_body(text: str) -> bool:
+    """Whether a text is what a service answers where it fails."""
+    value: Json = jsonio.value(text)
+    error = value.get("error") if value else None
+    return isinstance(error, dict) and isinstance(error.get("message"), str)

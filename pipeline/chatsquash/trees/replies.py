@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.core.model import Added, Edits, Kept, Message, Tool
+from chatsquash.core.model import AddedRun, Edits, KeptRun, Message, Tool
 from chatsquash.trees.canonical import NOTHING, Canon, result_number
 from chatsquash.trees.paths import LoggedReply
 
@@ -126,7 +126,7 @@ logged reply that this is, in whatever wording."""
 def numbered(messages: list[Message], canon: Canon) -> list[tuple[int, Message]]:
     """Messages of a request, each with what it is the same by."""
     requests = Requests(canon)
-    requests.follow(messages, (Added(tuple(messages)),))
+    requests.follow(messages, (AddedRun(tuple(messages)),))
     return [*zip(requests.numbers, messages, strict=True)]
 
 
@@ -146,7 +146,7 @@ class Requests(Struct):
 
     def follow(self, messages: list[Message], edits: Edits, meet: Meet | None = None) -> int:
         """Go on to the next request; returns how many of its first messages are as they were."""
-        kept = edits[0].stop if edits and isinstance(edits[0], Kept) and edits[0].start == 0 else 0
+        kept = edits[0].stop if edits and isinstance(edits[0], KeptRun) and edits[0].start == 0 else 0
         before, self.messages = self.numbers, messages
         if kept < len(before):
             self.numbers = before[:kept]
@@ -155,7 +155,7 @@ class Requests(Struct):
                 self.assistants.pop()
         at = kept
         for run in edits[1:] if kept else edits:
-            if isinstance(run, Kept):
+            if isinstance(run, KeptRun):
                 self._extend(at, before[run.start : run.stop], (), meet)
                 at += run.stop - run.start
             else:

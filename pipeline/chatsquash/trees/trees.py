@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Edits, Entry, Kept, Message
+from chatsquash.core.model import Edits, Entry, KeptRun, Message
 from chatsquash.trees.canonical import NOTHING, is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
 from chatsquash.trees.replies import Again, How, Reply, Requests, answered, linked, system_prompt
@@ -156,7 +156,7 @@ class Trees(Struct):
         requests = self.requests
         before = len(requests.messages)
         edits = entry.edits if edits is None else edits
-        kept = edits[0].stop if edits and isinstance(edits[0], Kept) and edits[0].start == 0 else 0
+        kept = edits[0].stop if edits and isinstance(edits[0], KeptRun) and edits[0].start == 0 else 0
         while self.met and self.met[-1].place >= kept:
             self.met.pop()
         self._left = _COMPARED * len(entry.messages) + _COMPARED_LEAST

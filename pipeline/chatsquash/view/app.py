@@ -19,7 +19,7 @@ from starlette.routing import Route
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.text import escaped, shown
 from chatsquash.pages.html.markup import Html, tag
-from chatsquash.records.reading import parsed
+from chatsquash.records.reading import parse
 from chatsquash.view.conversation import Conversation, Needle
 from chatsquash.view.guard import Guard, Keys
 from chatsquash.view.logs import Looked, NoLogError, Viewer
@@ -240,7 +240,7 @@ def _markdown(viewer: Viewer, request: Request) -> Response:
 def _json(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
     return Response(
-        shown(parsed(conversation.data), indent=True) if conversation.data else b"null", media_type="application/json"
+        shown(parse(conversation.data), indent=True) if conversation.data else b"null", media_type="application/json"
     )
 
 
@@ -248,7 +248,7 @@ def _template(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
     if viewer.model is None or conversation.place is None:
         raise HTTPException(404)
-    trained = trained_on(parsed(conversation.data), conversation.record.messages)
+    trained = trained_on(parse(conversation.data), conversation.record.messages)
     return HTMLResponse(
         templates.template(conversation, viewer.model.render(conversation.record, trained), viewer.model.path)
     )

@@ -15,9 +15,8 @@ from chatsquash.core.outcome import Place
 from chatsquash.pages.html.record import answers
 from chatsquash.records import media
 from chatsquash.records.datasets import PARQUET
-from chatsquash.records.message_texts import parts
 from chatsquash.records.places import image_file, images
-from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
+from chatsquash.records.reading import NotARecordError, StoredRecord, message_parts, native, parse, record
 from chatsquash.view.result import ViewerResult
 
 WINDOW = 50
@@ -59,7 +58,7 @@ class Conversation:
         self.record = StoredRecord([], None)
         if self.place:
             try:
-                self.record = native(record(parsed(self.data)))
+                self.record = native(record(parse(self.data)))
             except NotARecordError as problem:
                 self.problem = str(problem)
 
@@ -129,12 +128,12 @@ class Conversation:
     def whole(self, number: int) -> str:
         """All texts of a message of the file, one behind the other."""
         at = self.index(number)
-        said = parts(self.record.messages[at]) if self.record.messages else ()
+        said = message_parts(self.record.messages[at]) if self.record.messages else ()
         return "\n\n".join(f"{part.name} {part.text}" if part.kind == "call" else part.text for part in said)
 
     def length(self, at: int) -> int:
         """The characters of all texts of a message that is shown."""
-        return sum(len(part.text) for part in parts(self.record.messages[at]))
+        return sum(len(part.text) for part in message_parts(self.record.messages[at]))
 
     # Images
 
@@ -168,7 +167,7 @@ class Conversation:
         """The names of the images that stand beside the record: of their files, or in Parquet their numbers."""
         if self._is_parquet:
             yield from map(str, count())
-        value = parsed(self.data)
+        value = parse(self.data)
         named = value.get("images") if isinstance(value, dict) else None
         for name in named if isinstance(named, list) else []:
             yield name.rpartition("/")[2] if isinstance(name, str) else ""
@@ -298,7 +297,7 @@ class Needle:
         return next(self._said(message), None)
 
     def _said(self, message: Message) -> Iterator[tuple[str, int, int]]:
-        for part in parts(message):
+        for part in message_parts(message):
             for begin, end in self.places(part.text):
                 yield part.text, begin, end
 

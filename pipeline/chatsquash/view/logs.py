@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter
 
+from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.log import Log
-from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import escaped, printable

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from chatsquash.core import chat, jsonio
-from chatsquash.core.logged import of_entry
-from chatsquash.core.model import Added, Entry, Message, Origin, Seen, Tool
+from chatsquash.core.accounting import of_entry
+from chatsquash.core.model import AddedRun, Entry, Message, Origin, Seen, Tool
 from chatsquash.core.text import counted
 from chatsquash.pages.html.record import size
 
@@ -127,7 +127,7 @@ class EntryWatch:
 
 
 def _row(entry: Entry) -> EntryRow:
-    added = [message for run in entry.edits if isinstance(run, Added) for message in run.messages]
+    added = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
     reply = entry.reply.message
     return EntryRow(
         line=entry.line,

@@ -16,7 +16,7 @@ from chatsquash.core.model import OURS
 from chatsquash.sources.remote import StoredLog
 from chatsquash.storage import stores
 from chatsquash.storage.folder import Folder
-from chatsquash.storage.stores.waiting import several
+from chatsquash.storage.stores.base import several
 
 _SMALL = 256 << 20
 """Bytes of a listing or a marker that is looked at."""

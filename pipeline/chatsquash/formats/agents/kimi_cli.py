@@ -27,7 +27,7 @@ _ERROR = "<system>ERROR"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Rows have roles, some of which only Kimi has, or parts for thoughts."""
+    """Check for rows with roles, some of which only Kimi has, or with parts for thoughts."""
     rows = objects(values)
     if len(rows) != len(values) or not all(isinstance(row.get("role"), str) for row in rows) or len(rows) < 1:
         return None
@@ -44,18 +44,18 @@ def _thinks(row: Object) -> bool:
 
 
 def beside(name: str) -> str | None:
-    """What is known of a sub-agent."""
+    """Return the file that describes a sub-agent."""
     return "meta.json" if name == "context.jsonl" else None
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """The folder of a session has its id for its name; sub-agents have folders below it."""
+    """Return the id of a session, the name of its folder; sub-agents have folders below it."""
     del origin
     return session_folder(path, "subagents") if _CONTEXT.search(path) else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """What the model saw; ``meta`` is what is known of a sub-agent.
+    """Return what the model saw; ``meta`` describes a sub-agent.
 
     Neither the model nor times nor the definitions of tools are kept in it.
     """
@@ -79,7 +79,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 
 def _turn(row: Object) -> Object:
-    """A row as a message of OpenAI chat."""
+    """Return a row as a message of OpenAI chat."""
     parts = listed(row.get("content"))
     thoughts = [
         string(part, "think") for part in objects(parts) if part.get("type") == "think" and string(part, "think")

@@ -47,10 +47,10 @@ def _is_saved(document: Json) -> bool:
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One for each object; raises ``TurnError``."""
-    return list(map(at_line, of_each(objects, _loaded), numbers(objects, lines)))
+    return list(map(at_line, of_each(objects, _load), numbers(objects, lines)))
 
 
-def _loaded(document: Json) -> Conversation:
+def _load(document: Json) -> Conversation:
     if not isinstance(document, dict):
         raise TurnError(f"is {kind(document)}, not an object")
     history = document.get(_HISTORY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.clients import oumi
 from chatsquash.formats.clients.oumi import history
-from chatsquash.formats.clients.oumi.history_write import dump as dump_all
+from chatsquash.formats.clients.oumi.history import dump as dump_all
 
 NAME = "oumi_history"
 HOLDS_TOOLS = False

@@ -48,10 +48,10 @@ def _tells(entry: Object) -> bool:
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One for each array; raises ``TurnError``."""
-    return list(map(at_line, of_each(objects, _loaded), numbers(objects, lines)))
+    return list(map(at_line, of_each(objects, _load), numbers(objects, lines)))
 
 
-def _loaded(array: Json) -> Conversation:
+def _load(array: Json) -> Conversation:
     if not isinstance(array, list):
         raise TurnError(f"is {kind(array)}, not a list of entries")
     return Conversation(view.messages(bodies.loaded(_entry, array, State(), "").turns), [])
@@ -63,11 +63,14 @@ def _entry(entry: Json, state: State) -> LoadedTurn:
     role, content = role_of(entry, _ROLES), entry.get("content")
     if not isinstance(content, str | None):
         raise TurnError(f"has a content that is {kind(content)}, not text")
-    calls, results = _listed(entry, "toolCalls", role == "assistant"), _listed(entry, "toolResults", role == "user")
+    calls, results = (
+        _objects_in(entry, "toolCalls", role == "assistant"),
+        _objects_in(entry, "toolResults", role == "user"),
+    )
     more = native(PROVIDER, entry, *_MEMBERS)
     said: tuple[Block, ...] = (Text(content),) if content else ()
     if results:
-        answers, state = _answered(results, state)
+        answers, state = _answers(results, state)
         behind = [Turn("user", said)] if said else []
         return LoadedTurn([Turn("tool", answers, native=more), *behind], state)
     if role == "assistant":
@@ -77,7 +80,7 @@ def _entry(entry: Json, state: State) -> LoadedTurn:
     return LoadedTurn([Turn(role, said, are_instructions(entry), more)], state.but(by_assistant=False))
 
 
-def _listed(entry: Object, member: str, has_place: bool) -> list[Object]:
+def _objects_in(entry: Object, member: str, has_place: bool) -> list[Object]:
     """The objects in a list, which is empty where the entry has none."""
     value = entry.get(member)
     if value in (None, []):
@@ -102,10 +105,10 @@ def _calls(logged: list[Object], number: int) -> list[Block]:
     return blocks
 
 
-def _answered(results: list[Object], state: State) -> tuple[tuple[Result, ...], State]:
+def _answers(results: list[Object], state: State) -> tuple[tuple[Result, ...], State]:
     """Results; those without an id answer calls that none of the others does."""
     state = state.searchable()
-    logged = [_logged(each, state) for each in results]
+    logged = [_logged_id(each, state) for each in results]
     state = state.without(set(logged)).but(by_assistant=False)
     answers = list[Result]()
     for each, own in zip(results, logged, strict=True):
@@ -117,7 +120,7 @@ def _answered(results: list[Object], state: State) -> tuple[tuple[Result, ...], 
     return tuple(answers), state
 
 
-def _logged(answer: Object, state: State) -> str:
+def _logged_id(answer: Object, state: State) -> str:
     """The id that a result has; empty for one that OpenAF made up beside that of the call."""
     own, name = string(answer, "id"), string(answer, "name")
     other = _MADE_UP.fullmatch(own) and not state.waits(0, own)
@@ -147,7 +150,7 @@ def dump(conversation: Conversation) -> Json:
     """
     (turns, called), entries = named(turns_of(conversation)), list[Object]()
     for turn in turns:
-        entry = _written(turn, called)
+        entry = _write_entry(turn, called)
         if entry and "toolResults" in entry and entries and "toolResults" in entries[-1]:
             entries[-1] = {**entry, **entries[-1], "toolResults": entries[-1]["toolResults"] + entry["toolResults"]}
         elif entry:
@@ -155,7 +158,7 @@ def dump(conversation: Conversation) -> Json:
     return entries
 
 
-def _written(turn: Turn, called: dict[str, str]) -> Object | None:
+def _write_entry(turn: Turn, called: dict[str, str]) -> Object | None:
     """The entry of a turn; ``None`` for one that says nothing here, unless it is an assistant's that is empty."""
     own = own_of(turn, PROVIDER)
     if turn.role == "tool":

@@ -14,8 +14,7 @@ from chatsquash.core.marks import FLAGS
 from chatsquash.core.model import Json, Message
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.records import media
-from chatsquash.records.message_texts import RESULTS, arguments, made
-from chatsquash.records.reading import StoredRecord
+from chatsquash.records.reading import RESULTS, StoredRecord, call_arguments, message_calls
 
 _OPENING = 90
 """Characters of a call's arguments that its line shows."""
@@ -225,7 +224,7 @@ def _calls(
     record: StoredRecord, at: int, answered: Mapping[tuple[int, int], int], showing: Showing
 ) -> Iterator[Callable[[], Html]]:
     """What makes each call with its result."""
-    for number, call in enumerate(made(record.messages[at])):
+    for number, call in enumerate(message_calls(record.messages[at])):
         yield partial(_pair, record, call, answered.get((at, number)), showing)
 
 
@@ -234,7 +233,7 @@ def _pair(record: StoredRecord, call: dict[str, Any], result: int | None, showin
 
 
 def _call(call: dict[str, Any], showing: Showing) -> Html:
-    text = arguments(call)
+    text = call_arguments(call)
     name = tag("code", _short(chat.call_name(call) or "?"), class_="name", dir="auto")
     opening = tag("span", " ".join(text[: 4 * _OPENING].split())[:_OPENING], class_="opening", dir="auto")
     return _details(together(("call ", name, " ", opening)), *_body("call", text, showing), class_="call")
@@ -321,7 +320,7 @@ def answers(messages: list[Any]) -> dict[Place, int]:
                 result_of[place] = at
         elif message["role"] == "assistant":
             last = deque()
-            for number, call in enumerate(made(message)):
+            for number, call in enumerate(message_calls(message)):
                 last.append((at, number))
                 if (key := chat.id_key(call.get("id"))) is not None:
                     by_id[key].append((at, number))

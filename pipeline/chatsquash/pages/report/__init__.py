@@ -32,7 +32,7 @@ from chatsquash.pages.report.selection import Findings, Key, Observer, Pick, pic
 from chatsquash.pages.report.sessions import Content, Entries, PageSession
 from chatsquash.records.media import FOLDER
 from chatsquash.records.places import read_all
-from chatsquash.records.reading import NotARecordError, StoredRecord, native, parsed, record
+from chatsquash.records.reading import NotARecordError, StoredRecord, native, parse, record
 from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.results.types import Input, RejectedRow, ReplyRow
 from chatsquash.results.verify import log_differences, spelled
@@ -124,7 +124,7 @@ def place_of(facts: dict[str, Any]) -> Place | None:
 
 def _read(result: ResultFolder, place: Place, data: bytes) -> StoredRecord:
     try:
-        value = parsed(data)
+        value = parse(data)
         stored = record(value)
     except NotARecordError:
         raise damaged(result.folder, place.file) from None

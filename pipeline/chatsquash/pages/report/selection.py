@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from chatsquash.core.logged import ELSEWHERE
+from chatsquash.core.accounting import ELSEWHERE
 from chatsquash.core.text import counted
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
-from chatsquash.records.message_texts import texts
 from chatsquash.records.places import rows
-from chatsquash.records.reading import NotARecordError, parsed, record
+from chatsquash.records.reading import NotARecordError, parse, record, texts
 from chatsquash.results.frame import frame_of
 from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.results.types import FindingRow, SessionRow
@@ -256,7 +255,7 @@ def lengths(result: ResultFolder, observe: Observer | None = None) -> pl.DataFra
         lengths_of_file: list[tuple[int, int]] = []
         for row in rows(result.folder, name):
             try:
-                characters = sum(map(len, texts(record(parsed(row.data)))))
+                characters = sum(map(len, texts(record(parse(row.data)))))
             except NotARecordError:
                 raise damaged(result.folder, name) from None
             lengths_of_file.append((row.number, characters))

@@ -53,7 +53,7 @@ REFUSED = Choices()
 """Nothing is wanted: what a preset cannot hold is left out."""
 
 
-class Shaped(NamedTuple):
+class ShapeResult(NamedTuple):
     """What a preset makes of a conversation."""
 
     record: dict[str, Any] | None
@@ -75,7 +75,7 @@ class Preset(Protocol):
     """In the order of the record; a record may lack one."""
 
     @staticmethod
-    def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+    def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
         """The record of a conversation; nothing in the conversation is changed."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.core.model import Conversation
-from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
 
 NAME = "chat"
 SCHEMA: dict[str, Any] = {
@@ -24,6 +24,6 @@ SCHEMA: dict[str, Any] = {
 COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
-def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:  # noqa: ARG001
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:  # noqa: ARG001
     """Messages and tools as they are."""
-    return Shaped({"messages": conversation.messages, "tools": conversation.tools}, [])
+    return ShapeResult({"messages": conversation.messages, "tools": conversation.tools}, [])

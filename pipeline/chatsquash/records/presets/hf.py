@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.core.model import Conversation
-from chatsquash.records import media, rows, schema
+from chatsquash.records import media, schema
 from chatsquash.records.arguments import objects
-from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
 from chatsquash.records.schema import TEXT, WORD
-from chatsquash.records.shaping import Plain, shaped
+from chatsquash.records.shaping import Plain, behind_results, shape_record
 
 NAME = "hf"
 TRAINERS: dict[str, tuple[str, ...]] = {
@@ -55,13 +55,13 @@ SCHEMA: dict[str, Any] = schema.record(
 COLUMNS = (Column("messages", "messages"), Column("tools", "messages"), Column("images", "images"))
 
 
-def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
     """Turns as they are read; tools if there are any."""
-    return shaped(conversation, objects, _with_images if choices.media == "keep" else _record, choices)
+    return shape_record(conversation, objects, _with_images if choices.media == "keep" else _record, choices)
 
 
 def _record(plain: Plain) -> dict[str, Any]:
-    plain.notes.behind = rows.behind_results(plain.turns)
+    plain.notes.behind = behind_results(plain.turns)
     return {"messages": plain.turns, "tools": plain.tools} if plain.tools else {"messages": plain.turns}
 
 

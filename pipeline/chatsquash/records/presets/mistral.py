@@ -9,13 +9,12 @@ from typing import Any
 
 from chatsquash.checks import shapes
 from chatsquash.core.model import Conversation
-from chatsquash.core.short_ids import PATTERN, short_ids
 from chatsquash.records import schema, wire
-from chatsquash.records.arguments import texts
+from chatsquash.records.arguments import PATTERN, short_ids, texts
 from chatsquash.records.notes import CannotHoldError, Notes
-from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
 from chatsquash.records.schema import TEXT, WORD
-from chatsquash.records.shaping import Plain, shaped
+from chatsquash.records.shaping import Plain, shape_record
 from chatsquash.records.turns import Turn
 
 NAME = "mistral"
@@ -40,9 +39,9 @@ SCHEMA: dict[str, Any] = schema.record(
 COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
-def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
     """Turns with short ids; those of the assistant in a row are one, in which calls leave no place for text."""
-    return shaped(conversation, texts, _record, choices)
+    return shape_record(conversation, texts, _record, choices)
 
 
 def _record(plain: Plain) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 from chatsquash.core.model import Conversation
 from chatsquash.records import schema, wire
 from chatsquash.records.arguments import texts
-from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
 from chatsquash.records.schema import TEXT, WORD
-from chatsquash.records.shaping import Plain, shaped
+from chatsquash.records.shaping import Plain, shape_record
 from chatsquash.records.turns import Turn
 
 NAME = "openai"
@@ -30,9 +30,9 @@ SCHEMA: dict[str, Any] = schema.record(
 COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
-def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
     """Turns without reasoning and without names beside results; no content where there is only a call."""
-    return shaped(conversation, texts, _record, choices)
+    return shape_record(conversation, texts, _record, choices)
 
 
 def _record(plain: Plain) -> dict[str, Any]:

@@ -17,10 +17,10 @@ from chatsquash.core.text import json_type
 from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects
 from chatsquash.records.notes import CannotHoldError
-from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
 from chatsquash.records.reading import NotARecordError, StoredRecord
 from chatsquash.records.schema import TEXT
-from chatsquash.records.shaping import Plain, shaped
+from chatsquash.records.shaping import Plain, shape_record
 from chatsquash.records.turns import Turn
 
 NAME = "sharegpt"
@@ -44,9 +44,9 @@ _INFO = {
 }
 
 
-def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
     """Turns of one side joined, so that both alternate; tools as JSON text."""
-    return shaped(conversation, objects, _record, choices, as_text=True)
+    return shape_record(conversation, objects, _record, choices, as_text=True)
 
 
 def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
@@ -93,12 +93,12 @@ def _turn(role: str, run: list[Turn], plain: Plain) -> dict[str, str]:
     if len(run) > 1:
         plain.notes.changed[f"messages of role {role} in a row become one"] += len(run) - 1
     if role == "user":
-        return {"from": "human", "value": _joined([turn["content"] for turn in run])}
+        return {"from": "human", "value": _join([turn["content"] for turn in run])}
     calls = [call for turn in run for call in turn.get("tool_calls", ())]
     if calls and plain.choices.calls_alone and any(turn["content"] for turn in run):
         plain.notes.changed["texts beside calls dropped"] += sum(bool(turn["content"]) for turn in run)
         run = [{**turn, "content": ""} for turn in run]
-    text = _joined([markup.text(turn) for turn in run])
+    text = _join([markup.text(turn) for turn in run])
     return {"from": "function_call", "value": _calls(text, calls)} if calls else {"from": "gpt", "value": text}
 
 
@@ -113,7 +113,7 @@ def _calls(text: str, calls: list[dict[str, Any]]) -> str:
     return f"{text}{break_}{chat.CALL_OPEN}[{written}]{chat.CALL_CLOSE}"
 
 
-def _joined(texts: list[str]) -> str:
+def _join(texts: list[str]) -> str:
     return "\n\n".join(filter(None, texts))
 
 
@@ -132,16 +132,16 @@ def read(value: dict[str, Any]) -> StoredRecord | None:
     for at, turn in enumerate(turns):
         said.append(_message(turn, at))
         places.append(at)
-    return markup.native(said, places, _defined(value.get("tools")))
+    return markup.native(said, places, _definitions(value.get("tools")))
 
 
-def _defined(tools: Json) -> Json:
+def _definitions(tools: Json) -> Json:
     """The definitions, wrapped as LLaMA-Factory wraps them."""
     listed = (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools
-    return [*map(_wrapped, listed)] if isinstance(listed, list) else listed
+    return [*map(_wrap, listed)] if isinstance(listed, list) else listed
 
 
-def _wrapped(tool: Json) -> Json:
+def _wrap(tool: Json) -> Json:
     is_flat = isinstance(tool, dict) and not isinstance(tool.get("function"), dict)
     return {"type": "function", "function": tool} if is_flat else tool
 

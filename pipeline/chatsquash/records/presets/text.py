@@ -12,11 +12,11 @@ from typing import Any
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation
-from chatsquash.records import markup, rows, schema
+from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects
-from chatsquash.records.presets import REFUSED, Choices, Column, Shaped
+from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
 from chatsquash.records.reading import StoredRecord
-from chatsquash.records.shaping import Plain, shaped
+from chatsquash.records.shaping import Plain, behind_results, merge_turns, shape_record
 from chatsquash.records.turns import Turn
 
 NAME = "text"
@@ -44,17 +44,17 @@ _BETWEEN = "\n\n"
 _TOOLS_OPEN, _TOOLS_CLOSE = "<tools>\n", "\n</tools>"
 
 
-def shape(conversation: Conversation, choices: Choices = REFUSED) -> Shaped:
+def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
     """Turns with their calls in the text, results as the user's, and the tools in the system's text."""
-    return shaped(conversation, objects, _record, choices, as_text=True)
+    return shape_record(conversation, objects, _record, choices, as_text=True)
 
 
 def _record(plain: Plain) -> dict[str, Any]:
     turns = [*_system(plain), *_turns(plain.turns)]
     if plain.choices.merges:  # results are the user's by now, and calls are text
-        turns = rows.merged(turns, plain.notes, "user", "assistant")
+        turns = merge_turns(turns, plain.notes, "user", "assistant")
     else:
-        plain.notes.behind = rows.behind_results(plain.turns)
+        plain.notes.behind = behind_results(plain.turns)
     return {"messages": [{"role": turn["role"], "content": turn["content"]} for turn in turns]}
 
 
@@ -96,7 +96,7 @@ def native(messages: list[Any]) -> StoredRecord | None:
     if not all(map(_is_plain, messages)):
         return None
     first = messages[0] if messages and messages[0]["role"] == "system" else None
-    tools = _defined(first["content"]) if first else None
+    tools = _definitions(first["content"]) if first else None
     heard = [(each, at) for at, message in enumerate(messages) for each in _heard(message)]
     if tools is None and not any(message["role"] == "tool" for message, _ in heard):
         return None
@@ -123,7 +123,7 @@ def _heard(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**message, "content": behind.removeprefix(_BETWEEN)}
 
 
-def _defined(text: str) -> list[Any] | None:
+def _definitions(text: str) -> list[Any] | None:
     listed, closed, _ = text.partition(_TOOLS_OPEN)[2].partition(_TOOLS_CLOSE)
     tools = [jsonio.value(line) for line in listed.split("\n")] if closed else None
     return tools if tools and all(isinstance(tool, dict) for tool in tools) else None

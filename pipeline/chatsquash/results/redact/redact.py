@@ -22,7 +22,7 @@ from chatsquash.dataset import known_values
 from chatsquash.dataset.jsonl import packer_of
 from chatsquash.dataset.reports.redactions import REDACTIONS
 from chatsquash.records.datasets import PARQUET, rows_whole, session
-from chatsquash.records.reading import NotARecordError, parsed
+from chatsquash.records.reading import NotARecordError, parse
 from chatsquash.redact import lists
 from chatsquash.redact.hits import Hit
 from chatsquash.redact.placeholders import Placeholders
@@ -140,7 +140,7 @@ class _Run:
     def _line(self, source: Path, number: int, data: bytes) -> bytes | None:
         """A line without what is private; ``None`` for one that cannot be searched."""
         try:
-            value = parsed(data)
+            value = parse(data)
         except NotARecordError as problem:
             self._leave_out(source, number, stored.unsearched_line(str(problem)))
             return None
@@ -271,6 +271,6 @@ def _values(file: Path) -> Iterator[Any]:
     for row in rows_whole(str(file)):
         if SESSION.encode() in row.data:
             try:
-                yield parsed(row.data)
+                yield parse(row.data)
             except NotARecordError:
                 continue

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.core.edits import compose
-from chatsquash.core.model import Added, Edits, Entry, Message, Origin, Response, Skipped
+from chatsquash.core.model import AddedRun, Edits, Entry, Message, Origin, Response, SkippedLine
 from chatsquash.core.registry import Room
 from chatsquash.session.cleaning._tidied import Followed, Follower, Tidied, Tidy
 
@@ -102,7 +102,7 @@ def _changes(work: Callable[[Message], Message | None], message: Message) -> boo
     return work(message) is not message
 
 
-def clean(items: Iterator[Entry | Skipped], chosen: tuple[str, ...] = ("goose",)) -> Iterator[Entry | Skipped]:
+def clean(items: Iterator[Entry | SkippedLine], chosen: tuple[str, ...] = ("goose",)) -> Iterator[Entry | SkippedLine]:
     """Apply the cleaning rules of the chosen sets to every entry.
 
     An entry that no rule touches goes on as it is.  The edits of the others follow from those of the requests, since
@@ -112,14 +112,16 @@ def clean(items: Iterator[Entry | Skipped], chosen: tuple[str, ...] = ("goose",)
     request = CleanedRequest(rules)
     since: Edits | None = None  # what leads from the last entry that went on to one that did not
     for entry in items:
-        if isinstance(entry, Skipped):
+        if isinstance(entry, SkippedLine):
             yield entry
             continue
         edits = request.follow(entry.messages, entry.edits)
         edits = edits if since is None else compose(since, edits)
         if dropped := [name for name, drops in rules.drops if drops(request.messages, entry.reply)]:
             replied = entry.reply.message is not None
-            yield Skipped(entry.line, "cleaned", entry.size, findings=entry.findings, rule=dropped[0], replied=replied)
+            yield SkippedLine(
+                entry.line, "cleaned", entry.size, findings=entry.findings, rule=dropped[0], replied=replied
+            )
             since = edits
             continue
         if request.is_plain and since is None:
@@ -147,7 +149,7 @@ class CleanedRequest:
     def follow(self, messages: list[Message], edits: Edits) -> Edits:
         """Clean what a request adds, and give the edits of what is left."""
         if self._tidied is None or self._followed is None:
-            if all(self._are_plain(run.messages) for run in edits if type(run) is Added):
+            if all(self._are_plain(run.messages) for run in edits if type(run) is AddedRun):
                 self.messages = messages
                 return edits
             self._tidied = Tidied(self.messages, self._rules.tidy)

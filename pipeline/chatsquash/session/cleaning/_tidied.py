@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from chatsquash.core.edits import Builder, replay
-from chatsquash.core.model import Edits, Kept, Message
+from chatsquash.core.model import Edits, KeptRun, Message
 
 R = TypeVar("R")
 
@@ -83,7 +83,7 @@ class Tidied(_Left[Tidy]):
         gone = self._places.gone
         at = 0
         for run in edits:
-            if isinstance(run, Kept):
+            if isinstance(run, KeptRun):
                 left.keep(_place(gone, run.start), _place(gone, run.stop))
                 places.moved(self._places, run.start, run.stop, at)
                 at += run.stop - run.start
@@ -121,8 +121,8 @@ class Followed(_Left[Follower]):
             behind = None
             if number + 1 < len(edits):
                 later = edits[number + 1]
-                behind = before[later.start] if isinstance(later, Kept) else later.messages[0]
-            if isinstance(run, Kept):
+                behind = before[later.start] if isinstance(later, KeptRun) else later.messages[0]
+            if isinstance(run, KeptRun):
                 last = run.stop - 1
                 left.keep(_place(gone, run.start), _place(gone, last))
                 places.moved(self._places, run.start, last, at)

@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.log import MOST_AGENTS, Join, Log
-from chatsquash.core.model import Entry, Skipped
+from chatsquash.core.model import Entry, SkippedLine
 from chatsquash.core.options import Options
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN
@@ -208,7 +208,7 @@ class _Looked:
                     yield next((key for key in self._ids[_IDS * at : _IDS * (at + 1)] if key), self._said[at])
 
 
-def _keys(item: Entry | Skipped) -> Keys | None:
+def _keys(item: Entry | SkippedLine) -> Keys | None:
     """The keys of the reply in a line, where a response stands beside a request."""
     reply = item.reply if isinstance(item, Entry) else None
     if reply is None or reply.message is None or reply.included:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.core.model import Added, Edits, Entry, Kept, Message, Response, Tokens
+from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message, Response, Tokens
 from chatsquash.session.cleaning import clean
 from chatsquash.session.join.files import View, said
 
@@ -38,7 +38,7 @@ class Step(Struct, frozen=True):
             id=logged.response_id or "",
             tokens=Tokens(logged.prompt_tokens, logged.completion_tokens),
         )
-        return Entry(self.line, logged.time, None, messages, (Added(tuple(messages)),), tools, reply, loaded=True)
+        return Entry(self.line, logged.time, None, messages, (AddedRun(tuple(messages)),), tools, reply, loaded=True)
 
     @property
     def reply(self) -> Message:
@@ -86,8 +86,8 @@ def _edits(before: list[Message], messages: list[Message]) -> Edits:
     """What leads from the messages of a request to those of one that goes on from it, or else begins anew."""
     kept = len(before) if before and messages[: len(before)] == before else 0
     added = tuple(messages[kept:])
-    edits: Edits = (Kept(0, kept),) if kept else ()
-    return (*edits, Added(added)) if added else edits
+    edits: Edits = (KeptRun(0, kept),) if kept else ()
+    return (*edits, AddedRun(added)) if added else edits
 
 
 class Places:

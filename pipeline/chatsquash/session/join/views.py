@@ -8,12 +8,12 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chatsquash.checks import joins as checks
+from chatsquash.checks import files as checks
 from chatsquash.checks.registry import View as RecordView
 from chatsquash.core import chat
 from chatsquash.core.blocks import FAILED, Result, Turn
 from chatsquash.core.log import Log, line_elsewhere
-from chatsquash.core.model import Conversation, Entry, Json, Message, Repeated, Violation
+from chatsquash.core.model import Conversation, Entry, Json, Message, RepeatedViolation, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Relative
 from chatsquash.formats.base import TurnError
@@ -58,7 +58,7 @@ class AgentFiles(Struct, eq=False, dict=True):
     options: Options
     steps: dict[int, Step] = field(default_factory=dict)
     """The replies that these files alone have, by their lines."""
-    notes: list[tuple[int | None, Violation | Repeated]] = field(default_factory=list)
+    notes: list[tuple[int | None, Violation | RepeatedViolation]] = field(default_factory=list)
     """What was found in reading them, where they have such replies."""
 
     def add(self, session: Session, again: Again) -> None:

@@ -11,7 +11,7 @@ from chatsquash.checks.failures import failure
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Entry, Mark, Message
 from chatsquash.core.outcome import PreferencePair, Record
-from chatsquash.records.samples import CONTEXT, divided, draft
+from chatsquash.records.samples import CONTEXT, draft, split_prompt
 from chatsquash.session.samples import Make, said
 from chatsquash.session.session import Snapshot
 
@@ -92,7 +92,7 @@ def _divide(snapshot: Snapshot, message: Message, make: Make) -> dict[str, Any] 
     span = drafted.span(ordinal)
     if span is None or span.stop != drafted.messages:
         return None
-    return divided(jsonio.loads(record.line), span.start)
+    return split_prompt(jsonio.loads(record.line), span.start)
 
 
 def _with_reply(entry: Entry, message: Message) -> Entry:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chatsquash.checks import examine, reading
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.registry import Kind, View
-from chatsquash.core.model import Conversation, Entry, Repeated, Skipped, Violation
+from chatsquash.core.model import Conversation, Entry, RepeatedViolation, SkippedLine, Violation
 from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import PLAIN, documents
 from chatsquash.formats.providers.openai_chat.vendors import TELLING, variants
@@ -59,8 +59,8 @@ def without_tools(conversation: Conversation) -> str:
 
 
 def validate(
-    items: Iterator[Entry | Skipped], *, keep: bool, merge: bool = False, joined: bool = False
-) -> Iterator[Entry | Skipped]:
+    items: Iterator[Entry | SkippedLine], *, keep: bool, merge: bool = False, joined: bool = False
+) -> Iterator[Entry | SkippedLine]:
     """Report the first entry with another session id and the first whose clock went back, and count equal times.
 
     Entries without an id or a readable time are not compared.  ``keep``: a clock that goes back is a warning and the
@@ -72,10 +72,10 @@ def validate(
     timed: Entry | None = None
     mixed = backward = False
     for entry in items:
-        if isinstance(entry, Skipped):
+        if isinstance(entry, SkippedLine):
             yield entry
             continue
-        findings: list[Violation | Repeated] = []
+        findings: list[Violation | RepeatedViolation] = []
         if entry.session_id is not None:
             if named is None:
                 named = entry
@@ -86,7 +86,7 @@ def validate(
                 )
         if entry.at is not None:
             if timed is not None and entry.at == timed.at:
-                findings.append(Repeated("equal-timestamps"))
+                findings.append(RepeatedViolation("equal-timestamps"))
             elif timed is not None and entry.at < (timed.at or 0) and not backward:
                 backward = True
                 findings.append(reading.timestamp_order(timed.line, keep))

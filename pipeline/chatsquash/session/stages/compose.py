@@ -76,7 +76,7 @@ def specified(
     made = _specified(conversation, phrases, in_folder=in_folder)
     if conversation.marks is None or made.data is None:
         return made
-    placed = marks.placed(conversation)
+    placed = marks.with_places(conversation)
     if flag is None:
         return made._replace(marks=placed)
     flagged = _specified(marks.flagged(conversation, flag), None, in_folder=False)

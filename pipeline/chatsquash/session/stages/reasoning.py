@@ -9,7 +9,7 @@ from chatsquash.core import chat
 from chatsquash.core.marks import without
 from chatsquash.core.model import Conversation, Message, StageResult
 from chatsquash.core.reasoning import MEMBERS, is_part, text
-from chatsquash.records.think_blocks import dropped, inlined
+from chatsquash.records.markup import drop_thought, inline_thought
 
 _PROVIDER = "provider_specific_fields"
 """Where LiteLLM repeats what it takes from a provider."""
@@ -42,7 +42,7 @@ def _inline(message: Message) -> Message:
     bare = _without(message)
     said = _start(bare)
     thought = text(message)
-    written = inlined(said, thought)
+    written = inline_thought(said, thought)
     if written == said:
         return bare
     return _prefixed(bare, written) if written.endswith(said) else _begun(bare, written)
@@ -51,7 +51,7 @@ def _inline(message: Message) -> Message:
 def _drop(message: Message) -> Message:
     bare = _without(message)
     said = _start(bare)
-    left = dropped(said, text(message))
+    left = drop_thought(said, text(message))
     return bare if left == said else _begun(bare, left)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.checks import definitions_in_force
+from chatsquash.checks import definitions as checks
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Tool
@@ -95,12 +95,12 @@ def supply(conversation: Conversation, given: Supplied) -> StageResult:
     if not conversation.tools and (table := _fitting(given.tools, conversation)):
         assert table.tools is not None
         conversation = replace(conversation, tools=table.tools)
-        findings.append(definitions_in_force.supplied_tools(len(table.tools)))
+        findings.append(checks.supplied_tools(len(table.tools)))
     has_system = any(message["role"] == "system" for message in conversation.messages)
     if not has_system and (table := _fitting(given.system, conversation)):
         prompt: Message = {"role": "system", "content": table.system}
         conversation = replace(conversation, messages=[prompt, *conversation.messages])
-        findings.append(definitions_in_force.supplied_system())
+        findings.append(checks.supplied_system())
     return conversation, findings
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from chatsquash.checks import shapes
 from chatsquash.core import chat
-from chatsquash.core.marks import divided, joined
+from chatsquash.core.marks import join_marks, split_marks
 from chatsquash.core.model import Conversation, Json, Message, StageResult
-from chatsquash.core.short_ids import short_ids
 from chatsquash.formats.providers.openai_chat.members import identifier
+from chatsquash.records.arguments import short_ids
 
 _ROLES = ("system", "user", "assistant")
 _BETWEEN = "\n\n"
@@ -32,7 +32,7 @@ def merge_consecutive(conversation: Conversation) -> StageResult:
         else:
             merged.append(message)
     findings = [shapes.shape_changed({"messages joined to the one before": len(behind)})] if behind else []
-    return Conversation(merged, conversation.tools, marks=joined(conversation, behind)), findings
+    return Conversation(merged, conversation.tools, marks=join_marks(conversation, behind)), findings
 
 
 def _fit(first: Message, second: Message) -> bool:
@@ -140,7 +140,7 @@ def split_parallel(conversation: Conversation) -> StageResult:
         if first["role"] == "assistant":
             parts.append(len(chat.calls(first)) if split else 1)
     findings = [shapes.shape_changed(counts)] if counts else []
-    return Conversation(messages, conversation.tools, marks=divided(conversation, parts)), findings
+    return Conversation(messages, conversation.tools, marks=split_marks(conversation, parts)), findings
 
 
 def _blocks(messages: list[Message]) -> Iterator[list[Message]]:
@@ -213,7 +213,7 @@ def split_text_and_calls(conversation: Conversation) -> StageResult:
     count = len(messages) - len(conversation.messages)
     findings = [shapes.shape_changed({"texts split from calls": count})] if count else []
     counts = [len(parts) for parts in split if parts[0]["role"] == "assistant"]
-    return Conversation(messages, conversation.tools, marks=divided(conversation, counts)), findings
+    return Conversation(messages, conversation.tools, marks=split_marks(conversation, counts)), findings
 
 
 def _halves(message: Message) -> Iterator[Message]:

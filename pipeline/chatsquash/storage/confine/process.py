@@ -144,7 +144,7 @@ class Confined:
             if self._to in ready:
                 self._write()
             if self._from in ready:
-                return os.read(self._from, _PIECE) or self._ended()
+                return os.read(self._from, _PIECE) or self._raise_end()
 
     def _write(self) -> None:
         """Write as much of what is pending as is taken."""
@@ -157,7 +157,7 @@ class Confined:
         except BrokenPipeError:  # reading will tell why
             self._pending.clear()
 
-    def _ended(self) -> NoReturn:
+    def _raise_end(self) -> NoReturn:
         code = self._process.wait()
         if code == NO_MEMORY:
             raise OutOfMemoryError("memory ran out")

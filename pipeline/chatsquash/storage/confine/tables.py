@@ -63,7 +63,7 @@ def answers(request: memoryview) -> Iterator[bytes]:
         if asked["do"] == "open":
             _open(asked.get("path"), request[end + 1 :])
         elif _database:
-            yield from _answered(_database, asked)
+            yield from _answer(_database, asked)
     except (sqlite3.Error, _BrokenError) as problem:
         yield _spelled(["broken", str(problem)])
 
@@ -80,7 +80,7 @@ def _open(path: str | None, data: memoryview) -> None:
     _database = _of_file(path) if path is not None else _in_memory(data)
 
 
-def _answered(database: sqlite3.Connection, asked: dict[str, Any]) -> Iterator[bytes]:
+def _answer(database: sqlite3.Connection, asked: dict[str, Any]) -> Iterator[bytes]:
     if asked["do"] == "tables":
         database.set_authorizer(_only_reads({"sqlite_master"}))
         for (name,) in database.execute("SELECT name FROM sqlite_master LIMIT ?", (_TABLES,)).fetchall():

@@ -1,25 +1,27 @@
-"""Stores that hold logs and datasets elsewhere, a row each, opened when a path first names one.
+"""Remote stores of logs and datasets, a row each, and their URLs; a store is opened when a path first names it.
 
-Nothing here is imported for local files.  A store is opened in the process that uses it: what its library keeps
-running does not survive a fork.
+Nothing here is imported for local files. A store is opened in the process that uses it, since background threads of its
+library do not survive a fork. Credentials are never taken from a URL, and never shown.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from importlib import import_module
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
-from chatsquash.storage.stores.address import Address, address, shown
-from chatsquash.storage.stores.base import Piece, Store, Stored, WritableStore
+from chatsquash.core.urls import REMOTE, refuse_unknown
+from chatsquash.storage.stores.base import Store, StoredBytes, StoredObject, WritableStore
 
-__all__ = ["Piece", "Store", "Stored", "address", "listable", "located", "shown", "store", "writable"]
+__all__ = ["Store", "StoredBytes", "StoredObject", "address", "listable", "locate", "shown", "store", "writable"]
 
 
-class Row(Struct, frozen=True):
+class StoreKind(Struct, frozen=True):
     """A kind of store."""
 
     module: str
@@ -31,18 +33,18 @@ class Row(Struct, frozen=True):
 
 
 ROWS = {
-    "s3": Row("objects", "Amazon S3, and what speaks like it", is_writable=True),
-    "gs": Row("objects", "Google Cloud Storage", is_writable=True),
-    "az": Row("objects", "Azure Blob Storage", is_writable=True),
-    "https": Row("files", "a web server", is_listable=False),
-    "http": Row("files", "a web server on this machine", is_listable=False),
-    "hf": Row("files", "the Hugging Face Hub"),
-    "sftp": Row("files", "a host by SFTP"),
+    "s3": StoreKind("objects", "Amazon S3, and what speaks like it", is_writable=True),
+    "gs": StoreKind("objects", "Google Cloud Storage", is_writable=True),
+    "az": StoreKind("objects", "Azure Blob Storage", is_writable=True),
+    "https": StoreKind("files", "a web server", is_listable=False),
+    "http": StoreKind("files", "a web server on this machine", is_listable=False),
+    "hf": StoreKind("files", "the Hugging Face Hub"),
+    "sftp": StoreKind("files", "a host by SFTP"),
 }
 """The stores by the schemes of their URLs."""
 
 
-def located(path: str) -> tuple[Store, str]:
+def locate(path: str) -> tuple[Store, str]:
     """The store that a URL names, and the key of what it names there; raises ``UsageError`` for a wrong one."""
     place = address(path)
     return store(place), place.key
@@ -53,7 +55,7 @@ def store(place: Address) -> Store:
 
     Raises ``UsageError`` where what it needs is not installed, or what it is told by the environment cannot be used.
     """
-    return _opened(place.scheme, place.host, os.getpid())
+    return _open_store(place.scheme, place.host, os.getpid())
 
 
 def writable(place: Address) -> WritableStore:
@@ -61,7 +63,7 @@ def writable(place: Address) -> WritableStore:
     if not ROWS[place.scheme].is_writable:
         able = ", ".join(f"{scheme}://" for scheme, row in ROWS.items() if row.is_writable)
         raise UsageError(f"{place.shown}: is only read; write to a folder, or to one of {able}")
-    return _opened(place.scheme, place.host, os.getpid())  # type: ignore[return-value]
+    return _open_store(place.scheme, place.host, os.getpid())  # type: ignore[return-value]
 
 
 def listable(place: Address) -> bool:
@@ -70,11 +72,74 @@ def listable(place: Address) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _opened(scheme: str, host: str, process: int) -> Store:
+def _open_store(scheme: str, host: str, process: int) -> Store:
     del process  # a fork opens its own
     try:
-        opened: Store = import_module(f"chatsquash.storage.stores.{ROWS[scheme].module}").opened(scheme, host)
+        remote: Store = import_module(f"chatsquash.storage.stores.{ROWS[scheme].module}").open_store(scheme, host)
     except ImportError as problem:
         why = f"{scheme}:// needs {problem.name or 'a library'}, which is not installed"
         raise UsageError(f"{why}: pip install 'chatsquash[remote]'") from None
-    return opened
+    return remote
+
+
+_HOSTS = {
+    "s3": r"[A-Za-z0-9][A-Za-z0-9._-]*",
+    "gs": r"[A-Za-z0-9][A-Za-z0-9._-]*",
+    "az": r"[a-z0-9$][a-z0-9-]*",
+    "hf": r"[A-Za-z0-9._-]+",
+    "https": r"[^@/\s]+",
+    "http": r"(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?",
+    "sftp": r"(?:[^@:/\s]+@)?[^@:/\s]+(?::\d+)?",
+}
+"""Buckets and hosts that a URL may name."""
+_WEB = ("https", "http")
+_SECRET = re.compile("key|secret|token|sig|credential|passw", re.IGNORECASE)
+"""What the names of members of a query have that hold credentials."""
+_CREDENTIALS = "holds credentials, which are taken from the environment and the store's own files only"
+
+
+class Address(NamedTuple):
+    """A URL in its parts."""
+
+    scheme: str
+    host: str
+    """The bucket, the container or the host."""
+    key: str
+    """What stands behind it, as it is written; of ``https`` the whole URL."""
+
+    @property
+    def shown(self) -> str:
+        """The URL as messages and reports show it."""
+        return shown(self.key) if self.scheme in _WEB else f"{self.scheme}://{self.host}/{self.key}"
+
+    def url(self, key: str) -> str:
+        """The URL of another key of the same store."""
+        return f"{self.scheme}://{self.host}/{key}"
+
+
+def address(given: str) -> Address:
+    """The parts of a URL; raises ``UsageError`` for one that names no store, or holds credentials."""
+    scheme, _, rest = given.partition("://")
+    if scheme not in REMOTE:
+        refuse_unknown(given)
+    host, _, key = rest.partition("/")
+    user = host.rpartition("@")[0]
+    if ":" in user or (user and scheme != "sftp") or (scheme in ("s3", "gs", "az") and ":" in host):
+        raise UsageError(f"{scheme}://...: {_CREDENTIALS}: leave them out of the URL")
+    if scheme not in _WEB and _holds_secret(key):
+        raise UsageError(f"{scheme}://{host}/...: {_CREDENTIALS}: leave out what stands behind the question mark")
+    if not re.fullmatch(_HOSTS[scheme], host):
+        what = "only https:// leads to other machines" if scheme == "http" else "names no bucket, container or host"
+        raise UsageError(f"{shown(given)}: {what}; write {scheme}://NAME/PATH")
+    return Address(scheme, host, given if scheme in _WEB else key)
+
+
+def _holds_secret(key: str) -> bool:
+    """Whether a key ends in a query with a member that is a credential by its name."""
+    members = (each.partition("=") for each in re.split("[?&]", key)[1:])
+    return any(equals and _SECRET.search(name) for name, equals, _ in members)
+
+
+def shown(path: str) -> str:
+    """A URL without what may be a signature; any other path as it is."""
+    return re.split(r"[?#]", path, maxsplit=1)[0] if path.startswith(("https://", "http://")) else path

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from fsspec.asyn import sync
 
-from chatsquash.storage.stores.base import Piece, StaleError, Store, Stored, state
+from chatsquash.storage.stores.base import StaleError, Store, StoredBytes, StoredObject, state
 
 T = TypeVar("T")
 _TRIES = 6
@@ -23,14 +23,14 @@ _PASSING = (429, 500, 502, 503, 504)
 """Answers that another try may better."""
 
 
-def opened(scheme: str, host: str) -> Store:
+def open_store(scheme: str, host: str) -> Store:
     """What is read at a host; raises ``ImportError`` where its library is not installed, and ``OSError``."""
     if scheme in ("https", "http"):
         return Web()
     if scheme == "hf":
         from huggingface_hub import HfFileSystem
 
-        return Tree(HfFileSystem(skip_instance_cache=True), f"{host}/")
+        return FileTree(HfFileSystem(skip_instance_cache=True), f"{host}/")
     from sshfs import SSHFileSystem
 
     user, _, place = host.rpartition("@")
@@ -39,7 +39,7 @@ def opened(scheme: str, host: str) -> Store:
     with _words():
         # Else it would take any host for the one that is meant.
         known: Any = {"known_hosts": (), "connect_timeout": 15, "login_timeout": 30, "skip_instance_cache": True}
-        return Tree(SSHFileSystem(name, **known, **given), "/")
+        return FileTree(SSHFileSystem(name, **known, **given), "/")
 
 
 class Web:
@@ -53,15 +53,15 @@ class Web:
             encoded=True, client_kwargs={"auto_decompress": False}, skip_instance_cache=True, use_listings_cache=False
         )
 
-    def status(self, key: str) -> Stored | None:
+    def status(self, key: str) -> StoredObject | None:
         """As ``Store`` has it."""
         try:
             piece = self.get(key, 0, 1, None)
         except FileNotFoundError:
             return None
-        return Stored(key, piece.size, piece.state)
+        return StoredObject(key, piece.size, piece.state)
 
-    def list(self, folder: str) -> Iterator[Iterable[Stored]]:
+    def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
         """Nothing, since web servers do not tell."""
         del folder
         yield from ()
@@ -71,12 +71,14 @@ class Web:
         del folder
         return ()
 
-    def get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
+    def get(self, key: str, start: int, size: int, tag: str | None) -> StoredBytes:
         """As ``Store`` has it."""
-        piece: Piece = _patiently(lambda: sync(self._files.loop, self._get, key, start, size, tag, timeout=_SECONDS))
+        piece: StoredBytes = _patiently(
+            lambda: sync(self._files.loop, self._get, key, start, size, tag, timeout=_SECONDS)
+        )
         return piece
 
-    async def _get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
+    async def _get(self, key: str, start: int, size: int, tag: str | None) -> StoredBytes:
         session = await self._files.set_session()
         headers = {"Range": f"bytes={start}-{start + size - 1}", "Accept-Encoding": "identity"}
         # A weak tag is none to ask by, and some servers do not know the question: so the answer is looked at, too.
@@ -85,7 +87,7 @@ class Web:
             if answer.status == 412:
                 raise StaleError
             if answer.status == 416:
-                return Piece(b"", start, None, tag)
+                return StoredBytes(b"", start, None, tag)
             _refuse(answer.status)
             if answer.url.scheme != key.partition(":")[0]:
                 raise OSError(ENOTSUP, "the server leads to a connection that is not encrypted, or to this machine")
@@ -101,16 +103,16 @@ class Web:
             if len(data) < min(size, whole - start):
                 raise _PassingError(EIO, "the answer of the server ends early")
             version = f"{answer.headers['Last-Modified']} {whole}" if "Last-Modified" in answer.headers else None
-            return Piece(bytes(data), whole, state(seen, version), seen)
+            return StoredBytes(bytes(data), whole, state(seen, version), seen)
 
 
-class Tree:
+class FileTree:
     """Files in folders."""
 
     def __init__(self, files: Any, root: str) -> None:
         self._files, self._root = files, root
 
-    def status(self, key: str) -> Stored | None:
+    def status(self, key: str) -> StoredObject | None:
         """As ``Store`` has it."""
         try:
             info = _patiently(lambda: self._files.info(self._root + key))
@@ -118,7 +120,7 @@ class Tree:
             return None
         return self._stored(info, key) if info["type"] == "file" else None
 
-    def list(self, folder: str) -> Iterator[Iterable[Stored]]:
+    def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
         """As ``Store`` has it."""
         infos = _patiently(lambda: self._files.find(self._root + folder, detail=True))
         yield [self._stored(info, self._key(path)) for path, info in infos.items() if info["type"] == "file"]
@@ -128,7 +130,7 @@ class Tree:
         infos = _patiently(lambda: self._files.ls(self._root + folder, detail=True))
         return [self._key(info["name"]) for info in infos if info["type"] == "file"]
 
-    def get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
+    def get(self, key: str, start: int, size: int, tag: str | None) -> StoredBytes:
         """As ``Store`` has it."""
         status = self.status(key)
         if status is None:
@@ -142,15 +144,15 @@ class Tree:
                 return bytes(file.read(size))
 
         data = _patiently(read) if start < status.size else b""
-        return Piece(data, status.size, status.state, str(status.state))
+        return StoredBytes(data, status.size, status.state, str(status.state))
 
     def _key(self, path: str) -> str:
         return path.removeprefix(self._root).removeprefix(self._root.lstrip("/"))
 
     @staticmethod
-    def _stored(info: dict[str, Any], key: str) -> Stored:
+    def _stored(info: dict[str, Any], key: str) -> StoredObject:
         tag = info.get("blob_id") or info.get("mtime") or None
-        return Stored(key, info["size"] or 0, state(None, f"{tag} {info['size']}" if tag else None))
+        return StoredObject(key, info["size"] or 0, state(None, f"{tag} {info['size']}" if tag else None))
 
 
 class _PassingError(OSError):

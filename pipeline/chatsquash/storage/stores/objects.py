@@ -18,9 +18,7 @@ from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from chatsquash.core.errors import UsageError
-from chatsquash.storage.stores.base import Piece, StaleError, Stored, state
-from chatsquash.storage.stores.limits import part_size
-from chatsquash.storage.stores.waiting import interruptible
+from chatsquash.storage.stores.base import StaleError, StoredBytes, StoredObject, interruptible, part_size, state
 
 _AT_ONCE = 64 << 20
 """Bytes of the parts of a file that are under way together, unless one has more."""
@@ -74,7 +72,7 @@ _KINDS: dict[type[Exception], tuple[int, str]] = {
 }
 
 
-def opened(scheme: str, bucket: str) -> Objects:
+def open_store(scheme: str, bucket: str) -> Objects:
     """A bucket, with credentials of the environment and of the files of its service."""
     is_plain = os.environ.get(_PLAIN[scheme], "").lower() == "true"
     given: Any = {"client_options": {**_CLIENT, "allow_http": is_plain}, "retry_config": _RETRIES}
@@ -113,14 +111,14 @@ class Objects:
     def __init__(self, store: Any) -> None:
         self._store = store
 
-    def status(self, key: str) -> Stored | None:
+    def status(self, key: str) -> StoredObject | None:
         """As ``Store`` has it."""
         try:
-            return _stored(_patiently(lambda: obstore.head(self._store, key))) if key else None
+            return _stored_object(_patiently(lambda: obstore.head(self._store, key))) if key else None
         except FileNotFoundError:
             return None
 
-    def list(self, folder: str) -> Iterator[Iterable[Stored]]:
+    def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
         """As ``Store`` has it."""
         pages: Any = None
         last: str | None = None
@@ -137,23 +135,23 @@ class Objects:
 
         while page := _patiently(following):
             last = page[-1]["path"]
-            yield [_stored(each) for each in page]
+            yield [_stored_object(each) for each in page]
 
     def inside(self, folder: str) -> Iterable[str]:
         """As ``Store`` has it."""
         listing: Any = _patiently(lambda: obstore.list_with_delimiter(self._store, folder or None))
         return [each["path"] for each in listing["objects"]]
 
-    def get(self, key: str, start: int, size: int, tag: str | None) -> Piece:
+    def get(self, key: str, start: int, size: int, tag: str | None) -> StoredBytes:
         """As ``Store`` has it."""
         options: Any = {"range": (start, start + size), **({"if_match": tag} if tag else {})}
 
-        def read() -> Piece:
+        def read() -> StoredBytes:
             got = obstore.get(self._store, key, options=options)
             return _piece(got.meta, memoryview(got.bytes()))
 
         try:
-            piece: Piece = _patiently(read)
+            piece: StoredBytes = _patiently(read)
         except OSError as problem:
             if problem.errno not in (EINVAL, EIO) or start:
                 raise
@@ -190,12 +188,12 @@ class Objects:
                 _patiently(lambda key=key: obstore.delete(self._store, key))  # type: ignore[misc]
 
 
-def _stored(meta: Any) -> Stored:
-    return Stored(meta["path"], meta["size"], _state(meta), meta["last_modified"].timestamp())
+def _stored_object(meta: Any) -> StoredObject:
+    return StoredObject(meta["path"], meta["size"], _state(meta), meta["last_modified"].timestamp())
 
 
-def _piece(meta: Any, data: bytes | memoryview) -> Piece:
-    return Piece(data, meta["size"], _state(meta), meta["e_tag"])
+def _piece(meta: Any, data: bytes | memoryview) -> StoredBytes:
+    return StoredBytes(data, meta["size"], _state(meta), meta["e_tag"])
 
 
 def _state(meta: Any) -> int | None:

@@ -12,7 +12,7 @@ from chatsquash.core.model import Json, Message
 from chatsquash.core.text import counted, escaped, shown
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import cut, size
-from chatsquash.records.message_texts import Part, parts
+from chatsquash.records.reading import MessagePart, message_parts
 
 _COLOURED = 70_000
 """Characters of a text that are coloured; a longer one is shown as it is."""
@@ -253,11 +253,11 @@ def _message(message: Message) -> Iterator[str]:
     beside = [message.get(name) for name in ("name", "tool_call_id")]
     names = [text for text in (message["role"], *beside) if isinstance(text, str) and text]
     yield f"## {_line(' '.join(names))}"
-    for part in parts(message):
+    for part in message_parts(message):
         yield _part(part)
 
 
-def _part(part: Part) -> str:
+def _part(part: MessagePart) -> str:
     if part.kind == "text":
         return part.text
     if part.kind == "part":

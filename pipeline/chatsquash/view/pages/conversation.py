@@ -10,7 +10,7 @@ from chatsquash.core.model import Json
 from chatsquash.core.text import counted, escaped
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.pages.html.record import Showing, articles, medium
-from chatsquash.records.message_texts import made
+from chatsquash.records.reading import message_calls
 from chatsquash.view.conversation import WINDOW, Conversation, Window
 from chatsquash.view.pages import code
 from chatsquash.view.pages.code import tools
@@ -229,7 +229,7 @@ def section(shown: Conversation, window: Window) -> Html:
 
 def _is_large(shown: Conversation, at: int) -> bool:
     """Whether a page may leave something of a message out."""
-    return shown.length(at) > TEXT // 4 or len(made(shown.record.messages[at])) > _CALLS
+    return shown.length(at) > TEXT // 4 or len(message_calls(shown.record.messages[at])) > _CALLS
 
 
 def _whole(shown: Conversation, number: int) -> Html:

@@ -12,8 +12,8 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.text import escaped
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.datasets import PARQUET
-from chatsquash.records.places import LONGEST, opened, rows
-from chatsquash.records.reading import NotARecordError, native, parsed, record
+from chatsquash.records.places import LONGEST, open_records, rows
+from chatsquash.records.reading import NotARecordError, native, parse, record
 from chatsquash.view.conversation import Needle
 from chatsquash.view.pages.layout import page, short, url
 from chatsquash.view.result import ReplacedError, ViewerResult
@@ -162,7 +162,7 @@ def hits(result: ViewerResult, needle: Needle) -> Iterator[Hit | Progress]:
 
 def _lines(result: ViewerResult, name: str, needle: Needle, done: int, total: int) -> Iterator[Hit | Progress]:
     size = result.outputs[name]
-    with opened(result.folder, name) as file:
+    with open_records(result.folder, name) as file:
         last = 0
         for offset, line in _candidates(file, needle.raw):
             if line is None:
@@ -232,7 +232,7 @@ def _parquet(result: ViewerResult, name: str, needle: Needle, progress: Progress
 def _looked_at(line: bytes, needle: Needle) -> tuple[int, int, str, str, str] | None:
     """Where a record says it first, how often, and what stands around it; ``None`` where only its JSON has it."""
     try:
-        conversation = native(record(parsed(line)))
+        conversation = native(record(parse(line)))
     except NotARecordError:
         return None
     counts = list(needle.counts(conversation.messages))

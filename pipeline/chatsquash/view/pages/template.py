@@ -111,12 +111,12 @@ class Model:
     def __init__(self, path: str) -> None:
         """Raises ``UsageError`` for what is no template."""
         from chatsquash.results.template import template  # which few runs need
-        from chatsquash.templates.counting import Tokenizer, of_template, packed
+        from chatsquash.templates.counting import Tokenizer, of_template, pack
 
         self.path = path
         self._template = template(path)
         folder = of_template(path)
-        self._tokenizer = Tokenizer(packed(folder)) if folder else None
+        self._tokenizer = Tokenizer(pack(folder)) if folder else None
         self._lock = Lock()
 
     def close(self) -> None:

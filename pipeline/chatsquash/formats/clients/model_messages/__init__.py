@@ -1,14 +1,28 @@
-"""ModelMessage arrays, which the AI SDK sends and its servers keep: calls and results are parts of content."""
+"""ModelMessage arrays of the AI SDK, read and written: calls and results are parts of the content."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
+from chatsquash.core import blocks
+from chatsquash.core.blocks import FAILED, Block, Turn
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.clients.model_messages.read import ROLES, read
-from chatsquash.formats.clients.model_messages.write import dump
+from chatsquash.formats.calls import arguments_object, given, parsed
+from chatsquash.formats.clients.model_messages.read import (
+    OPTIONS,
+    ROLES,
+    read,
+    with_options,
+    write_file,
+    write_returned_file,
+)
+from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, own_members, thoughts
+from chatsquash.formats.clients.vercel_ai.tools import DENIED
 from chatsquash.formats.evidence import Evidence, History, conversation, histories, numbers
-from chatsquash.formats.values import Object, at, objects
+from chatsquash.formats.providers.openai_chat.read import turns_of
+from chatsquash.formats.values import Object, at, members, objects, without
+from chatsquash.formats.writing import SPEAKERS, instructed, named, text_of
 
 NAME = "model_messages"
 HOLDS_TOOLS = False
@@ -30,7 +44,7 @@ def fits(documents: list[Json]) -> str | None:
     )
     for turn in chain.from_iterable(map(objects, lists)):
         content, role = turn.get("content"), turn.get("role")
-        if type(content) is list and role in ROLES and any(_tells(part, role) for part in objects(content)):
+        if type(content) is list and role in ROLES and any(_is_model_part(part, role) for part in objects(content)):
             return "messages with parts such as tool-call and tool-result"
     return None
 
@@ -46,7 +60,7 @@ def _conversation(chat: History) -> Conversation:
     return conversation(said, {})
 
 
-def _tells(part: Object, role: str) -> bool:
+def _is_model_part(part: Object, role: str) -> bool:
     """Whether no other format has such a part."""
     match part:
         case {"type": "tool-call" | "tool-result", "toolCallId": str(), "toolName": str()}:
@@ -58,3 +72,139 @@ def _tells(part: Object, role: str) -> bool:
         case {"type": "reasoning", "text": str()}:
             return role == "assistant"
     return False
+
+
+_ROLES = {**SPEAKERS, "tool": "tool"}
+
+
+def dump(conversation: Conversation) -> list[Json]:
+    """A message for each turn; what was answered to a request for approval stands before the result."""
+    (turns, called), messages = named(turns_of(conversation)), list[Json]()
+    waiting = list[blocks.Approval]()
+    for turn in turns:
+        if turn.role == "tool":
+            content = list(_results(turn, waiting, called))
+            waiting = []
+        else:
+            messages += _responses(waiting)
+            waiting = [each for each in turn.blocks if type(each) is blocks.Approval and each.approved is not None]
+            content = [part for block in turn.blocks for part in _parts(block, turn.role)]
+        if turn.role in _ROLES and (content or (turn.role == "assistant" and not turn.blocks)):
+            messages.append(_message(turn, content))
+    return [*messages, *_responses(waiting)]
+
+
+def _message(turn: Turn, content: list[Json]) -> Object:
+    """A message; its content is a text where its parts are one, or where there is no place for parts."""
+    role = _ROLES[turn.role]
+    value: Json = content
+    if role == "system":
+        value = text_of(block for block in turn.blocks if type(block) is blocks.Text)
+    elif role != "tool" and (not content or (len(content) == 1 and content[0].keys() == {"type", "text"})):
+        value = content[0]["text"] if content else ""
+    made = with_options({"role": role, "content": value}, turn.native)
+    mark = instructed(turn)
+    return {**made, OPTIONS: {**made.get(OPTIONS, {}), **mark}} if mark else made
+
+
+def _parts(block: Block, role: str, medium: Callable[[blocks.Media], Object | None] = write_file) -> Iterator[Object]:
+    """The parts of a block that its role may have, and results, too; ``medium`` makes those of media."""
+    match block:
+        case blocks.Text() | blocks.Refusal():
+            yield with_options({"type": "text", "text": block.text}, block.native)
+        case blocks.Media() if role in ("user", "assistant", "tool") and (part := medium(block)):
+            yield part
+        case blocks.Other() if role in ("assistant", "tool") and (part := _other(block)):
+            yield part
+        case _ if role == "assistant":
+            yield from _assistant_parts(block)
+
+
+def _other(block: blocks.Other) -> Object | None:
+    """What nobody else has, as it was; ``None`` for what others than the AI SDK have."""
+    own: Object = members(block.value) if block.provider == PROVIDER else {}
+    if own.get("type") == "custom":
+        return {OPTIONS if key == METADATA else key: each for key, each in own.items()}
+    return members(own["content"]) if own.keys() == {"content"} else None
+
+
+def _assistant_parts(block: Block) -> Iterator[Object]:
+    """What only the assistant says."""
+    match block:
+        case blocks.Reasoning():
+            yield from ({**with_options({}, block.native), **part} for part in thoughts(block, OPTIONS))
+        case blocks.Call():
+            yield _tool("call", block, input=given(block))
+        case blocks.HostedCall():
+            yield _tool("call", block, input=arguments_object(block.arguments), providerExecuted=True)
+        case blocks.HostedResult():
+            yield _tool("result", block, output=_hosted(block))
+        case blocks.Approval() if block.call:
+            more = {
+                "reason" if key == "requestReason" else key: value for key, value in own_members(block.native).items()
+            }
+            named = {"approvalId": block.id or block.call, "toolCallId": block.call}
+            yield {"type": "tool-approval-request", **named, **more}
+
+
+def _tool(of: str, block: blocks.Call | blocks.HostedCall | blocks.Result | blocks.HostedResult, **own: Json) -> Object:
+    """A part of a call or of its result."""
+    named = {"type": f"tool-{of}", "toolCallId": block.id, "toolName": block.name or ""}
+    return with_options({**named, **own}, block.native)
+
+
+def _responses(waiting: Iterable[blocks.Approval]) -> list[Json]:
+    """A message with what was answered, where no result follows."""
+    answers = list(map(_response, waiting))
+    return [{"role": "tool", "content": answers}] if answers else []
+
+
+def _response(approval: blocks.Approval) -> Object:
+    answer = {
+        "approvalId": approval.id or approval.call,
+        "approved": approval.approved,
+        "reason": approval.reason or None,
+    }
+    return without({"type": "tool-approval-response", **answer})
+
+
+def _results(turn: Turn, waiting: list[blocks.Approval], called: dict[str, str]) -> Iterator[Object]:
+    """Results, each behind what was answered before its call ran."""
+    answered = {block.id for block in turn.blocks if type(block) is blocks.Result}
+    yield from (_response(each) for each in waiting if each.call not in answered)
+    for block in turn.blocks:
+        if type(block) is blocks.Result:
+            yield from (_response(each) for each in waiting if each.call == block.id)
+            made = _tool("result", block, output=_output(block))
+            yield {**made, "toolName": block.name or called.get(block.id, "")}
+
+
+def _output(block: blocks.Result) -> Object:
+    """What a tool gave."""
+    text, rest = text_of(block.content), own_members(block.native).get("output", {})
+    value = parsed(text) if block.json else None
+    items = [part for each in block.content for part in _parts(each, "tool", write_returned_file)]
+    if block.outcome == "denied":
+        return {**_denied(text or DENIED), **rest}
+    if value is not None or (block.json and text == "null"):
+        return {**_value("json", value, block), **rest}
+    if block.outcome in FAILED or not items or items == [{"type": "text", "text": text}]:
+        return {**_value("text", text, block), **rest}
+    return {"type": "content", "value": items, **rest}
+
+
+def _hosted(block: blocks.HostedResult) -> Object:
+    """What a tool gave that the provider ran."""
+    if block.outcome == "denied":
+        return _denied(block.value)
+    if "output" in own_members(block.native) and isinstance(block.value, list):
+        return {"type": "content", "value": block.value}
+    return _value("text" if isinstance(block.value, str) else "json", block.value, block)
+
+
+def _denied(words: Json) -> Object:
+    return {"type": "execution-denied", **({"reason": words} if isinstance(words, str) and words != DENIED else {})}
+
+
+def _value(of: str, value: Json, block: blocks.Result | blocks.HostedResult) -> Object:
+    return {"type": f"error-{of}" if block.outcome in FAILED else of, "value": value}

@@ -1,22 +1,55 @@
-"""Model messages as turns."""
+"""Model messages as turns; their files and provider options, read and written."""
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 
-from chatsquash.core.blocks import Approval, Block, Call, HostedCall, HostedResult, Other, Outcome, Result, Text, Turn
+from chatsquash.core.blocks import (
+    Approval,
+    Block,
+    Call,
+    HostedCall,
+    HostedResult,
+    Media,
+    Medium,
+    Native,
+    Other,
+    Outcome,
+    Result,
+    Text,
+    Turn,
+)
 from chatsquash.core.model import Json
-from chatsquash.formats import calls
+from chatsquash.formats import calls, parts
 from chatsquash.formats.base import TurnError, role_of
-from chatsquash.formats.calls import Said, arguments
-from chatsquash.formats.clients.model_messages import files
-from chatsquash.formats.clients.model_messages.files import OPTIONS, known
-from chatsquash.formats.clients.vercel_ai.media import said
-from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, joined, native, ran_by, thought
+from chatsquash.formats.calls import EMPTY, Said, arguments
+from chatsquash.formats.clients.pydantic_ai.media import kind_of, octets
+from chatsquash.formats.clients.vercel_ai.media import address, medium_at, mime_of, plain, said
+from chatsquash.formats.clients.vercel_ai.metadata import (
+    METADATA,
+    PROVIDER,
+    join_reasoning,
+    metadata,
+    native,
+    ran_by,
+    thought,
+)
 from chatsquash.formats.clients.vercel_ai.read import parts_of
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
 from chatsquash.formats.values import Object, at, compact, kind, members, objects, string, without
 from chatsquash.formats.writing import are_instructions
+
+OPTIONS = "providerOptions"
+"""What model messages call the metadata of providers."""
+_OWN = "model_messages"
+"""Whose the members are that only model messages have."""
+_IDS = ("fileId", "providerReference")
+_PLACES = ("image", "data", "url", *_IDS)
+_FILE_ID = re.compile(r"file[-_][\w-]+")
+"""What the AI SDK 5 and 6 take for the id of a file, where the data are."""
+_URL = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 ROLES = ("system", "user", "assistant", "tool")
 _NEEDS = {"text": "text", "reasoning": "text", "tool-call": "toolName", "tool-result": "toolName"}
@@ -34,7 +67,7 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
     turns, call, responses = list[tuple[Turn, int]](), 1, _responses(messages)
     ran = dict[str, str]()
     for number, message in enumerate(messages):
-        role, parts = _opened(number, message)
+        role, parts = _role_and_parts(number, message)
         blocks = list[Block]()
         for part in parts:
             if block := _block(part, role, responses, call):
@@ -45,10 +78,10 @@ def read(messages: list[Json]) -> list[tuple[Turn, int]]:
                     block = replace(block, provider=ran.get(block.id, ""))
                 blocks.append(block)
         options = message.get(OPTIONS)
-        own = known(options, without(message, "role", "content", OPTIONS))
+        own = native_of(options, without(message, "role", "content", OPTIONS))
         results = tuple(block for block in blocks if type(block) is Result)
         if role != "tool":
-            turns.append((Turn(role, joined(blocks), are_instructions(options), own), number))
+            turns.append((Turn(role, join_reasoning(blocks), are_instructions(options), own), number))
         elif results:
             turns.append((Turn(role, results, native=own), number))
         if role == "tool" and len(results) < len(blocks):
@@ -64,7 +97,7 @@ def _responses(messages: list[Json]) -> dict[str, Object]:
     return {name: part for name, part in answered.items() if name in asked}
 
 
-def _opened(number: int, message: Json) -> tuple[str, list[Object]]:
+def _role_and_parts(number: int, message: Json) -> tuple[str, list[Object]]:
     """The role of a message, and its parts."""
     if not isinstance(message, dict):
         raise TurnError(f"[{number}] is {kind(message)}, not an object")
@@ -85,7 +118,7 @@ def _block(part: Object, role: str, responses: dict[str, Object], call: int) -> 
     ident = string(part, "approvalId")
     match part["type"]:
         case "tool-call":
-            return _called(part, call)
+            return _call_block(part, call)
         case "tool-result":
             return _hosted(part) if role == "assistant" else _result(part)
         case "tool-approval-request":
@@ -95,9 +128,9 @@ def _block(part: Object, role: str, responses: dict[str, Object], call: int) -> 
     return _said(part)
 
 
-def _called(part: Object, call: int) -> Block:
+def _call_block(part: Object, call: int) -> Block:
     own, input_text = string(part, "toolCallId"), arguments(part.get("input", part.get("args")))
-    extra = known(part.get(OPTIONS), without(part, *_TOOL))
+    extra = native_of(part.get(OPTIONS), without(part, *_TOOL))
     if part.get("providerExecuted") is True:
         return HostedCall(own, part["toolName"], input_text, ran_by(part.get(OPTIONS)), extra)
     return calls.call(own, call, part["toolName"], input_text, extra)
@@ -118,13 +151,13 @@ def _said(part: Object) -> Block | None:
     made: Block | None = None
     match part:
         case {"type": "text", "text": str(text)} if text:
-            return Text(text, native=known(options, more) if options or more else {})
+            return Text(text, native=native_of(options, more) if options or more else {})
         case {"type": "reasoning", "text": str(text)} if thinking := thought(text, options, {}):
-            return replace(thinking, native={**thinking.native, **known(None, more)})
+            return replace(thinking, native={**thinking.native, **native_of(None, more)})
         case {"type": "text" | "reasoning", "text": str()} if not (options or more):
             return None
         case {"type": "file" | "image"}:
-            made = files.read(part)
+            made = read_file(part)
         case {"type": "custom"}:
             made = Other(PROVIDER, {METADATA if key == OPTIONS else key: value for key, value in part.items()})
     return made or Other(PROVIDER, {"content": part})
@@ -137,7 +170,7 @@ def _result(part: Object) -> Result:
     if "result" in part and output is None:
         content, outcome = said(part["result"]), "failed" if part.get("isError") is True else "success"
     rest = without(members(output), "type", "value", "reason")
-    extra = known(part.get(OPTIONS), without(part, *_TOOL), output=rest)
+    extra = native_of(part.get(OPTIONS), without(part, *_TOOL), output=rest)
     return Result(string(part, "toolCallId"), part["toolName"], content.content, content.json, outcome, native=extra)
 
 
@@ -151,17 +184,17 @@ def _output(output: Json) -> Said:
         case {"type": "execution-denied"}:
             return Said((Text(string(output, "reason") or DENIED),))
         case {"type": "content", "value": list(items)}:
-            return Said(tuple(block for each in items if (block := _given(each))))
+            return Said(tuple(block for each in items if (block := _returned_block(each))))
     return said(output)
 
 
-def _given(part: Json) -> Block | None:
+def _returned_block(part: Json) -> Block | None:
     """A text or a file among what a tool gave."""
     match part:
         case {"type": "text", "text": str()}:
             return _said(part)
         case {"type": str(of)} if of.startswith(("file", "image", "media")):
-            return files.read(part) or Other(PROVIDER, {"content": part})
+            return read_file(part) or Other(PROVIDER, {"content": part})
     return Other(PROVIDER, {"content": part})
 
 
@@ -172,6 +205,87 @@ def _hosted(part: Object) -> HostedResult:
     value = at(output, "value") if isinstance(output, dict) else part.get("result")
     if of == "execution-denied":
         value = string(output, "reason") or DENIED
-    extra = known(part.get(OPTIONS), without(part, *_TOOL), output={"type": of} if of == "content" else {})
+    extra = native_of(part.get(OPTIONS), without(part, *_TOOL), output={"type": of} if of == "content" else {})
     outcome = _OUTCOMES.get(of, "success")
     return HostedResult(string(part, "toolCallId"), part["toolName"], value, outcome, native=extra)
+
+
+def native_of(options: Json, rest: Object, **more: Json) -> Native:
+    """What is native to a part or a message; ``more`` is what UI messages have, too."""
+    own = {key: value for key, value in rest.items() if value not in EMPTY}
+    return {**native(options, more), **({_OWN: own} if own else {})}
+
+
+def with_options(made: Object, native_members: Native) -> Object:
+    """A part or a message with what is native to it."""
+    if not native_members:
+        return made
+    options = metadata(native_members, mirrored=False)
+    return {**native_members.get(_OWN, {}), **made, **({OPTIONS: options} if options else {})}
+
+
+def read_file(part: Object) -> Media | None:
+    """A ``file`` or ``image`` part of a message or of a result; ``None`` for what is none."""
+    of: Medium | None = "image" if part["type"].startswith("image") else None
+    mime = string(part, "mediaType") or string(part, "mimeType") or (f"{of}/*" if of else "")
+    place = next((name for name in _PLACES if name in part), "")
+    names = _references(part.get(place))
+    provider, reference = next(iter(names.items()), ("", ""))
+    made = _medium(mime, part.get(place), reference, is_id=place in _IDS)
+    if made is None:
+        return None
+    more = without(part, "type", "mediaType", "mimeType", "filename", OPTIONS, place)
+    extra = native_of(part.get(OPTIONS), more, providerReference=names)
+    return replace(made, name=string(part, "filename"), provider=provider, native=extra)
+
+
+def _references(given: Json) -> Object:
+    """The ids of a file by provider."""
+    references = at(given, "reference") if at(given, "type") == "reference" else given
+    if not isinstance(references, dict) or not references or octets(references) or "type" in references:
+        return {}
+    return references if all(isinstance(each, str) and each for each in references.values()) else {}
+
+
+def _medium(mime: str, given: Json, reference: str, *, is_id: bool) -> Media | None:
+    """A medium by its data, its address, or its id, in whichever spelling."""
+    match given:
+        case {"type": "data", "data": inner} | {"type": "url", "url": inner}:
+            return _medium(mime, inner, "", is_id=False)
+        case str(text) if text and (is_id or (_FILE_ID.fullmatch(text) and parts.decoded(text) is None)):
+            return Media(kind_of(mime), plain(mime), file_id=text)
+        case str(url) if _URL.match(url):
+            return medium_at(mime, url)
+    if reference:
+        return Media(kind_of(mime), plain(mime), file_id=reference)
+    data = octets(given)
+    return Media(kind_of(mime), "" if mime.endswith("/*") else parts.usual_type(mime), data) if data else None
+
+
+def write_file(block: Media) -> Object | None:
+    """The ``file`` part of a medium; ``None`` for one that has no address."""
+    reference = at(block.native, PROVIDER, "providerReference")
+    place: Json = {"type": "reference", "reference": reference} if reference else block.data or block.file_id
+    if not place and not (place := address(block)):
+        return None
+    return _with_name({"type": "file", "data": place, "mediaType": mime_of(block)}, block)
+
+
+def write_returned_file(block: Media) -> Object | None:
+    """A medium among what a tool gave; ``None`` for one that has no address."""
+    of = "image" if block.kind == "image" and not block.name else "file"
+    if block.data:
+        return _with_name({"type": f"{of}-data", "data": block.data, "mediaType": mime_of(block)}, block)
+    if block.file_id:
+        reference = at(block.native, PROVIDER, "providerReference") or block.file_id
+        of = "image-file" if block.kind == "image" else of
+        return _with_name({"type": f"{of}-id", "fileId": reference}, block)
+    if not address(block):
+        return None
+    if of == "image" and not block.mime:
+        return _with_name({"type": "image-url", "url": block.url}, block)
+    return _with_name({"type": "file-url", "url": block.url, "mediaType": mime_of(block)}, block)
+
+
+def _with_name(made: Object, block: Media) -> Object:
+    return with_options({**made, **({"filename": block.name} if block.name else {})}, block.native)

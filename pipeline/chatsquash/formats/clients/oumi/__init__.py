@@ -43,7 +43,7 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
     Raises ``TurnError``.
     """
-    whole = of_each(objects, lambda document: _loaded(document, history.load))
+    whole = of_each(objects, lambda document: _load(document, history.load))
     return [
         at_line(each, line) for branches, line in zip(whole, numbers(objects, lines), strict=True) for each in branches
     ]
@@ -51,11 +51,11 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
 def every(objects: list[Json]) -> list[Conversation]:
     """The same with all branches of a history; raises ``TurnError``."""
-    whole = of_each(objects, lambda document: _loaded(document, history.branches))
+    whole = of_each(objects, lambda document: _load(document, history.branches))
     return [at_line(each, number) for number, branches in enumerate(whole, 1) for each in branches]
 
 
-def _loaded(document: Json, load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:
+def _load(document: Json, load: Callable[[dict[str, Json]], list[Conversation]]) -> list[Conversation]:
     if not isinstance(document, dict):
         raise TurnError(f"is {kind(document)}, not an object")
     return [training.load(document)] if "messages" in document else load(document)

@@ -1,20 +1,23 @@
-"""What Oumi's chat saves is read: branches, each with all of its messages, or one conversation alone."""
+"""Saved chats of Oumi, read and written: branches, each with all of its messages, or a single conversation."""
 
 from __future__ import annotations
+
+from itertools import chain, count, takewhile
 
 from msgspec import to_builtins
 
 from chatsquash.core import jsonio
 from chatsquash.core.blocks import Native, Reasoning, Text, Turn
-from chatsquash.core.model import Branch, Conversation, Json, Repeated
+from chatsquash.core.model import Branch, Conversation, Json, RepeatedViolation
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import native
-from chatsquash.formats.clients.oumi.items import PROVIDER
+from chatsquash.formats.clients.oumi.training import PROVIDER
 from chatsquash.formats.evidence import Evidence, conversation, moment
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, compact, kind, members, string, unrepeated
-from chatsquash.formats.writing import KEY, are_instructions
+from chatsquash.formats.writing import KEY, SPEAKERS, are_instructions, instructed, text_of
+from chatsquash.formats.writing import native as own_of
 
 FORMAT = "oumi_conversation_history"
 VERSION = "1.0.0"
@@ -25,6 +28,10 @@ _MODEL, _HISTORY = "model_name", "conversation_history"
 MAIN, MAIN_NAME, TEXT = "main", "Main", "text_content"
 ALONE = {"chat_id": "conversation_history", "export_info": "conversation"}
 """Of files with one conversation the member that says so, and the one that holds it."""
+_OF_TRAINING = ("branches", "conversation_id", "metadata")
+"""Members that a history has not, but a conversation of a training set, and what is said of branches."""
+_SESSION_MEMBERS = ("schema_version", "session", "statistics")
+_PLACE = ("id", "parent_branch_id", "branch_point_index", "conversation_history")
 
 
 def fits(document: Object) -> str | None:
@@ -61,7 +68,7 @@ def branches(document: Json) -> list[Conversation]:
     current = at(document, "session", "current_branch_id")
     candidates = (each for each in (current, MAIN, *history) if isinstance(each, str) and each in history)
     chosen = next(candidates, "")  # as Oumi's import has it
-    places = {key: _placed(branch, f"branches.{key}", current=key == chosen) for key, branch in history.items()}
+    places = {key: _branch_at(branch, f"branches.{key}", current=key == chosen) for key, branch in history.items()}
     turns = {key: _said(history[key], _HISTORY, f"branches.{key}.") for key in history}
     own = _own(document, [branch[_HISTORY] for branch in history.values()])
     is_alone = len(places) == 1 and all(place.parent is None for place in places.values())
@@ -97,7 +104,7 @@ def is_known(version: str) -> bool:
     return not major.isdecimal() or major == VERSION[0]
 
 
-def _placed(branch: Json, place: str, *, current: bool) -> Branch:
+def _branch_at(branch: Json, place: str, *, current: bool) -> Branch:
     if not isinstance(branch, dict):
         raise TurnError(f"{place} is {kind(branch)}, not an object")
     for member in ("id", "conversation_history"):
@@ -123,7 +130,7 @@ def _own(document: Object, histories: list[list[Object]]) -> Object:
     own = native(PROVIDER, document, "branches", *read).get(PROVIDER, {})
     rest = {
         "session": {"current_branch_id": at(document, "session", "current_branch_id")},
-        "statistics": counted(histories),
+        "statistics": statistics(histories),
     }
     for member, known in rest.items():
         if isinstance(own.get(member), dict):
@@ -132,7 +139,7 @@ def _own(document: Object, histories: list[list[Object]]) -> Object:
     return {key: value for key, value in own.items() if value != {}}
 
 
-def counted(histories: list[list[Object]]) -> Object:
+def statistics(histories: list[list[Object]]) -> Object:
     """The statistics of a history, by the messages of each of its branches."""
     roles = [message["role"] for history in histories for message in history]
     return {
@@ -183,7 +190,7 @@ def _bounds(holder: Object) -> Object:
     if ended is None:
         return {}
     is_naive = ended.naive or (began is not None and began.naive)
-    findings = {"findings": ((1, Repeated("naive-timestamp")),)} if is_naive else {}
+    findings = {"findings": ((1, RepeatedViolation("naive-timestamp")),)} if is_naive else {}
     return {"started": (began or ended).at, "ended": ended.at, **findings}
 
 
@@ -217,3 +224,106 @@ def _attachment(logged: Object) -> Turn:
     own = native(PROVIDER, logged, *read).get(PROVIDER, {})
     where = {} if member == TEXT or not text else {TEXT: own.get(TEXT)}
     return Turn("user", (Text(text),) if text else (), native={PROVIDER: {**own, **where}})
+
+
+def dump(conversations: list[Conversation]) -> Json:
+    """A history with a branch for each conversation: in its own place, else one of the branch that begins most like it.
+
+    It holds what is said as text; calls and their results have no place in it.
+    """
+    histories = [[made for turn in turns_of(each) if (made := _write_message(turn))] for each in conversations]
+    known = (each.native[PROVIDER] for each in conversations if PROVIDER in each.native)
+    own = {key: value for key, value in next(known, {}).items() if key not in _OF_TRAINING}
+    is_alone = len(conversations) == 1 and conversations[0].branch is None and _more(conversations[0])[0] is None
+    for mark, member in ALONE.items():
+        if is_alone and mark in own:
+            return {**own, member: histories[0]}
+    spelled = [list(map(jsonio.dumps, each)) for each in histories]
+    ids = _ids(conversations)
+    messages = [
+        {
+            **_branch_place(number, each.branch, ids, spelled),
+            **_more(each)[1],
+            "conversation_history": histories[number],
+        }
+        for number, each in enumerate(conversations)
+    ]
+    current = [each for each, c in zip(ids, conversations, strict=True) if c.branch and c.branch.current]
+    version = string(own, "schema_version")
+    return {
+        "schema_version": version if version and is_known(version) else VERSION,
+        "format": FORMAT,
+        "source": own.pop("source", "chatsquash"),
+        "session": {**members(own.get("session")), **({"current_branch_id": [*current, *ids][0]} if messages else {})},
+        "configuration": own.pop("configuration", {}),
+        "branches": {branch["id"]: branch for branch in messages},
+        "command_history": own.pop("command_history", []),
+        "attachments": own.pop("attachments", []),
+        **{key: value for key, value in own.items() if key not in _SESSION_MEMBERS},
+        "statistics": {**statistics(histories), **members(own.get("statistics"))},
+    }
+
+
+def _more(conversation: Conversation) -> tuple[str | None, Object]:
+    """What only Oumi knows of a branch, with its id."""
+    metadata = members(at(conversation.native, PROVIDER, "branches"))
+    known = next(iter(metadata), None)
+    return known, {key: value for key, value in members(metadata.get(known or "")).items() if key not in _PLACE}
+
+
+def _ids(conversations: list[Conversation]) -> list[str]:
+    """What each branch is called: as it was, or by its number; no name stands twice."""
+    ids: list[str] = []
+    for number, each in enumerate(conversations):
+        numbered = f"branch_{number}" if number else MAIN
+        wanted = each.branch.id if each.branch else _more(each)[0] or numbered
+        names = chain([wanted], (f"{wanted}_{other}" for other in count(2)))
+        ids.append(next(name for name in names if name not in ids))
+    return ids
+
+
+def _branch_place(number: int, was: Branch | None, ids: list[str], histories: list[list[bytes]]) -> Object:
+    """Where a branch comes from: as it was, if that is true; else the first of those that begin most like it."""
+    if was and _is_true(number, was, ids, histories):
+        return {"id": was.id, "name": was.name, "parent_branch_id": was.parent, "branch_point_index": was.point}
+    shared = [_common_length(histories[number], other) for other in histories[:number]]
+    point = max(shared, default=0)
+    return {
+        "id": ids[number],
+        "name": was.name if was else f"Branch {number}" if number else MAIN_NAME,
+        "parent_branch_id": ids[shared.index(point)] if point else None,
+        "branch_point_index": point,
+    }
+
+
+def _is_true(number: int, was: Branch, ids: list[str], histories: list[list[bytes]]) -> bool:
+    """Whether a branch still begins as it says."""
+    if was.id != ids[number]:
+        return False
+    if was.parent is None:
+        return was.point == 0
+    return was.parent in ids and _common_length(histories[number], histories[ids.index(was.parent)]) >= was.point
+
+
+def _common_length(one: list[bytes], other: list[bytes]) -> int:
+    """How many messages two histories begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _write_message(turn: Turn) -> Object | None:
+    """A message; ``None`` for a turn that says nothing here, unless it is an assistant's that is empty."""
+    own = own_of(turn, PROVIDER)
+    text = text_of(turn.blocks, by_assistant=turn.role == "assistant")
+    if turn.role == "user" and own.get("role") == ATTACHMENT:
+        member = "content" if TEXT in own else TEXT
+        made = {"role": ATTACHMENT, member: text}
+        return {**made, **{key: value for key, value in own.items() if value is not None}, **made}
+    is_silent = turn.role == "assistant" and all(type(block) is Reasoning for block in turn.blocks)
+    if turn.role not in SPEAKERS or not (text or is_silent):
+        return None
+    made = {"role": SPEAKERS[turn.role], "content": text, **instructed(turn)}
+    more = {key: value for key, value in own.items() if key != "id"}  # which only messages of a training set have
+    thoughts = [block.text for block in turn.blocks if type(block) is Reasoning and block.text]
+    if thoughts and turn.role == "assistant":
+        more["metadata"] = {**members(more.get("metadata")), "thinking_content": "\n\n".join(thoughts)}
+    return {**made, **more, **made}

@@ -1,24 +1,36 @@
-"""The conversations that Oumi is trained on: OpenAI's messages with items of its own, one object each."""
+"""Training conversations of Oumi: OpenAI messages whose content may be a list of Oumi's own items."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from chatsquash.core.blocks import FAILED, Block, Call, Media, Other, Reasoning, Result, Text, Turn
+from chatsquash.core.blocks import FAILED, Block, Call, Media, Other, Reasoning, Refusal, Result, Text, Turn
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Conversation, Json, Origin, Tool
-from chatsquash.formats import bodies, view
+from chatsquash.formats import bodies, parts, view
 from chatsquash.formats.base import LoadedTurn, TurnError, role_of, without_private
 from chatsquash.formats.calls import ERROR, Said, State, arguments, call, native, result
-from chatsquash.formats.clients.oumi import items
-from chatsquash.formats.clients.oumi.items import PROVIDER
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, compact, kind, members, objects, string, text_members
-from chatsquash.formats.writing import KEY, SPEAKERS, are_instructions, came_out, failed, instructed, is_failed, mark
+from chatsquash.formats.writing import (
+    KEY,
+    SPEAKERS,
+    are_instructions,
+    came_out,
+    failed,
+    instructed,
+    is_failed,
+    mark,
+    text_of,
+)
 from chatsquash.formats.writing import native as own_of
 
+PROVIDER = "oumi"
+_OWN = ("image_path", "image_binary")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _MEMBERS = {"conversation_id", "messages", "metadata", "tools"}
 _ROLES = ("system", "user", "assistant", "tool")
 _OF_HISTORIES = ("metadata", "raw_thinking", "role", "timestamp", "word_count")
@@ -35,7 +47,7 @@ def fits(document: Object) -> str | None:
     if isinstance(document.get("metadata"), dict) or isinstance(document.get("conversation_id"), str):
         return "messages beside metadata or conversation_id"
     contents = [each.get("content") for each in objects(document["messages"])]
-    return "content items of Oumi" if any(items.tells(content) for content in contents) else None
+    return "content items of Oumi" if any(has_oumi_items(content) for content in contents) else None
 
 
 def load(document: Object) -> Conversation:
@@ -52,9 +64,9 @@ def load(document: Object) -> Conversation:
 
 def _message(logged: Json, state: State) -> LoadedTurn:
     role = _role(logged)
-    said = items.blocks_of(logged.get("content"))
+    said = blocks_of(logged.get("content"))
     if role == "tool":
-        return _answered(logged, said, state)
+        return _result_turn(logged, said, state)
     if role != "assistant":
         made = Turn(role, said, are_instructions(logged), native(PROVIDER, logged, "role", "content", KEY))
         return LoadedTurn([made], state.but(by_assistant=False))
@@ -93,7 +105,7 @@ def _call(logged: Object, number: int) -> Call:
     return call(own, number, function.get("name"), arguments(function.get("arguments")), native(PROVIDER, rest, *read))
 
 
-def _answered(logged: Object, said: tuple[Text | Other | Media, ...], state: State) -> LoadedTurn:
+def _result_turn(logged: Object, said: tuple[Text | Other | Media, ...], state: State) -> LoadedTurn:
     own, name = string(logged, "tool_call_id"), logged.get("name")
     answered, state = state.answer(own, name)
     content, outcome = came_out(said, is_marked=is_failed(logged))
@@ -107,14 +119,14 @@ def _answered(logged: Object, said: tuple[Text | Other | Media, ...], state: Sta
 
 def dump(conversation: Conversation) -> Json:
     """The conversation as one object; raises ``TurnError`` for tools that are nested too deeply to be checked."""
-    messages = [message for turn in turns_of(conversation) for message in _written(turn)]
+    messages = [message for turn in turns_of(conversation) for message in _write_turn(turn)]
     tools, own = _tools(conversation.tools), conversation.native.get(PROVIDER, {})
     named = {"conversation_id": own["conversation_id"]} if string(own, "conversation_id") else {}
     definitions = {"tools": tools} if tools else {}
     return {**named, "messages": messages, **definitions, "metadata": members(own.get("metadata"))}
 
 
-def _written(turn: Turn) -> Iterator[Object]:
+def _write_turn(turn: Turn) -> Iterator[Object]:
     """The messages of a turn; none for one that says nothing here, unless it is an assistant's that is empty."""
     if turn.role == "tool":
         yield from (_result(block) for block in turn.blocks if type(block) is Result)
@@ -122,13 +134,13 @@ def _written(turn: Turn) -> Iterator[Object]:
         said = _said(turn)
         if not turn.blocks or said != {"role": "assistant", "content": ""}:
             yield {**said, **_own(turn), **said}
-    elif turn.role in SPEAKERS and (content := items.content_of(turn.blocks)):
+    elif turn.role in SPEAKERS and (content := content_of(turn.blocks)):
         made = {"role": SPEAKERS[turn.role], "content": content, **instructed(turn)}
         yield {**made, **_own(turn), **made}
 
 
 def _said(turn: Turn) -> Object:
-    content = items.content_of(turn.blocks)
+    content = content_of(turn.blocks)
     calls = [_written_call(block) for block in turn.blocks if type(block) is Call]
     thoughts = [block.text for block in turn.blocks if type(block) is Reasoning and block.text]
     thought = {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
@@ -154,10 +166,10 @@ def _written_call(block: Call) -> Object:
 
 def _result(block: Result) -> Object:
     """A result; one that failed says so before its text, with our mark beside it, which Oumi passes over."""
-    content = items.content_of(block.content) or ""
+    content = content_of(block.content) or ""
     if isinstance(content, str):
         content = failed(content, block)
-    elif block.outcome in FAILED and items.is_text(content[0]):
+    elif block.outcome in FAILED and is_text(content[0]):
         content = [{**content[0], "content": failed(content[0]["content"], block)}, *content[1:]]
     elif block.outcome in FAILED:
         content = [{"type": "text", "content": ERROR}, *content]
@@ -232,3 +244,82 @@ def _sub(schema: Json) -> Object | None:
     if isinstance(schema, bool):
         return {} if schema else {"not": {}}
     return _schema(schema) if isinstance(schema, dict) else None
+
+
+def has_oumi_items(content: Json) -> bool:
+    """Whether a content has items that only Oumi spells like this."""
+    return any(
+        each.get("type") in _OWN or (each.get("type") in ("text", "image_url") and isinstance(each.get("content"), str))
+        for each in objects(content)
+    )
+
+
+def blocks_of(content: Json) -> tuple[Text | Media | Other, ...]:
+    """What a content says that is text or a list of items."""
+    if not isinstance(content, list):
+        return (Text(content),) if content else ()
+    return tuple(block for item in content for block in _block(item))
+
+
+def _block(item: Json) -> Iterator[Text | Media | Other]:
+    match item:
+        case {"type": "text", "content": str(text)}:
+            yield from (Text(text, native=native(PROVIDER, item, "type", "content")),) if text else ()
+        case {"type": "image_url" | "image_path" as of, "content": str(address)} if address:
+            more = native(PROVIDER, item, "content", *(["type"] if of == _type(address) else []))
+            data_url = parts.DATA_URL.fullmatch(address)
+            if data_url and data_url[2]:
+                yield Media("image", data_url[1], data_url[2], native=more)
+            else:
+                yield Media("image", url=address, native=more)
+        case {"type": "image_binary", "binary": str(data)} if mime := _mime(data):
+            yield Media("image", mime, data, native=native(PROVIDER, item, "type", "binary"))
+        case _:
+            yield Other(PROVIDER, item)
+
+
+def _mime(data: str) -> str | None:
+    """The type of an image in base64, by its first bytes; ``None`` for what is no image."""
+    return parts.image_type((parts.decoded(data) or b"")[:12])
+
+
+def _type(url: str) -> str:
+    """The type of the item for an image that is elsewhere: at an address, or in the file system."""
+    return "image_url" if _ADDRESS.match(url) else "image_path"
+
+
+def content_of(blocks: Iterable[Block]) -> Json:
+    """Items, or their text where they are one; ``None`` without any.  Texts around calls are one."""
+    said = [block for block in blocks if isinstance(block, Text | Refusal | Media | Other | Call)]
+    items = [item for block in said if (item := _item(block))]
+    if not items:
+        return None
+    are_texts = all(item.keys() == {"type", "content"} and is_text(item) for item in items)
+    calls = [place for place, block in enumerate(said) if type(block) is Call]
+    if are_texts and (len(items) == 1 or (calls and calls[0] < len(said) - len(calls))):
+        return text_of(said, by_assistant=bool(calls))
+    return items
+
+
+def is_text(item: Object) -> bool:
+    """Whether an item is a text."""
+    return item["type"] == "text" and isinstance(item.get("content"), str)
+
+
+def _item(block: Block) -> Object | None:
+    match block:
+        case Text() | Refusal():
+            return {"type": "text", "content": block.text, **own_of(block, PROVIDER)}
+        case Media() if block.kind == "image" and (block.data or block.url):
+            return {**_image(block), **own_of(block, PROVIDER)}
+        case Other() if block.provider == PROVIDER and isinstance(block.value, dict) and "type" in block.value:
+            return block.value
+    return None
+
+
+def _image(block: Media) -> Object:
+    """An image: its bytes where these tell of what type it is, else its address, or its path."""
+    if block.data and _mime(block.data) == block.mime:
+        return {"type": "image_binary", "binary": block.data}
+    url = parts.data_url(block.mime, block.data) if block.data else block.url
+    return {"type": _type(url), "content": url}

@@ -1,14 +1,21 @@
-"""Pydantic AI's ModelMessage JSON: requests and responses made of parts, instructions beside them."""
+"""ModelMessage JSON of Pydantic AI, read and written: requests and responses consist of parts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import PROMPTS, Block, Media, Other, Result, Text, Turn
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.clients.pydantic_ai.read import PartTurn, read
-from chatsquash.formats.clients.pydantic_ai.write import dump
+from chatsquash.formats.clients.pydantic_ai import media
+from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER, shown_wording
+from chatsquash.formats.clients.pydantic_ai.parts import said
+from chatsquash.formats.clients.pydantic_ai.read import INSTRUCTIONS, PartTurn, read
 from chatsquash.formats.evidence import Evidence, conversation, histories, moment, numbers
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, count, objects, string
+from chatsquash.formats.writing import named, native, text_of
 
 NAME = "pydantic_ai"
 HOLDS_TOOLS = False
@@ -60,3 +67,137 @@ def _is_message(turn: Json) -> bool:
     if not isinstance(turn, dict) or turn.get("kind") not in ("request", "response"):
         return False
     return any(isinstance(part.get("part_kind"), str) for part in objects(turn.get("parts")))
+
+
+_ASIDE = (
+    *("capability-load-delta", "instruction-baseline", "instruction-delta", "model-settings-delta"),
+    "tool-availability-delta",
+)
+"""The parts of requests that no model is shown."""
+
+
+def dump(conversation: Conversation) -> list[Json]:
+    """A request for each run of turns that are not the assistant's, a response for each of his.
+
+    Every request has the instructions, as Pydantic AI writes them.  A developer's prompt is the system's, and a refusal
+    is a text; tools, approvals and what an assistant shows by its address have no place.
+    """
+    turns, called = named(turns_of(conversation))
+    prompts = [turn for turn in turns if _is_prompt(turn)]
+    instructions = "\n\n".join(filter(None, (text_of(turn.blocks) for turn in prompts)))
+    document = _Document(called, instructions)
+    others = [turn for turn in turns if not _is_prompt(turn)]
+    for turn in others:
+        document.add(turn)
+    leads = bool(others) and turns[0] is not others[0] and others[0].role in PROMPTS and document.messages[0]["parts"]
+    if instructions and (leads or not any(message.get(INSTRUCTIONS) == instructions for message in document.messages)):
+        return [{"kind": "request", "parts": [], INSTRUCTIONS: instructions}, *document.messages]
+    return document.messages
+
+
+def _is_prompt(turn: Turn) -> bool:
+    return turn.instructions and turn.role in PROMPTS
+
+
+class _Document:
+    """The messages that turns make."""
+
+    def __init__(self, called: dict[str, str], instructions: str) -> None:
+        """``called`` has the names of tools by the ids of their calls, ``told`` are the instructions."""
+        self.messages: list[Json] = []
+        self._called = called
+        self._instructions = {INSTRUCTIONS: instructions} if instructions else {}
+        self._open: list[Json] | None = None
+        """The parts of the last message, if it is a request that goes on."""
+
+    def add(self, turn: Turn) -> None:
+        """Add a turn, and what stands among its blocks of which no model is shown anything."""
+        own = native(turn, PROVIDER)
+        members = {key.removeprefix(MESSAGE): value for key, value in own.items() if key.startswith(MESSAGE)}
+        of_request = _is_aside if turn.role == "assistant" else _is_part
+        for is_aside, group in groupby(turn.blocks, key=of_request):
+            blocks = list(group)
+            if is_aside:
+                self._aside(blocks)
+            elif turn.role == "assistant":
+                self._reply(said(blocks), members)
+            else:
+                self._ask(_request_parts(turn, blocks, self._called), members)
+                members = {}
+        if turn.role == "assistant" and all(map(of_request, turn.blocks)):
+            self._reply([], members)
+
+    def _ask(self, parts: list[Json], members: Object) -> None:
+        """Parts of a request, of a new one if there is something to say of it."""
+        if parts and (self._open is None or members):
+            self._open = []
+            self.messages.append({"kind": "request", "parts": self._open, **self._instructions, **members})
+        if parts and self._open is not None:
+            self._open += parts
+
+    def _reply(self, parts: list[Json], members: Object) -> None:
+        self.messages.append({"kind": "response", "parts": parts, **members})
+        self._open = None
+
+    def _aside(self, blocks: list[Block]) -> None:
+        for value in (block.value for block in blocks if isinstance(block, Other)):
+            if "part_kind" in value:
+                self._ask([value], {})
+            else:
+                self.messages.append({**value})
+                self._open = None
+
+
+def _is_part(block: Block) -> bool:
+    """Whether a block is a part, or a message without any other."""
+    value = block.value if isinstance(block, Other) and block.provider == PROVIDER else None
+    return isinstance(value, dict) and (value.get("kind") == "request" or isinstance(value.get("part_kind"), str))
+
+
+def _is_aside(block: Block) -> bool:
+    """Whether that is none of a response."""
+    return isinstance(block, Other) and _is_part(block) and block.value.get("part_kind") in (None, *_ASIDE)
+
+
+def _request_parts(turn: Turn, blocks: list[Block], called: dict[str, str]) -> list[Json]:
+    """The parts of a turn; none for a prompt of which Pydantic AI has no place for anything."""
+    if turn.role == "tool":
+        return [_result(block, called) for block in blocks if isinstance(block, Result)]
+    members = {key: value for key, value in native(turn, PROVIDER).items() if not key.startswith(MESSAGE)}
+    part, text = members.pop(PART, None), text_of(blocks)
+    if isinstance(part, dict) and (shown := shown_wording(part)) and shown[1] == text:
+        return [{**part, **members}]
+    if at(part, "part_kind") == "speech":
+        heard = next((media.item(block) for block in blocks if isinstance(block, Media)), None)
+        return [{**part, **({"transcript": text} if text else {}), **({"audio": heard} if heard else {})}]
+    if turn.role in PROMPTS:
+        return [{"part_kind": "system-prompt", "content": text, **members}] if text else []
+    items = [item for block in blocks if (item := media.item(block)) is not None]
+    content = items[0] if len(items) == 1 and isinstance(items[0], str) else items
+    return [{"part_kind": "user-prompt", "content": content, **members}] if items else []
+
+
+def _result(block: Result, called: dict[str, str]) -> Object:
+    """What a tool returned; one that stood in a prompt to call it again is such a prompt."""
+    members, name = native(block, PROVIDER), block.name or called.get(block.id, "")
+    content = _content(block)
+    made = {"part_kind": "tool-return", "tool_name": name, "content": content, "tool_call_id": block.id}
+    if "part_kind" in members:
+        return {**made, **members}
+    if block.outcome != "success":
+        made["outcome"] = block.outcome
+    if isinstance(content, dict | list):
+        files = [] if block.json else objects(content if isinstance(content, list) else [content])
+        made["content_file_digests"] = sorted({media.digest(file) for file in files if file["kind"] != "binary"})
+    return {**made, **members}
+
+
+def _content(block: Result) -> Json:
+    """A result as its tool returned it: a text, one file, texts and files, or the value that was JSON."""
+    content = block.content
+    if block.json and len(content) == 1 and isinstance(content[0], Text):
+        return jsonio.value(content[0].text, content[0].text)
+    items = [media.as_returned(item) for each in content if (item := media.item(each)) is not None]
+    if all(isinstance(item, str) for item in items):
+        return text_of(content)
+    return items[0] if len(items) == 1 else items

@@ -167,7 +167,7 @@ def digest(item: Object) -> str:
     return hashlib.sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def returned(item: Json) -> Json:
+def as_returned(item: Json) -> Json:
     """An item as tools return it: an address says what is there, if only that nobody knows."""
     is_linked = isinstance(item, dict) and item.get("kind") in URLS
     return {**item, "media_type": item.get("media_type")} if is_linked else item

@@ -43,7 +43,7 @@ def tagged(members: Object) -> Native:
     return {PROVIDER: members} if members else {}
 
 
-def shared(part: Object, *, is_told: bool = False) -> Native:
+def by_provider(part: Object, *, is_told: bool = False) -> Native:
     """What only providers know of a block, with what its provider has in a place of its own.
 
     ``is_told``: the block itself says whose it is.
@@ -59,7 +59,7 @@ def shared(part: Object, *, is_told: bool = False) -> Native:
     return {**({whose(name): known} if known else {}), **tagged(own(part, *read))}
 
 
-def given(native: Native, made: Object) -> Object:
+def with_providers(native: Native, made: Object) -> Object:
     """A part with what providers know of a block; of several providers the first."""
     made |= native.get(PROVIDER, {})
     for who, ours, theirs in _SHARED:
@@ -93,7 +93,7 @@ def shown_wording(part: Object) -> tuple[str, str] | None:
         case "retry-prompt" | "retry-feedback":
             return _feedback(part.get("content"), string(part.get("retry"), "cause"))
         case "compaction" if text := string(part, "content"):
-            return "user", _framed("conversation_summary", f"{_SUMMARY}\n\n{text}")
+            return "user", _frame("conversation_summary", f"{_SUMMARY}\n\n{text}")
     return None
 
 
@@ -103,10 +103,10 @@ def _feedback(content: Json, cause: str) -> tuple[str, str]:
     if cause == "no_output" and isinstance(content, str) and content in _ASKED:
         return "system", content
     text = content if isinstance(content, str) else compact(errors_wording(content))
-    return "user", f"{_FRAMING}\n{_framed(CAUSES[cause], text)}"
+    return "user", f"{_FRAMING}\n{_frame(CAUSES[cause], text)}"
 
 
-def _framed(tag: str, text: str) -> str:
+def _frame(tag: str, text: str) -> str:
     return f"<pyai:{tag}>\n{text}\n</pyai:{tag}>"
 
 
@@ -133,32 +133,32 @@ _CALLS: dict[str, tuple[str, Object]] = {
 _OUTCOMES = ("success", "failed")
 
 
-def opened(blocks: Sequence[Block]) -> Sequence[Block]:
+def unpack(blocks: Sequence[Block]) -> Sequence[Block]:
     """Blocks with such calls, and results that follow them, as their provider has them."""
-    return list(_all_opened(blocks)) if _are_hosted(blocks) else blocks
+    return list(_unpack_all(blocks)) if _are_hosted(blocks) else blocks
 
 
-def packed(blocks: Sequence[Block]) -> Sequence[Block]:
+def pack(blocks: Sequence[Block]) -> Sequence[Block]:
     """The same blocks as Pydantic AI has them."""
-    return list(_all_packed(blocks)) if _are_hosted(blocks) else blocks
+    return list(_pack_all(blocks)) if _are_hosted(blocks) else blocks
 
 
 def _are_hosted(blocks: Sequence[Block]) -> bool:
     return any(type(block) is HostedCall for block in blocks)
 
 
-def _all_opened(blocks: Iterable[Block]) -> Iterator[Block]:
+def _unpack_all(blocks: Iterable[Block]) -> Iterator[Block]:
     calls = dict[str, HostedCall]()
     for block in blocks:
         made = block
-        if type(block) is HostedCall and (call := _opened(block)):
+        if type(block) is HostedCall and (call := _unpack(block)):
             made = calls[block.id] = call
         elif type(block) is HostedResult and block.id in calls and (came := _came(block)):
-            made = replace(block, name=_named(calls[block.id]), value=came[0], outcome=came[1])
+            made = replace(block, name=_provider_name(calls[block.id]), value=came[0], outcome=came[1])
         yield made
 
 
-def _opened(block: HostedCall) -> HostedCall | None:
+def _unpack(block: HostedCall) -> HostedCall | None:
     server, given = block.name.removeprefix(_KIND), parsed(block.arguments)
     match given:
         case {"action": "call_tool", "tool_name": str(name), "tool_args": dict(inner)} if len(given) == 3:
@@ -179,17 +179,17 @@ def _came(result: HostedResult) -> tuple[Json, Outcome] | None:
     return None
 
 
-def _named(call: HostedCall) -> str:
+def _provider_name(call: HostedCall) -> str:
     """What its provider calls the tool in a result."""
     return "mcp" if call.provider == "anthropic" else call.name
 
 
-def _all_packed(blocks: Iterable[Block]) -> Iterator[Block]:
+def _pack_all(blocks: Iterable[Block]) -> Iterator[Block]:
     calls = dict[tuple[str, str], str]()
     for block in blocks:
         made = block
         if type(block) is HostedCall and (name := _name(block)):
-            calls[block.id, _named(block)] = name
+            calls[block.id, _provider_name(block)] = name
             given = {"action": "call_tool", "tool_name": block.name, "tool_args": arguments_object(block.arguments)}
             made = replace(block, name=name, arguments=compact(given))
         elif type(block) is HostedResult and block.outcome in _OUTCOMES and (block.id, block.name) in calls:

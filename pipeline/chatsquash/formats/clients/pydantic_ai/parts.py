@@ -11,7 +11,16 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import arguments, call
 from chatsquash.formats.calls import native as rest_of
 from chatsquash.formats.clients.pydantic_ai import media
-from chatsquash.formats.clients.pydantic_ai.members import PART, PROVIDER, given, own, packed, shared, tagged, whose
+from chatsquash.formats.clients.pydantic_ai.members import (
+    PART,
+    PROVIDER,
+    by_provider,
+    own,
+    pack,
+    tagged,
+    whose,
+    with_providers,
+)
 from chatsquash.formats.values import Object, at, compact, objects, string
 from chatsquash.formats.writing import native
 
@@ -47,7 +56,7 @@ def blocks_of(of: str, part: Object, number: int) -> Iterator[Block]:
             yield from thought(part)
         case "tool-call":
             name, members = text_of(part, "tool_name"), own(part, *_OF_CALLS)
-            yield call(string(part, "tool_call_id"), number, name, arguments(part.get("args")), shared(members))
+            yield call(string(part, "tool_call_id"), number, name, arguments(part.get("args")), by_provider(members))
         case "builtin-tool-call" | "builtin-tool-return" if isinstance(part.get("tool_name"), str):
             yield _hosted(part, is_call=of == "builtin-tool-call")
         case "file" if medium := media.binary(part.get("content")):
@@ -71,7 +80,7 @@ def _text(part: Object, text: str) -> Iterator[Block]:
     if any(_THEIRS in source.native for source in sources):
         members["provider_details"] = own(part["provider_details"], "citations")
         members = own(members, *(() if members["provider_details"] or "id" in members else ("provider_name",)))
-    yield Text(text, native=shared(members)) if text else Other(PROVIDER, part)
+    yield Text(text, native=by_provider(members)) if text else Other(PROVIDER, part)
     yield from sources if text else ()
 
 
@@ -98,10 +107,10 @@ def _hosted(part: Object, *, is_call: bool) -> Block:
     """A call of a tool that a provider ran, or what that gave."""
     ident, name, provider = string(part, "tool_call_id"), part["tool_name"], whose(string(part, "provider_name"))
     if is_call:
-        more = shared(own(part, *_OF_CALLS), is_told=True)
+        more = by_provider(own(part, *_OF_CALLS), is_told=True)
         return HostedCall(ident, name, arguments(part.get("args")), provider, more)
     came: Any = part["outcome"] if part.get("outcome") in OUTCOMES else "success"
-    more = shared(own(part, "part_kind", "tool_name", "tool_call_id", "content", "outcome"), is_told=True)
+    more = by_provider(own(part, "part_kind", "tool_name", "tool_call_id", "content", "outcome"), is_told=True)
     return HostedResult(ident, name, part.get("content"), came, provider, more)
 
 
@@ -128,7 +137,7 @@ def said(blocks: Sequence[Block]) -> list[Object]:
     """The parts of a response; sources go with the text before them, else with the first behind them."""
     parts, waiting = list[Object](), list[Source]()
     cited = list[tuple[Object, list[Source]]]()
-    for block in packed(blocks):
+    for block in pack(blocks):
         if type(block) is Source:
             waiting.append(block)
         for part in _parts(block):
@@ -171,16 +180,18 @@ def _parts(block: Block) -> Iterator[Object]:
         case Text() | Refusal():
             spoken = native(block, PROVIDER).get(PART)
             made = {"part_kind": "text", "content": block.text}
-            yield {**spoken, "transcript": block.text} if isinstance(spoken, dict) else given(block.native, made)
+            yield (
+                {**spoken, "transcript": block.text} if isinstance(spoken, dict) else with_providers(block.native, made)
+            )
         case Reasoning() if part := said_thought(block):
             yield part
         case Call():
             text = compact({"input": block.arguments}) if block.custom else block.arguments
-            yield _named("tool-call", block, args=text)
+            yield _tool_part("tool-call", block, args=text)
         case HostedCall():
-            yield _named("builtin-tool-call", block, args=block.arguments)
+            yield _tool_part("builtin-tool-call", block, args=block.arguments)
         case HostedResult():
-            yield _named("builtin-tool-return", block, content=block.value)
+            yield _tool_part("builtin-tool-return", block, content=block.value)
         case Media() if block.data and (item := media.item(block)):
             more = {key: item.pop(key) for key in native(block, PROVIDER) if key not in _OF_FILE}
             yield {"part_kind": "file", "content": item, **more}
@@ -199,9 +210,9 @@ def said_thought(block: Reasoning) -> Object:
     return {"part_kind": "thinking", "content": block.text, **known, **({"provider_name": name} if name else {})}
 
 
-def _named(kind: str, block: Call | HostedCall | HostedResult, **said: Json) -> Object:
+def _tool_part(kind: str, block: Call | HostedCall | HostedResult, **said: Json) -> Object:
     """A part of the tool that a block names, with what it says, how it came out, who ran it and what he knows of it."""
     outcome = block.outcome if isinstance(block, HostedResult) else None
     by = None if isinstance(block, Call) else block.provider
     known = {"tool_call_id": block.id, "outcome": outcome, "provider_name": by}
-    return given(block.native, {"part_kind": kind, "tool_name": block.name or "", **said, **own(known)})
+    return with_providers(block.native, {"part_kind": kind, "tool_name": block.name or "", **said, **own(known)})

@@ -16,10 +16,10 @@ from chatsquash.formats.clients.pydantic_ai.members import (
     PART,
     PROVIDER,
     errors_wording,
-    opened,
     own,
     shown_wording,
     tagged,
+    unpack,
 )
 from chatsquash.formats.clients.pydantic_ai.parts import OUTCOMES, blocks_of, text_of
 from chatsquash.formats.values import Object, compact, kind, listed, objects, string
@@ -114,7 +114,7 @@ def _request(message: Object, number: int, state: State, waiting: list[Block]) -
     turns = list[PartTurn]()
     for place, part in enumerate(message["parts"]):
         try:
-            made, state = _heard(_kind_of(part), part, state)
+            made, state = _request_turn(_kind_of(part), part, state)
         except TurnError as problem:
             raise TurnError(f"[{number}].parts[{place}] {problem}") from None
         if made is None:
@@ -134,10 +134,10 @@ def _response(message: Object, number: int, state: State, waiting: list[Block]) 
             raise TurnError(f"[{number}].parts[{place}] {problem}") from None
         call_number += sum(getattr(block, "made_up", False) for block in made)
         blocks += made
-    return [PartTurn(Turn("assistant", tuple(opened(blocks))), number, {})], [], state.called(blocks)
+    return [PartTurn(Turn("assistant", tuple(unpack(blocks))), number, {})], [], state.called(blocks)
 
 
-def _heard(of: str, part: Object, state: State) -> tuple[Turn | None, State]:
+def _request_turn(of: str, part: Object, state: State) -> tuple[Turn | None, State]:
     """The turn of a part; ``None`` where no model is shown it."""
     match of:
         case "tool-return":
@@ -148,8 +148,8 @@ def _heard(of: str, part: Object, state: State) -> tuple[Turn | None, State]:
             text = text_of(part, "content")
             made = Turn("system", (Text(text),) if text else (), native=tagged(own(part, "part_kind", "content")))
         case "user-prompt":
-            made = Turn("user", _shown(part), native=tagged(own(part, "part_kind", "content")))
-        case "speech" if blocks := _spoken(part):
+            made = Turn("user", _prompt_blocks(part), native=tagged(own(part, "part_kind", "content")))
+        case "speech" if blocks := _speech_blocks(part):
             made = Turn("user", blocks, native=tagged({PART: own(part, "transcript", "audio")}))
         case _ if shown := shown_wording(part):
             known = own({PART: own(part, _TIME), _TIME: part.get(_TIME)})
@@ -159,14 +159,14 @@ def _heard(of: str, part: Object, state: State) -> tuple[Turn | None, State]:
     return made, state
 
 
-def _shown(part: Object) -> tuple[Block, ...]:
+def _prompt_blocks(part: Object) -> tuple[Block, ...]:
     content = part.get("content")
     if not isinstance(content, str | list):
         raise TurnError(f"has a content that is {kind(content)}, not a text or a list")
     return media.blocks(content)
 
 
-def _spoken(part: Object) -> tuple[Block, ...]:
+def _speech_blocks(part: Object) -> tuple[Block, ...]:
     heard = media.binary(part.get("audio"))
     return (*media.blocks(string(part, "transcript")), *((heard,) if heard else ()))
 

@@ -1,20 +1,34 @@
-"""Vercel's UIMessage arrays, as the AI SDK 4 to 7 keeps conversations: a call and its result are one part."""
+"""UIMessage arrays of Vercel's AI SDK 4 to 7, read and written: a call and its result are one part."""
 
 from __future__ import annotations
 
-from chatsquash.core.blocks import Turn
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+
+from chatsquash.core import blocks
+from chatsquash.core.blocks import Block, Turn
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.clients.vercel_ai import version4
-from chatsquash.formats.clients.vercel_ai.metadata import PROVIDER
-from chatsquash.formats.clients.vercel_ai.read import ROLES, read
-from chatsquash.formats.clients.vercel_ai.write import dump
+from chatsquash.formats.clients.pydantic_ai.members import pack
+from chatsquash.formats.clients.vercel_ai import media, tools
+from chatsquash.formats.clients.vercel_ai.metadata import (
+    METADATA,
+    PROVIDER,
+    PYDANTIC,
+    own_members,
+    thoughts,
+    with_metadata,
+)
+from chatsquash.formats.clients.vercel_ai.read import DATA, ROLES, STEERING, VERSION_4, is_version_4, message_id, read
 from chatsquash.formats.evidence import Evidence, History, conversation, histories, moment, numbers
+from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, objects, string, without
+from chatsquash.formats.writing import SPEAKERS, instructed, native, text_of
 
 NAME = "vercel_ai"
 HOLDS_TOOLS = False
-MEMBERS = ("parts", "messages", *version4.MEMBERS)
-_MARKS = frozenset(("parts", *version4.MEMBERS))
+MEMBERS = ("parts", "messages", *VERSION_4)
+_MARKS = frozenset(("parts", *VERSION_4))
 
 LOSES = "developer role, developer mid, results reordered, orphan result, refusal, custom tool call"
 BLURS = "instructions, result parts, native members"
@@ -31,9 +45,9 @@ def fits(documents: list[Json]) -> str | None:
         for turn in objects(chat.turns):
             if _MARKS.isdisjoint(turn) or turn.get("role") not in ROLES:
                 continue
-            if any(map(_tells, objects(turn.get("parts")))):
+            if any(map(_is_ui_part, objects(turn.get("parts")))):
                 return "messages with typed parts such as text and tool-*"
-            is_of_4 = is_of_4 or version4.tells(turn)
+            is_of_4 = is_of_4 or is_version_4(turn)
     return "messages with toolInvocations or experimental_attachments" if is_of_4 else None
 
 
@@ -58,7 +72,7 @@ def _evidence(message: Object, turn: Turn, line: int) -> Evidence:
     return Evidence(line, time, is_sampled=True, model=string(metadata, "model") or None)
 
 
-def _tells(part: Object) -> bool:
+def _is_ui_part(part: Object) -> bool:
     """Whether no other format has such a part."""
     match part:
         case {"type": "text" | "reasoning", "text": str()} | {"type": "step-start"}:
@@ -70,3 +84,121 @@ def _tells(part: Object) -> bool:
         case {"type": str(of)}:
             return (of.startswith("tool-") and "toolCallId" in part) or (of.startswith("data-") and "data" in part)
     return False
+
+
+_ROLES = {**SPEAKERS, "tool": "assistant"}
+_DONE = {"state": "done"}
+
+
+def dump(conversation: Conversation, ids: Callable[[int], str] = message_id) -> Json:
+    """A UI message for each run of turns that are the assistant's or results, and for each other turn.
+
+    ``ids`` gives the id of a UI message that has none by its number, which begins at 1.  What a chat has beside its
+    messages is written around them.
+    """
+    writer, messages = _MessageParts(turns_of(conversation)), list[Json]()
+    for number, turn in enumerate(turns_of(conversation)):
+        parts, own = writer.parts(number), without(native(turn, PROVIDER), METADATA)
+        last = messages[-1] if messages else {}
+        if parts and own.get("type") == STEERING and last.get("role") == "assistant":
+            last["parts"].append({**own, "parts": parts})
+        elif parts and _goes_on(last, turn, own):
+            last["parts"] += parts
+        elif parts:
+            messages.append(_message(turn, parts, own, ids(len(messages) + 1)))
+    around = conversation.native.get(PROVIDER, {})
+    return {**around, "messages": messages} if around else messages
+
+
+def _goes_on(last: Object, turn: Turn, own: Object) -> bool:
+    """Whether a turn is of the message before it: one that came as a message of its own has an id or metadata."""
+    if last.get("role") != _ROLES.get(turn.role) or own:
+        return False
+    first = getattr(turn.blocks[0], "native", {}) if turn.blocks else {}
+    return last["role"] == "assistant" or (turn.role == "user" and at(first, PYDANTIC, "user_prompt_start") is True)
+
+
+def _message(turn: Turn, parts: list[Json], own: Object, new: str) -> Object:
+    metadata = {**members(own.get("metadata")), **instructed(turn)} if turn.instructions else own.get("metadata")
+    named = {"id": string(own, "id") or new, "role": _ROLES[turn.role], "metadata": metadata}
+    return without({**named, "parts": parts, **without(own, "id", "metadata", "type")})
+
+
+class _MessageParts:
+    """The parts of turns."""
+
+    def __init__(self, turns: tuple[Turn, ...]) -> None:
+        packs = [pack(turn.blocks) for turn in turns]
+        self._turns = [
+            turn if pack is turn.blocks else replace(turn, blocks=tuple(pack))
+            for turn, pack in zip(turns, packs, strict=True)
+        ]
+        self._answers = tools.answers(self._turns)
+        self._answered = {place for place, _ in self._answers.values()}
+        self._approvals = {
+            block.call: block for turn in turns for block in turn.blocks if type(block) is blocks.Approval
+        }
+
+    def parts(self, number: int) -> list[Json]:
+        """The parts of a turn; a step for one of the assistant's, and none for what the AI SDK has no place for."""
+        turn = self._turns[number]
+        match turn.role:
+            case "assistant":
+                made = [part for place, block in enumerate(turn.blocks) for part in self._said((number, place), block)]
+                nothing = [] if turn.blocks else [{"type": "text", "text": "", **_DONE}]
+                return [{"type": "step-start"}, *(made or nothing)] if made or nothing else []
+            case "tool":
+                answers = [each for each in enumerate(turn.blocks) if isinstance(each[1], blocks.Result | blocks.Other)]
+                return [part for place, block in answers for part in self._said((number, place), block)]
+            case "user" | "system" | "developer" as role:
+                if worded := _worded(turn):
+                    return [worded]
+                mine = blocks.Text | blocks.Media | blocks.Other if role == "user" else blocks.Text | blocks.Other
+                return [part for block in turn.blocks if isinstance(block, mine) for part in _block_parts(block)]
+        return []
+
+    def _said(self, place: tools.Place, block: Block) -> Iterator[Object]:
+        """The parts of a block of the assistant's, or of a result that has no call."""
+        if isinstance(block, blocks.Call | blocks.HostedCall):
+            answer = self._answers.get(place)
+            yield tools.write(block, answer[1] if answer else None, self._approvals.get(block.id))
+        elif not isinstance(block, blocks.Result | blocks.HostedResult):
+            yield from _block_parts(block)
+        elif place not in self._answered:
+            yield tools.write(None, block, None)
+
+
+def _worded(turn: Turn) -> Object | None:
+    """What Pydantic AI asks to be done again, or sums up, as its adapter writes that."""
+    part, text = members(native(turn, PYDANTIC).get("part")), text_of(turn.blocks)
+    if string(part, "part_kind") == "retry-feedback" and text:
+        return with_metadata({"type": "text", "text": text, **_DONE}, {}, retry_feedback=part)
+    is_summed = string(part, "part_kind") == "compaction" and string(part, "content") in text
+    return {"type": "data-compaction", "data": without(part, "part_kind")} if is_summed else None
+
+
+def _block_parts(block: Block) -> Iterator[Object]:
+    """The parts of what is neither a call nor a result."""
+    match block:
+        case blocks.Text() | blocks.Refusal():
+            yield with_metadata({"type": "text", "text": block.text, **_DONE}, block.native)
+        case blocks.Reasoning():
+            own = without(own_members(block.native), "breaks")
+            yield from ({**part, **_DONE, **own} for part in thoughts(block, METADATA))
+        case blocks.Media() if part := media.write(block):
+            yield part
+        case blocks.Source():
+            yield with_metadata(_source(block), block.native)
+        case blocks.Other() if block.provider == PROVIDER and string(block.value, "type"):
+            yield block.value
+        case blocks.Other() if block.provider == PYDANTIC and string(block.value, "part_kind") in DATA:
+            yield {"type": f"data-{block.value['part_kind']}", "data": without(block.value, "part_kind")}
+
+
+def _source(block: blocks.Source) -> Object:
+    if block.url:
+        made = {"type": "source-url", "sourceId": block.id or block.url, "url": block.url, "title": block.title or None}
+    else:
+        typed = {"mediaType": block.mime or media.UNKNOWN, "title": block.title, "filename": block.name or None}
+        made = {"type": "source-document", "sourceId": block.id or block.title, **typed}
+    return without(made)

@@ -35,7 +35,7 @@ _ANY = {"kind": "document-url", "url": "https://"}
 UNKNOWN = "application/octet-stream"
 
 
-def opened(mime: str, url: str) -> Media:
+def medium_at(mime: str, url: str) -> Media:
     """A medium by its address, which may be its data."""
     data_url = parts.DATA_URL.fullmatch(url)
     if data_url and parts.decoded(data_url[2]) is not None:
@@ -70,7 +70,7 @@ def read(part: Object) -> Media | None:
     url, given, mime = part.get("url"), part.get(METADATA), string(part, "mediaType")
     if not isinstance(url, str) or not url:
         return None
-    made, more = opened(mime, url), without(part, "type", "mediaType", "url", "filename", METADATA)
+    made, more = medium_at(mime, url), without(part, "type", "mediaType", "url", "filename", METADATA)
     told_kind = URLS.get(string(at(given, PYDANTIC), "kind"))
     named = string(at(given, PYDANTIC), _WHOSE)
     ids = ((named, at(given, PYDANTIC, "file_id")), *members(part.get(_REFERENCE)).items())
@@ -132,7 +132,7 @@ def given_by(block: Result) -> Json:
 
 def _item(block: Block) -> Json:
     """An item as Pydantic AI has it; a file by its id says of what type it is, and need not say whose it is."""
-    item = returns.returned(returns.item(block))
+    item = returns.as_returned(returns.item(block))
     if isinstance(block, Media) and block.file_id:
         return {"kind": "uploaded-file", "file_id": block.file_id, "media_type": mime_of(block), **members(item)}
     return item

@@ -15,7 +15,7 @@ from chatsquash.core.blocks import Block, Native, Reasoning
 from chatsquash.core.model import Json
 from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.clients.pydantic_ai import parts
-from chatsquash.formats.clients.pydantic_ai.members import given, shared, whose
+from chatsquash.formats.clients.pydantic_ai.members import by_provider, whose, with_providers
 from chatsquash.formats.values import Object, at, members, string, without
 from chatsquash.formats.writing import is_ours
 
@@ -76,7 +76,7 @@ def native(metadata: Json, more: Object | None = None, *, is_told: bool = False)
                 metadata = less(metadata, provider, here)
         carried = {key: value for key, value in own.items() if key in _CARRIED and value not in EMPTY}
         is_told = is_told or whose(string(carried, _NAME)) in providers
-        theirs = shared(carried, is_told=is_told)
+        theirs = by_provider(carried, is_told=is_told)
         providers = {name: {**providers.get(name, {}), **theirs.get(name, {})} for name in {**providers, **theirs}}
         left = {**metadata, PYDANTIC: without(own, *_CARRIED)}
         more[METADATA] = {name: each for name, each in left.items() if members(each) and not is_ours(name, each)}
@@ -97,13 +97,13 @@ def metadata(native: Native, *, mirrored: bool = True, **own: Json) -> Object:
     for provider, ours, here in SHARED:
         if isinstance(value := at(native, provider, ours), str):
             providers[provider] = {**providers.get(provider, {}), here: value}
-    carried = given(native, {}) if mirrored else native.get(PYDANTIC, {})
+    carried = with_providers(native, {}) if mirrored else native.get(PYDANTIC, {})
     carried = {key: value for key, value in carried.items() if key in _CARRIED}
     carried |= {key: value for key, value in own.items() if value not in EMPTY}
     return {**providers, PYDANTIC: {**providers.get(PYDANTIC, {}), **carried}} if carried else providers
 
 
-def known(native: Native) -> Object:
+def own_members(native: Native) -> Object:
     """What the AI SDK itself knows of a block, as members of its part."""
     extra = native.get(PROVIDER)
     return without(extra, METADATA) if extra else {}
@@ -112,12 +112,12 @@ def known(native: Native) -> Object:
 def with_metadata(made: Object, native: Native, **own: Json) -> Object:
     """A part with what is native to it; ``own`` is for Pydantic AI."""
     values = metadata(native, **own)
-    return {**made, **known(native), **({METADATA: values} if values else {})}
+    return {**made, **own_members(native), **({METADATA: values} if values else {})}
 
 
 def thought(text: str, given: Json, more: Object) -> Reasoning | None:
     """Reasoning with what its metadata say of who signed it; ``None`` for what says nothing."""
-    name, signature, encrypted, ident, given = _signed(given)
+    name, signature, encrypted, ident, given = _signature(given)
     own = _REDACTED if encrypted and name in _REDACTS else ident
     signed = {_NAME: name, "signature": signature or encrypted, "id": own}
     own_members = members(at(given, PYDANTIC))
@@ -128,7 +128,7 @@ def thought(text: str, given: Json, more: Object) -> Reasoning | None:
     return None if reasoning == Reasoning() else reasoning
 
 
-def _signed(given: Json) -> tuple[str, str, str, str, Json]:
+def _signature(given: Json) -> tuple[str, str, str, str, Json]:
     """Who signed, the signature, what is encrypted, its id, and the metadata without these."""
     for key, spelled in _SIGNERS.items() if isinstance(given, dict) else ():
         signature, encrypted, own = (string(at(given, key), member) for member in spelled)
@@ -151,7 +151,7 @@ def thoughts(block: Reasoning, holder: str) -> Iterator[Object]:
     providers |= {key: {**providers.get(key, {}), **here}} if here else {}
     if said and (is_ui or not here):
         providers[PYDANTIC] = {**providers.get(PYDANTIC, {}), **said}
-    breaks = known(block.native).get(BREAKS)
+    breaks = own_members(block.native).get(BREAKS)
     breaks = breaks if isinstance(breaks, list) and _fit(breaks, block.text) else []
     for start, end in zip([0, *(place + 2 for place in breaks)], [*breaks, len(block.text)], strict=True):
         made = {"type": "reasoning", "text": block.text[start:end]}
@@ -164,7 +164,7 @@ def _fit(breaks: list[Json], text: str) -> bool:
     return are_places and all(before + 2 <= after for before, after in pairwise(breaks))
 
 
-def joined(blocks: Iterable[Block]) -> tuple[Block, ...]:
+def join_reasoning(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """Blocks, with parts of reasoning that are one item as one."""
     result = list[Any]()
     for item, run in groupby(blocks, _item):

@@ -1,8 +1,12 @@
-"""UI messages as turns: one for each step of the assistant, and one for the results of its calls."""
+"""UI messages as turns: one for each step of the assistant, and one for the results of its calls.
+
+Messages of the AI SDK 4, in which calls are next to the content, are upgraded to later versions first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -11,10 +15,9 @@ from chatsquash.core.blocks import Block, Call, Native, Other, Result, Source, T
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import EMPTY
-from chatsquash.formats.clients.pydantic_ai.members import opened, shown_wording
+from chatsquash.formats.clients.pydantic_ai.members import shown_wording, unpack
 from chatsquash.formats.clients.vercel_ai import media, tools
-from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, PYDANTIC, joined, native, thought
-from chatsquash.formats.clients.vercel_ai.version4 import newer
+from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, PYDANTIC, join_reasoning, native, thought
 from chatsquash.formats.values import Object, at, kind, members, objects, string, without
 from chatsquash.formats.writing import KEY, are_instructions
 
@@ -25,7 +28,12 @@ ROLES = ("system", "user", "assistant")
 _SPOKEN = ("text", "reasoning", "file")
 _SOURCE = {"url": "url", "title": "title", "id": "sourceId", "mime": "mediaType", "name": "filename"}
 _NEEDS = {"text": "text", "reasoning": "text", "dynamic-tool": "toolName"}
-"""The member without which a part of a type is none."""
+"""The member without which a part of a type is invalid."""
+VERSION_4 = ("toolInvocations", "experimental_attachments")
+"""Members that only messages of the AI SDK 4 have."""
+_CALL = "tool-invocation"
+_STATES = {"partial-call": "input-streaming", "result": "output-available"}
+"""States of calls in the AI SDK 4, and those of later versions."""
 
 
 class Read(NamedTuple):
@@ -40,9 +48,9 @@ def read(messages: list[Json]) -> list[Read]:
     converted = list[Read]()
     call, last = 1, ""
     for number, logged in enumerate(messages):
-        message, parts = _opened(number, newer(logged) if isinstance(logged, dict) else logged)
+        message, parts = _message_and_parts(number, upgrade(logged) if isinstance(logged, dict) else logged)
         role = message["role"]
-        turns = list(_assistant(parts, call) if role == "assistant" else _heard(role, parts))
+        turns = list(_assistant(parts, call) if role == "assistant" else _prompt_turns(role, parts))
         call += sum(made_up(turn.blocks) for turn in turns if turn.role == "assistant")
         if turns:
             own = _own(message, number, follows_own=role == last == "assistant")
@@ -59,7 +67,7 @@ def made_up(blocks: tuple[Block, ...] | list[Block]) -> int:
     return sum(getattr(block, "made_up", False) for block in blocks)
 
 
-def _opened(number: int, message: Json) -> tuple[Object, list[Object]]:
+def _message_and_parts(number: int, message: Json) -> tuple[Object, list[Object]]:
     """A message, and its parts."""
     if not isinstance(message, dict):
         raise TurnError(f"[{number}] is {kind(message)}, not an object")
@@ -86,18 +94,18 @@ def _own(message: Object, number: int, *, follows_own: bool) -> Native:
     own = {key: value for key, value in message.items() if key not in ("role", "parts")}
     if are_instructions(own.get("metadata")):
         own["metadata"] = without(own["metadata"], KEY)
-    if own.get("id") == numbered(number + 1) and not follows_own:
+    if own.get("id") == message_id(number + 1) and not follows_own:
         del own["id"]
     kept = {key: value for key, value in own.items() if value not in EMPTY}
     return {PROVIDER: kept} if kept else {}
 
 
-def numbered(number: int) -> str:
+def message_id(number: int) -> str:
     """The id of a message by its number, which begins at 1."""
     return f"msg_{number}"
 
 
-def _heard(role: str, parts: list[Object]) -> Iterator[Turn]:
+def _prompt_turns(role: str, parts: list[Object]) -> Iterator[Turn]:
     """A turn for each prompt, since Pydantic AI puts several into one message and marks where one starts."""
     blocks, is_told = list[Block](), False
     for part in parts:
@@ -109,7 +117,7 @@ def _heard(role: str, parts: list[Object]) -> Iterator[Turn]:
             yield worded
             is_told = True
         else:
-            blocks += _shown(part)
+            blocks += _part_blocks(part)
     if blocks or not is_told:
         yield Turn(role, tuple(blocks))
 
@@ -125,7 +133,7 @@ def _worded(role: str, part: Object) -> Turn | None:
     return None
 
 
-def _shown(part: Object) -> list[Block]:
+def _part_blocks(part: Object) -> list[Block]:
     """What a part says that is neither a call nor a step; nothing for a text that is empty."""
     of, is_done = part["type"], part.get("state") == "done"
     if of == "text" and type(part.get("text")) is str and len(part) == 2 + is_done:
@@ -172,7 +180,7 @@ def _assistant(parts: list[Object], call: int) -> Iterator[Turn]:
             yield Turn("assistant", tuple(waiting))
             waiting = []
         if is_said or is_empty or (blocks and is_marked):
-            yield Turn("assistant", joined(opened((*waiting, *blocks))))
+            yield Turn("assistant", join_reasoning(unpack((*waiting, *blocks))))
             waiting = []
         else:
             waiting += blocks
@@ -184,7 +192,7 @@ def _assistant(parts: list[Object], call: int) -> Iterator[Turn]:
 
 def _steered(part: Object) -> Turn:
     """What the user says while the assistant works."""
-    blocks = [block for each in objects(part.get("parts")) if string(each, "type") for block in _shown(each)]
+    blocks = [block for each in objects(part.get("parts")) if string(each, "type") for block in _part_blocks(each)]
     return Turn("user", tuple(blocks), native={PROVIDER: without(part, "parts")})
 
 
@@ -212,7 +220,80 @@ def _step(parts: list[Object], call: int) -> tuple[list[Block], list[Block]]:
     """What is said and called in a step, and the results."""
     blocks, results = list[Block](), list[Block]()
     for part in parts:
-        for block in tools.read(part, call) if tools.is_tool(part) else _shown(part):
+        for block in tools.read(part, call) if tools.is_tool(part) else _part_blocks(part):
             (results if type(block) is Result else blocks).append(block)
             call += type(block) is Call and block.made_up
     return blocks, results
+
+
+def upgrade(message: Object) -> Object:
+    """A message as later versions have it, what it has beside in its metadata; one of these as it is."""
+    logged, content = message.get("parts"), message.get("content")
+    if logged is None and isinstance(content, str):
+        logged = _old_parts(message, content)
+    elif not isinstance(logged, list) or not (
+        isinstance(content, str) or any(at(each, "type") == _CALL for each in logged)
+    ):
+        return message
+    parts = [part for each in logged for part in _upgrade_part(each)]
+    parts += [_upgrade_attachment(each) for each in objects(message.get("experimental_attachments"))]
+    metadata = without(message, "id", "role", "parts", "content", "reasoning", *VERSION_4)
+    return {**{key: message[key] for key in ("id", "role") if key in message}, "metadata": metadata, "parts": parts}
+
+
+def is_version_4(message: Object) -> bool:
+    """Whether a message is of this version, and no plain chat."""
+    return any(objects(message.get(member)) for member in VERSION_4)
+
+
+def _old_parts(message: Object, content: str) -> list[Json]:
+    """What a message without parts holds; text stands behind calls that were answered, with others before them."""
+    thought, invoked = string(message, "reasoning"), objects(message.get("toolInvocations"))
+    parts: list[Json] = [{"type": "reasoning", "text": thought}] if thought else []
+    said: list[Json] = [{"type": "text", "text": content}] if content else []
+    is_answered = all(each.get("state") == "result" for each in invoked)
+    parts += [] if invoked and is_answered else said
+    for place, (_, step) in enumerate(groupby(invoked, key=lambda each: each.get("step") or 0)):
+        parts += [{"type": "step-start"}] if place else []
+        parts += [{"type": _CALL, "toolInvocation": each} for each in step]
+    return [*parts, {"type": "step-start"}, *said] if invoked and is_answered and said else parts
+
+
+def _upgrade_part(part: Json) -> list[Json]:
+    """A part, as later versions have it; reasoning may be several."""
+    match part:
+        case {"type": "tool-invocation", "toolInvocation": dict(invoked)}:
+            return [_upgrade_call(invoked)]
+        case {"type": "reasoning", "details": list(details)} if details:
+            return [_upgrade_reasoning(each) for each in objects(details)]
+        case {"type": "reasoning", "reasoning": str(text)}:
+            return [{"type": "reasoning", "text": text}]
+        case {"type": "source", "source": {"url": str(url), **source}}:
+            named = {"sourceId": string(source, "id"), "url": url}
+            return [{"type": "source-url", **named, **without(source, "id", "sourceType")}]
+        case {"type": "file", "mimeType": str(mime), "data": str(data)}:
+            return [{"type": "file", "mediaType": mime, "url": f"data:{mime};base64,{data}"}]
+    return [part]
+
+
+def _upgrade_reasoning(detail: Object) -> Object:
+    """Reasoning, of which this version does not say who signed it."""
+    signature = string(detail, "signature") or string(detail, "data")
+    own = {"signature": signature, **({"id": "redacted_thinking"} if string(detail, "data") else {})}
+    part = {"type": "reasoning", "text": string(detail, "text")}
+    return {**part, "providerMetadata": {"pydantic_ai": own}} if signature else part
+
+
+def _upgrade_call(invoked: Object) -> Object:
+    """A call, and its result."""
+    name, state = invoked.get("toolName"), at(invoked, "state")
+    read = ("toolName", "state", "args", "result", "step")
+    part = {"type": f"tool-{name}" if isinstance(name, str) else "dynamic-tool", **without(invoked, *read)}
+    part |= {"state": _STATES.get(state, "input-available") if isinstance(state, str) else "input-available"}
+    given = {"output": invoked.get("result")} if state == "result" else {}
+    return {**part, "input": invoked.get("args"), **given}
+
+
+def _upgrade_attachment(attached: Object) -> Object:
+    named = {"filename": attached["name"]} if string(attached, "name") else {}
+    return {"type": "file", "mediaType": string(attached, "contentType"), "url": string(attached, "url"), **named}

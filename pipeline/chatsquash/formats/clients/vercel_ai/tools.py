@@ -14,9 +14,9 @@ from chatsquash.formats.clients.pydantic_ai.members import whose
 from chatsquash.formats.clients.vercel_ai import media
 from chatsquash.formats.clients.vercel_ai.metadata import (
     PYDANTIC,
-    known,
     metadata,
     native,
+    own_members,
     ran_by,
     unclaimed,
 )
@@ -159,7 +159,7 @@ def write(call: Asked | None, answer: Answer | None, approval: Approval | None) 
     block: Asked | Answer | None = call or answer
     if block is None:
         return {}
-    own, name = known(block.native), block.name or ""
+    own, name = own_members(block.native), block.name or ""
     made: Object = {"type": _DYNAMIC, "toolName": name} if own.get("type") == _DYNAMIC else {"type": f"tool-{name}"}
     made |= {"toolCallId": block.id, "state": own.get("state", "input-available")}
     made["input"] = given(call) if isinstance(call, Call) else arguments_object(call.arguments if call else "")
@@ -167,23 +167,23 @@ def write(call: Asked | None, answer: Answer | None, approval: Approval | None) 
         made["providerExecuted"] = True
     made |= without(own, "type", "state")
     if approval and (approval.approved or not answer):
-        made |= _asked(approval)
+        made |= _approval_state(approval)
     if answer:
-        made |= {**without(known(answer.native), "type"), **_answered(answer, approval)}
+        made |= {**without(own_members(answer.native), "type"), **_answer_state(answer, approval)}
     extra = _metadata(call, answer)
     return {**made, **({_METADATA: extra} if extra else {})}
 
 
-def _asked(approval: Approval) -> Object:
+def _approval_state(approval: Approval) -> Object:
     """The state of a call that somebody was asked about."""
-    request: Object = {"id": approval.id or approval.call, **known(approval.native)}
+    request: Object = {"id": approval.id or approval.call, **own_members(approval.native)}
     if approval.approved is None:
         return {"state": "approval-requested", "approval": request}
     request |= without({"approved": approval.approved, "reason": approval.reason or None})
     return {"state": "approval-responded", "approval": request}
 
 
-def _answered(answer: Answer, approval: Approval | None) -> Object:
+def _answer_state(answer: Answer, approval: Approval | None) -> Object:
     """What a tool gave; that a call was denied stands in the place of that."""
     value = media.given_by(answer) if isinstance(answer, Result) else answer.value
     words = text_of(answer.content) if isinstance(answer, Result) else value
@@ -192,7 +192,7 @@ def _answered(answer: Answer, approval: Approval | None) -> Object:
         return {"state": "output-error", "errorText": words}
     if answer.outcome != "denied":
         return {"state": "output-available", "output": value}
-    denial = {"id": answer.id} if approval is None else {"id": approval.id or answer.id, **known(approval.native)}
+    denial = {"id": answer.id} if approval is None else {"id": approval.id or answer.id, **own_members(approval.native)}
     is_told = words != DENIED or (approval is not None and approval.reason == words)
     return {
         "state": "output-denied",
