@@ -21,7 +21,7 @@ from tests.progress import Progress
 
 KEY = "a key for tests, and for nothing else"
 
-settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("whole", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("long", deadline=None, derandomize=True, max_examples=1000)
 settings.register_profile("explore", deadline=None, max_examples=2000)
@@ -31,7 +31,7 @@ providers.is_local_module_file = lambda _: False
 
 
 def examples(count: int, **others: Any) -> settings:
-    """Settings of a law that ``make fuzz-fixed`` holds with so many examples; ``make test`` tries a quarter of them."""
+    """Settings of a law that ``make fuzz-fixed`` holds with so many examples; ``make test`` tries 15 % of them."""
     return settings(max_examples=max(1, count * settings.default.max_examples // 100), **others)
 
 
