@@ -116,10 +116,7 @@ def test_links_that_lead_nowhere_fail_the_build(tmp_path):
 
 @cases(
     "text, found",
-    (
-        '<a href="https://example.com/">x</a><script src="main.js"></script><svg xmlns="http://www.w3.org/2000/svg"/>',
-        0,
-    ),
+    ('<a href="https://example.com/">x</a><script src="main.js"></script><svg xmlns="http://www.w3.org/2000/svg"/>', 0),
     ('<script src="https://example.com/a.js"></script>', 1),
     ('<link rel="preconnect" href="//example.com">', 1),
     ('<img srcset="a.png 1x, https://example.com/a.png 2x">', 1),
@@ -129,6 +126,6 @@ def test_links_that_lead_nowhere_fail_the_build(tmp_path):
     ("<script>fetch('https://example.com/a.json')</script>", 1),
     ("<script>/*! https://example.com/licence */ const space = 'http://www.w3.org/2000/svg'</script>", 0),
     ("<code>fetch('https://example.com/a.json')</code>", 0),
-)
+)  # fmt: skip
 def test_loads_are_told_from_links(text, found):
     assert len(reading.of_page(text)) == found
