@@ -125,7 +125,7 @@ fuzz: $(VENV)/installed ## Damaged logs by chance for SECONDS (60), and 2,000 da
 	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60)
 	@MUTATIONS=2000 $(CACHED) $(BIN)/python -m pytest -n auto tests/samples/test_damage.py
 
-nightly: fuzz-fixed conformance ## What takes too long for each change: fuzz-fixed and conformance
+nightly: fuzz-fixed conformance simulate ## What takes too long for each change: fuzz-fixed, conformance and simulate
 
 fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and what else takes long to prove
 	@$(CACHED) $(BIN)/python -m tests.fuzz --count 20000

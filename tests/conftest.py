@@ -21,7 +21,7 @@ from tests.progress import Progress
 
 KEY = "a key for tests, and for nothing else"
 
-settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("whole", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("long", deadline=None, derandomize=True, max_examples=1000)
 settings.register_profile("explore", deadline=None, max_examples=2000)
@@ -31,7 +31,7 @@ providers.is_local_module_file = lambda _: False
 
 
 def examples(count: int, **others: Any) -> settings:
-    """Settings of a law that ``make fuzz-fixed`` holds with so many examples; ``make test`` tries a quarter of them."""
+    """Settings of a law that ``make fuzz-fixed`` holds with so many examples; ``make test`` tries 15 % of them."""
     return settings(max_examples=max(1, count * settings.default.max_examples // 100), **others)
 
 
@@ -46,9 +46,16 @@ def pytest_configure(config):
         config.pluginmanager.register(Progress())
 
 
+def pytest_sessionstart():
+    """Nothing that is collected is garbage."""
+    gc.disable()
+
+
 def pytest_collection_finish():
-    """What was collected lasts until the end, so that no search for garbage has to go through it."""
+    """What was collected lasts until the end, so that no search for garbage has to go through it, nor often."""
     gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

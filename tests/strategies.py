@@ -94,26 +94,9 @@ TITLE_SYSTEM = "Reply with only a description in four words or less"
 TITLE_USER = "Here are the first few user messages:"
 
 NUMBERS = [
-    1,
-    1.0,
-    True,
-    0,
-    -0.0,
-    False,
-    2**63,
-    2**64,
-    -(2**63) - 1,
-    10**30,
-    0.1,
-    1e16,
-    1e22,
-    5e-324,
-    Raw(b"1.50"),
-    Raw(b"1E5"),
-    Raw(b"-0"),
-    Raw(b"123456789012345678901234567890.5"),
-    Raw(b"9" * 4300),
-]
+    1, 1.0, True, 0, -0.0, False, 2**63, 2**64, -(2**63) - 1, 10**30, 0.1, 1e16, 1e22, 5e-324, Raw(b"1.50"),
+    Raw(b"1E5"), Raw(b"-0"), Raw(b"123456789012345678901234567890.5"), Raw(b"9" * 4300),
+]  # fmt: skip
 TWINS = [1, 1.0, True, Raw(b"1.00"), Raw(b"1e0")]
 """Equal to Python, and four different things in a record."""
 
@@ -567,21 +550,9 @@ def move_cache_control(history: Messages, draw: Draw) -> Messages:
 
 
 EDITS = [
-    drop_tail,
-    branch,
-    rewrite,
-    clock,
-    retype,
-    reorder_keys,
-    insert,
-    remove,
-    swap,
-    double,
-    compact,
-    clear_results,
-    rename_ids,
-    move_cache_control,
-]
+    drop_tail, branch, rewrite, clock, retype, reorder_keys, insert, remove, swap, double, compact, clear_results,
+    rename_ids, move_cache_control,
+]  # fmt: skip
 
 
 def side(history: Messages, draw: Draw) -> Messages:
@@ -616,27 +587,11 @@ def with_messages(entry: Entry, value: Any) -> Entry:
 
 
 POISONS = [
-    Raw(b"NaN"),
-    Raw(b"-Infinity"),
-    Raw(b"1e999"),
-    Raw(b'[{"x":[NaN]}]'),
-    Raw(b'"\xff"'),
-    Raw(b'"a\xc3"'),
-    Raw(b'"\xc0\x80"'),
-    Raw(b'"\xf4\x90\x80\x80"'),
-    Raw(b'"\xed\xa0\x80"'),  # a lone surrogate, which is taken
-    Raw(b'"\xed\xa0\xbd\xed\xb8\x80"'),  # two of them, taken as well
-    Raw(b'"a\x00b"'),
-    Raw(b'"a\tb"'),
-    Raw(b'"\\x"'),
-    Raw(b'"\\ud83d\\ude00 \\ud83d \\ude00"'),
-    Raw(b"01"),
-    Raw(b"9" * 4301),  # more digits than Python takes
-    Raw(b"nul"),
-    Raw(b"'x'"),
-    Raw(b"[1,]"),
-    Raw(b"[" * 100_000 + b"]" * 100_000),
-]
+    Raw(b"NaN"), Raw(b"-Infinity"), Raw(b"1e999"), Raw(b'[{"x":[NaN]}]'), Raw(b'"\xff"'), Raw(b'"a\xc3"'),
+    Raw(b'"\xc0\x80"'), Raw(b'"\xf4\x90\x80\x80"'), Raw(b'"\xed\xa0\x80"'), Raw(b'"\xed\xa0\xbd\xed\xb8\x80"'),
+    Raw(b'"a\x00b"'), Raw(b'"a\tb"'), Raw(b'"\\x"'), Raw(b'"\\ud83d\\ude00 \\ud83d \\ude00"'), Raw(b"01"),
+    Raw(b"9" * 4301), Raw(b"nul"), Raw(b"'x'"), Raw(b"[1,]"), Raw(b"[" * 100_000 + b"]" * 100_000),
+]  # fmt: skip
 """Values for a field inside a message or a tool.  Most of them cost the line."""
 POISONED = "poison"
 
@@ -793,22 +748,11 @@ DECOYS: list[Any] = [
     ["text"],
 ]
 TRICKS = [
-    "decoy at the top",
-    "decoy in the request",
-    "decoy in a string",
-    "fields after",
-    "not a number, unread",
-    "deep, unread",
-    "escaped keys",
-    "messages twice",
-    "messages twice, a prefix first",
-    "messages twice, a prefix last",
-    "request twice",
-    "request twice, a prefix first",
-    "tools twice",
-    "tools twice, the same first",
-    "others twice",
-]
+    "decoy at the top", "decoy in the request", "decoy in a string", "fields after", "not a number, unread",
+    "deep, unread", "escaped keys", "messages twice", "messages twice, a prefix first",
+    "messages twice, a prefix last", "request twice", "request twice, a prefix first", "tools twice",
+    "tools twice, the same first", "others twice",
+]  # fmt: skip
 HARMLESS_TRICKS = TRICKS[:4]
 UNREADS_MESSAGES = "messages twice, a prefix last"
 
@@ -1010,18 +954,8 @@ def some_escape(char: str, random: Random) -> str:
 
 
 NOT_ENTRIES = [
-    b"[]",
-    b"1",
-    b'"x"',
-    b"null",
-    b"{}",
-    b"nonsense",
-    b"{",
-    b"}",
-    b'{"request":{"messages":',
-    b"\x00" * 9,
-    b"NaN",
-]
+    b"[]", b"1", b'"x"', b"null", b"{}", b"nonsense", b"{", b"}", b'{"request":{"messages":', b"\x00" * 9, b"NaN",
+]  # fmt: skip
 BLANKS = [b"", b" ", b"\t \r", b"\r", b"\xef\xbb\xbf", b"\xef\xbb\xbf \r"]
 ENDS = [b"}", b"]", b",", b" {}", b"\x00", b"\x00" * 50, b"\x0b", b"\xef\xbb\xbf", b"\xff", b"#"]
 
@@ -1079,20 +1013,9 @@ def said_twice(line: bytes, draw: Draw) -> bytes:
 
 
 DAMAGE = [
-    crlf,
-    bom,
-    blank_before,
-    other_line_before,
-    said_twice,
-    cut,
-    cut_head,
-    glued,
-    cut_and_glued,
-    more_at_the_end,
-    zeros_in_front,
-    two_boms,
-    space_then_bom,
-]
+    crlf, bom, blank_before, other_line_before, said_twice, cut, cut_head, glued, cut_and_glued, more_at_the_end,
+    zeros_in_front, two_boms, space_then_bom,
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

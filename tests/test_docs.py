@@ -36,7 +36,7 @@ from chatsquash.reading.envelopes import envelopes
 from chatsquash.reading.evidence import look
 from chatsquash.reading.identify import document_content
 from chatsquash.session import cleaning
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from tests.conftest import cases
 
 from . import generate, page_shell
@@ -216,11 +216,11 @@ MARKER = "== next command =="
 # Four pages that are followed, and two pages with six blocks.
 AS_PROCESSES = [
     "README.md",
-    "docs/how-to/ci-gate.md",
-    "docs/how-to/resume.md",
-    "docs/how-to/several-machines.md",
-    "docs/shards.md",
+    "docs/ideas/entries.md",
     "docs/start/claude-code.md",
+    "docs/start/codex.md",
+    "docs/start/cursor.md",
+    "docs/start/gemini-cli.md",
 ]
 """Pages whose commands are processes of their own. On all others, ``chatsquash`` runs in the process of the test."""
 
@@ -282,9 +282,10 @@ def test_a_page_that_is_followed_from_an_empty_folder_prints_what_it_shows(page,
 
 
 @pytest.mark.parametrize("block", of_language("python", APART))
-def test_python_blocks_run_and_print_what_they_show(block, folder):
-    printed = run([sys.executable, "-c", block.text], folder).splitlines()
-    assert printed == re.findall(r"# -> (.*)$", block.text, re.MULTILINE)
+def test_python_blocks_run_and_print_what_they_show(block, folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    exec(compile(block.text, block.page, "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"# -> (.*)$", block.text, re.MULTILINE)
 
 
 BEFORE_AND_AFTER = [
@@ -371,7 +372,7 @@ def samples() -> dict[str, Path]:
 def sample_documents() -> list[Content]:
     found = []
     for path in samples().values():
-        with opened(path) as file:
+        with open_file(path) as file:
             found.append(document_content(file))
     return [held for held in found if held]
 
@@ -379,7 +380,7 @@ def sample_documents() -> list[Content]:
 def test_the_sample_logs_show_every_format_and_every_envelope():
     shapes = []
     for path in samples().values():
-        with opened(path) as file:
+        with open_file(path) as file:
             shapes += [] if document_content(file) else [look(file)[0]]
     assert {shape.format for shape in shapes} == set(formats())
     assert {shape.envelope.NAME for shape in shapes} == {envelope.NAME for envelope in envelopes()}

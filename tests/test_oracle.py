@@ -148,16 +148,13 @@ def test_a_clock_that_goes_back_is_kept_where_the_user_says_so():
     ('{"x":null,"role":"developer","content":null}', b'{"role":"system"}'),
     ('{"role":"user","content":[null,{"x":null}]}', b'{"role":"user","content":[null,{"x":null}]}'),
     ('{"role":"user","n":[1,1.0,true,-0,-0.0,1E5,1.50]}', b'{"role":"user","n":[1,1.0,true,0,-0.0,100000.0,1.5]}'),
-    (
-        '{"role":"user","n":[1e16,1e-7,18446744073709551616]}',
-        b'{"role":"user","n":[1e+16,1e-7,18446744073709551616]}',
-    ),
+    ('{"role":"user","n":[1e16,1e-7,18446744073709551616]}', b'{"role":"user","n":[1e+16,1e-7,18446744073709551616]}'),
     ('{"role":"user","c":"a\\ud800\\ud83d\\ude00\\u00e9\\/"}', '{"role":"user","c":"a\\ud800😀é/"}'.encode()),
     ('{"role":"user","c":"\ud83d\ude00\\uDC00"}', b'{"role":"user","c":"\\ud83d\\ude00\\udc00"}'),
     ('{"role":"user","c":"\\u007f\\u0001\\n\u2028"}', '{"role":"user","c":"\x7f\\u0001\\n\u2028"}'.encode()),
     ('{"a":1,"role":"user","a":2}', b'{"a":2,"role":"user"}'),
     (' { "role" : "user" , "\\ud800" : { } } ', b'{"role":"user","\\ud800":{}}'),
-)
+)  # fmt: skip
 def test_messages_as_they_are_written(message, expected):
     assert record(line(f"[{message}]")) == b'{"messages":[' + expected + b'],"tools":[]}'
 

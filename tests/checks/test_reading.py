@@ -67,12 +67,7 @@ ROWS = [
     ),
     (definitions.supplied_tools(2), "supplied-tools", "info", "defines no tools, 2 definitions of --tools-file in the"),
     (definitions.supplied_system(), "supplied-system", "info", "has no system prompt, that of --system-file begins"),
-    (
-        definitions.tool_conflict("sql", 3, 5, kept="each"),
-        "tool-conflict",
-        "warning",
-        "otherwise than line 3, each definition is kept: see whether",
-    ),
+    (definitions.tool_conflict("sql", 3, 5, kept="each"), "tool-conflict", "warning", "otherwise than line 3, each definition is kept: see whether"),
     (reading.parts_dropped({"image_url": 2, "x\x00": 1}, 4), "parts-dropped", "warning", "2 'image_url', 1 'x\\x00'"),
     (reading.number_changed(["0.1234567890123456789"], 1), "number-changed", "warning", "1 number lost digits: '0.12345"),
     (reading.number_changed(["1", "2", "3", "4"], 4), "number-changed", "warning", "'1', '2', '3', … ("),

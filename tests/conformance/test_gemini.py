@@ -28,9 +28,7 @@ def body(*parts: dict[str, Any], reason: str | None = "STOP") -> dict[str, Any]:
 
 MADE_UP = {
     "text": [body(part(text="Two ducks."))],
-    "thought and signature": [
-        body(part(text="Counting.", thought=True), part(text="Two ducks.", thoughtSignature="c2lnbmVk"))
-    ],
+    "thought and signature": [body(part(text="Counting.", thought=True), part(text="Two ducks.", thoughtSignature="c2lnbmVk"))],
     "parallel calls": [
         body(
             part(functionCall={"name": "count", "args": {"of": "ducks", "deep": [{"type": None, "x": 1}]}}),
@@ -51,7 +49,7 @@ MADE_UP = {
         body(part(text="ducks."), part(functionCall={"name": "count", "args": {"of": "geese"}}), reason=None),
         body(part(text="")),
     ],
-}
+}  # fmt: skip
 
 
 def recorded() -> list[Any]:

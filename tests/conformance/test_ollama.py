@@ -32,9 +32,7 @@ ANSWERS = {
     "text": [body("Two ducks.")],
     "thinking": [body("Two ducks.", thinking="Counting them.")],
     "calls": [body(tool_calls=[call("count", of="ducks", deep={"a": [1, None]}), call("count")])],
-    "calls with ids and indexes": [
-        body(tool_calls=[{"id": "call_ab12", "function": {"index": 0, "name": "count", "arguments": {"of": "geese"}}}])
-    ],
+    "calls with ids and indexes": [body(tool_calls=[{"id": "call_ab12", "function": {"index": 0, "name": "count", "arguments": {"of": "geese"}}}])],
     "a stream of text": [body("Two ", done=False), body("ducks.", done=False), body()],
     "a stream of thinking and calls": [
         body(done=False, thinking="Coun"),
@@ -44,7 +42,7 @@ ANSWERS = {
         body(done=False, tool_calls=[call("count", of="geese")]),
         body(),
     ],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("events", ANSWERS.values(), ids=ANSWERS)

@@ -171,15 +171,9 @@ def bare(document: Any) -> Any:
 
 KINDS = {"vercel_ai": "ui", "model_messages": "model"}
 BEYOND_5 = (
-    "execution-denied",
-    "tool-approval-",
-    "image-url",
-    "file-url",
-    "file-data",
-    "file-id",
-    "image-data",
+    "execution-denied", "tool-approval-", "image-url", "file-url", "file-data", "file-id", "image-data",
     "image-file-id",
-)
+)  # fmt: skip
 """What model messages of the AI SDK 5 have not; it knows media in what tools gave by another name."""
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from chatsquash.core.options import Options
 from chatsquash.reading import identify
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 
 ROOT = Path(__file__).parents[2]
 PYTHON = Path(os.environ.get("PEERS", ROOT / ".venv" / "peers" / "bin" / "python"))
@@ -55,7 +55,7 @@ def theirs():
 
 def ours(path):
     """Conversations of a file, the one first that becomes the record."""
-    with opened(str(ROOT / path), Options()) as file:
+    with open_file(str(ROOT / path), Options()) as file:
         held = identify.document_content(file)
     return [list(map(bare, each.messages)) for each in held.conversations()] if held else []
 

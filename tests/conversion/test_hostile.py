@@ -230,13 +230,10 @@ FILES = [
     (a_pipe, ["1 special file not read: only regular files are read"]),
     (a_device, ["1 special file not read: only regular files are read"]),
     (a_socket, ["1 special file not read: only regular files are read"]),
-    (
-        a_loop,
-        ["1 broken link not read: nothing is where it leads", "1 linked folder not read: --follow-links looks into it"],
-    ),
+    (a_loop, ["1 broken link not read: nothing is where it leads", "1 linked folder not read: --follow-links looks into it"]),
     (a_way_out, ["1 linked folder not read: --follow-links looks into it"]),
     (nothing_there, ["1 broken link not read: nothing is where it leads"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("make", "texts"), FILES, ids=[row[0].__name__ for row in FILES])

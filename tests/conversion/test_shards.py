@@ -135,15 +135,11 @@ def test_a_listing_for_a_folder_with_the_result_of_other_logs_is_refused(logs):
 
 @cases(
     "given, error",
-    (
-        "no listing",
-        [],
-        "out: holds no listing, or one that was merged; make one with: chatsquash shards LOGS -o out -n 64",
-    ),
+    ("no listing", [], "out: holds no listing, or one that was merged; make one with: chatsquash shards LOGS -o out -n 64"),
     ("a number beyond the last", ["--shard", "3/2"], "--shard 3/2: shards count from 1 to 2"),
     ("0, since they count from 1", ["--shard", "0/2"], "--shard 0/2: shards count from 1 to 2"),
     ("what is no shard", ["--shard", "x"], "--shard 'x': is no shard; write one as 3/64, the third of 64"),
-)
+)  # fmt: skip
 def test_shards_that_cannot_be_meant_are_refused(command, here, given, error):
     code, out, err = command("convert", "-o", "out", *(given or ["--shard", "1/2"]))
     assert (code, out, err) == (2, "", f"error: {error}\n")

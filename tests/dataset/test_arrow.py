@@ -13,29 +13,10 @@ from tests.conftest import cases
 
 JSON = Field("item", "json")
 RESERVED = {
-    "prompt",
-    "completion",
-    "chosen",
-    "rejected",
-    "label",
-    "labels",
-    "text",
-    "conversations",
-    "messages",
-    "tools",
-    "images",
-    "image",
-    "videos",
-    "audio",
-    "input_ids",
-    "attention_mask",
-    "position_ids",
-    "token_type_ids",
-    "seq_lengths",
-    "chat_template_kwargs",
-    "trace",
-    "harness",
-}
+    "prompt", "completion", "chosen", "rejected", "label", "labels", "text", "conversations", "messages", "tools",
+    "images", "image", "videos", "audio", "input_ids", "attention_mask", "position_ids", "token_type_ids",
+    "seq_lengths", "chat_template_kwargs", "trace", "harness",
+}  # fmt: skip
 """Names of columns that trainers and loaders take for something of their own."""
 TRACES = (
     {"id", "source", "model", "system_prompt"},

@@ -112,13 +112,10 @@ def test_what_is_behind_the_last_message_of_the_assistant_is_no_part_of_the_reco
     ("OpenAI", image()),
     ("OpenAI, the address alone", {"type": "image_url", "image_url": encoded(PNG)}),
     ("Responses", {"type": "input_image", "image_url": encoded(PNG)}),
-    (
-        "Anthropic",
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": encoded(PNG)[22:]}},
-    ),
+    ("Anthropic", {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": encoded(PNG)[22:]}}),
     ("Qwen", {"type": "image", "image": encoded(PNG)}),
     ("MCP", {"type": "image", "data": encoded(PNG)[22:], "mimeType": "image/png"}),
-)
+)  # fmt: skip
 def test_keep_takes_the_data_of_an_image_in_each_spelling(part):
     outcome = session(text("Look:"), part)
     assert json.loads(outcome.record)["messages"][0]["content"] == [text("Look:"), HERE]

@@ -36,18 +36,9 @@ VALUES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=6
 )
 PROVIDERS = (
-    "anthropic",
-    "google",
-    "openai",
-    "openai_chat",
-    "ollama",
-    "pydantic_ai",
-    "vercel_ai",
-    "oumi",
-    "portable",
-    "clippy",
+    "anthropic", "google", "openai", "openai_chat", "ollama", "pydantic_ai", "vercel_ai", "oumi", "portable", "clippy",
     "x",
-)
+)  # fmt: skip
 _MEMBERS = {
     "cache_control": {"type": "ephemeral"},
     "thoughtSignature": SIGNATURE,

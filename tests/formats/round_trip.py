@@ -16,16 +16,9 @@ from tests.formats.kinds import KINDS
 SAME, MARKS, LOST = "=", "~", "x"
 """Everything is kept; only what no record shows is lost, or rests on a mark of ours; something is lost or changed."""
 FORMATS = (
-    "openai_responses",
-    "anthropic",
-    "gemini",
-    "ollama",
-    "portable",
-    "pydantic_ai",
-    "vercel_ai",
-    "oumi",
+    "openai_responses", "anthropic", "gemini", "ollama", "portable", "pydantic_ai", "vercel_ai", "oumi",
     "model_messages",
-)
+)  # fmt: skip
 AT_LEAST = {
     "system first": "=========",
     "two systems first": "=========",

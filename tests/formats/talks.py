@@ -38,22 +38,10 @@ pick = st.sampled_from
 
 
 WORDS = [
-    "Hello.",
-    "How is the weather in Zürich? 日本 👋🏽",
-    " a space before",
-    "behind \n",
-    "\n\nlines around\n\n",
-    'She said "no\\yes".',
-    "ERROR: no such file",
-    "<system>Be kind.</system>",
-    "<think>Hm.</think>Well.",
-    '{"sky": "clear"}',
-    "[1, 2]",
-    "null",
-    "two\r\nlines\tand a tab",
-    "e\u0301 \u2028 \u200b",
-    " ",
-]
+    "Hello.", "How is the weather in Zürich? 日本 👋🏽", " a space before", "behind \n", "\n\nlines around\n\n",
+    'She said "no\\yes".', "ERROR: no such file", "<system>Be kind.</system>", "<think>Hm.</think>Well.",
+    '{"sky": "clear"}', "[1, 2]", "null", "two\r\nlines\tand a tab", "e\u0301 \u2028 \u200b", " ",
+]  # fmt: skip
 TEXTS = pick(
     [
         *map(Text, WORDS),

@@ -49,7 +49,7 @@ def holds_sessions(data, options=DEFAULTS):
     ("a trigger", {}, ["CREATE TRIGGER t BEFORE INSERT ON messages BEGIN DELETE FROM sessions; END"]),
     ("a view of another name that never ends", {}, ["CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT * FROM n"]),
     ("a virtual table of another name", {}, ["CREATE TABLE other (x)", schema("other", "CREATE VIRTUAL TABLE other USING nothing_that_is_known")]),
-    ("5,000 other tables", {}, [f"INSERT INTO sqlite_master WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000) SELECT 'table', 't' || i, 't' || i, {ROOT}, 'CREATE TABLE t' || i || '(x)' FROM n"]),
+    ("1,000 other tables", {}, [f"INSERT INTO sqlite_master WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000) SELECT 'table', 't' || i, 't' || i, {ROOT}, 'CREATE TABLE t' || i || '(x)' FROM n"]),
     ("names in quotes", {"sessions": SESSIONS.format("").replace("sessions", '"sessions"'), "messages": MESSAGES.format("").replace("messages", "[messages]")}, []),
     ("tables without row ids", {"messages": MESSAGES.format("") + " WITHOUT ROWID"}, []),
     ("a message of no session", {}, ["INSERT INTO messages (session_id, role) VALUES (NULL, 'user'), ('other', 'user')"]),
@@ -156,7 +156,7 @@ def test_the_file_is_not_opened_by_the_database_and_nothing_is_written_beside_it
 
 def test_many_sessions_without_an_index_are_read_in_one_pass(tmp_path):
     sessions = [
-        "INSERT INTO sessions (id, created_at) WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n LIMIT 5000) SELECT 's' || i, i FROM n"
+        "INSERT INTO sessions (id, created_at) WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT 's' || i, i FROM n"
     ]
     messages = [
         f"INSERT INTO messages (session_id, role, content_json) SELECT id, 'user', '{SAID}' FROM sessions WHERE created_at > 1"

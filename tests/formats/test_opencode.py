@@ -365,15 +365,15 @@ def test_any_value_anywhere_gives_conversations_or_says_what_is_wrong(data):
 
 
 def test_tails_that_are_kept_many_times_do_not_take_forever():
-    messages = [said(number, text("a")) for number in range(4000)]
-    for number in range(4000, 8000, 2):
+    messages = [said(number, text("a")) for number in range(2000)]
+    for number in range(2000, 4000, 2):
         messages += [
             asked(number, {"type": "compaction", "tail_start_id": "msg_000"}),
             said(number + 1, text("s"), summary=True, parentID=f"msg_{number:03}"),
         ]
     before = time.monotonic()
     found = told(session(*messages))
-    assert time.monotonic() - before < 20
+    assert time.monotonic() - before < 10
     assert found[-1].origin.unread.keys() == found[1].origin.unread.keys()
 
 

@@ -48,12 +48,9 @@ SEEN = [
     {"role": "system", "blocks": [{"type": "text", "text": "a"}]},
     {"role": "user", "blocks": [{"type": "text", "text": "b"}]},
     {"role": "assistant", "blocks": [{"type": "text", "text": "c"}, {"type": "call", "id": "i", "name": "f"}]},
-    {
-        "role": "tool",
-        "blocks": [{"type": "result", "id": "i", "name": "f", "content": [{"type": "text", "text": "e"}]}],
-    },
+    {"role": "tool", "blocks": [{"type": "result", "id": "i", "name": "f", "content": [{"type": "text", "text": "e"}]}]},
     {"role": "user", "blocks": [{"type": "text", "text": "f"}]},
-]
+]  # fmt: skip
 TOLD = ["turns[0].instructions", "turns[1].blocks[1]", "turns[2].blocks[0]", "turns[3].blocks[0].content[0].text", "turns[+4]"]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from chatsquash.formats.evidence import Evidence, LoggedTurn
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import ThreadEntry, conversations
+from chatsquash.formats.threads import ThreadEntry, load_paths
 
 
 def step(place, is_summary, kept):
@@ -35,7 +35,7 @@ SHAPES = st.lists(st.tuples(st.booleans(), st.none() | st.integers(0, 12)), max_
 @given(shapes=SHAPES)
 def test_what_was_seen_is_what_a_plain_reading_gives(shapes):
     steps = [step(place, is_summary, kept) for place, (is_summary, kept) in enumerate(shapes)]
-    found = conversations(openai_chat, steps, [range(len(steps))], {})
+    found = load_paths(openai_chat, steps, [range(len(steps))], {})
     assert [[message["content"] for message in each.messages] for each in found] == plainly(steps)
 
 
@@ -43,7 +43,7 @@ def test_histories_before_very_many_summaries_are_told_of_the_last_ones_and_the_
     def took(size):
         steps = [step(place, place % 3 == 2, 0) for place in range(size)]
         began = time.process_time()
-        found = conversations(openai_chat, steps, [range(size)], {})
+        found = load_paths(openai_chat, steps, [range(size)], {})
         return time.process_time() - began, found
 
     took(300)

@@ -53,7 +53,7 @@ def hold(data: bytes) -> None:
 
 def _as_read(data: bytes) -> bytes:
     """A log in which a break of a line leaves one exchange on several lines, which counts as one; others as they are."""
-    objects, broken, _ = contents.parsed(data)
+    objects, broken, _ = contents.parse(data)
     first = next((line for line in data.split(b"\n") if line.strip()), b"")
     is_one = len(objects) == 1 and not broken and envelopes.recognise(first) is None
     return as_line(data) or data if is_one else data

@@ -20,30 +20,11 @@ TOKENS = [
     b'"CON"', b'"\\u001b[2J"', b'"=1+1"', b'"' + b"x" * 5000 + b'"',
 ]  # fmt: skip
 GAPS = [
-    b"\n",
-    b"\r\n",
-    b"\n\n",
-    b"\xef\xbb\xbf",
-    b"\x00",
-    b"\x00" * 64,
-    b" ",
-    b"\t",
-    b"\x0b",
-    b"\x1a",
-    b"}",
-    b"{",
-    b'"',
-]
+    b"\n", b"\r\n", b"\n\n", b"\xef\xbb\xbf", b"\x00", b"\x00" * 64, b" ", b"\t", b"\x0b", b"\x1a", b"}", b"{", b'"',
+]  # fmt: skip
 MEMBERS = [
-    b'"role"',
-    b'"content"',
-    b'"messages"',
-    b'"tools"',
-    b'"request"',
-    b'"response"',
-    b'"timestamp"',
-    b'"session_id"',
-]
+    b'"role"', b'"content"', b'"messages"', b'"tools"', b'"request"', b'"response"', b'"timestamp"', b'"session_id"',
+]  # fmt: skip
 
 
 @cache

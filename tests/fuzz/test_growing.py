@@ -17,7 +17,7 @@ SYSTEM = {"role": "system", "content": "You are an agent."}
 TITLE = [{"role": "system", "content": TITLE_SYSTEM}, user(TITLE_USER)]
 INFO = user("<info-msg>now</info-msg>")
 TOOLS = [tool("read")]
-COUNT, LOTS = 400, 4
+COUNT, LOTS = 200, 4
 
 
 def line(number: int, messages: list[Any], reply: dict[str, Any] | None = None, **asked: Any) -> bytes:
@@ -105,16 +105,8 @@ NUMBERS = [
     b"0.1000000000000000055511151231257827",
 ]
 BAD_TOOLS = [
-    b'[{"x":"\xf9"}]',
-    b"[NaN]",
-    b"[1e400]",
-    b"[" * 600 + b"]" * 600,
-    b"{}",
-    b"[1]",
-    b'["\\ud800"]',
-    b"[]",
-    b"[] ",
-]
+    b'[{"x":"\xf9"}]', b"[NaN]", b"[1e400]", b"[" * 600 + b"]" * 600, b"{}", b"[1]", b'["\\ud800"]', b"[]", b"[] ",
+]  # fmt: skip
 ODD: list[Any] = ["text", None, [], 5, {}, {"role": 5}, {"role": None}, {"content": "x"}, {"role": "function"}]
 
 LOGS: dict[str, list[bytes]] = {

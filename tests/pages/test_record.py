@@ -105,14 +105,11 @@ def test_what_fits_is_shown_of_the_beginning_and_of_the_end():
 @cases(
     "messages",
     ("texts full of special characters", [user("<" * 5000) for _ in range(9)]),
-    (
-        "a message of many calls",
-        [assistant(None, tool_calls=[call(given="<" * 5000, ident=str(n)) for n in range(500)])],
-    ),
+    ("a message of many calls", [assistant(None, tool_calls=[call(given="<" * 5000, ident=str(n)) for n in range(500)])]),
     ("a message of many media", [user([{"type": "image", "image": "<" * 300}] * 5000)]),
     ("many messages", [user("<" * 100) for _ in range(4000)]),
     ("many results", [assistant(None, tool_calls=[call()]), *[result("&" * 5000) for _ in range(3000)]]),
-)
+)  # fmt: skip
 def test_whatever_a_record_holds_it_fits(messages):
     kept = fitting(StoredRecord(messages, None), Showing(place="a.jsonl:1"), 40_000)
     assert any("<article" in each for each in kept)

@@ -15,7 +15,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import contents, evidence, identify
 from chatsquash.reading.sessions import document_parts, split
 from chatsquash.sources.find import discover
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from tests.conftest import cases, log_line
 from tests.samples.table import agents
 
@@ -43,7 +43,7 @@ def look(*values, forced=None):
 
 
 def count(path):
-    with opened(path) as file:
+    with open_file(path) as file:
         return len(document_parts(Log(str(path), str(path), str(path), 0), file, Options()))
 
 
@@ -201,7 +201,7 @@ def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path, bytes_re
     with path.open("wb") as file:
         file.write(b"[\n")
         file.truncate(contents.LONGEST + 1)
-    with opened(path) as file:
+    with open_file(path) as file:
         assert identify.document_content(file) is None
     assert bytes_read[0] <= 1 << 16
     assert count(path) == 0
@@ -211,7 +211,7 @@ def test_a_huge_file_is_not_read_to_find_that_it_is_too_large(tmp_path, bytes_re
 def test_the_first_line_of_a_log_is_read_once_however_long_it_is(tmp_path, bytes_read):
     path = tmp_path / "a.jsonl"
     path.write_bytes(data(log_line("x" * 20_000_000), log_line("y")))
-    with opened(path) as file:
+    with open_file(path) as file:
         assert evidence.look(file)[1].format == "openai_chat"
     assert bytes_read[0] <= 20_000_000 + (5 << 20)
 

@@ -57,11 +57,9 @@ WRAPS = {
     "a list of server-sent events": lambda e: plain(e.request, [sse([each], end="") for each in e.events]),
     "server-sent events": lambda e: plain(e.request, sse(e.events)),
     "server-sent events without the last blank line": lambda e: plain(e.request, sse(e.events, end="").rstrip()),
-    "comments among the events": lambda e: plain(
-        e.request, ": ping\n\n" + sse(e.events).replace("\n\n", "\n\n: x\n\n")
-    ),
+    "comments among the events": lambda e: plain(e.request, ": ping\n\n" + sse(e.events).replace("\n\n", "\n\n: x\n\n")),
     "JSON lines": lambda e: plain(e.request, ndjson(e.events)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("wrap", WRAPS)

@@ -10,7 +10,7 @@ from chatsquash.core.outcome import Place
 from chatsquash.records import places
 from chatsquash.records.datasets import rows
 from chatsquash.records.places import Records
-from chatsquash.sources.compression import Expanded
+from chatsquash.sources.compression import ExpandedFile
 from chatsquash.view.result import ViewerResult
 from tests.conftest import log_line, user, write_log
 
@@ -113,8 +113,8 @@ def test_records_of_a_file_come_in_its_order_and_it_is_expanded_once(logs, here,
     wanted = [result.place(at) for at in (25, 3, 4, 17)]
     expected = {place: result.records.read(place) for place in wanted}
     begun = []
-    begin = Expanded._restart
-    monkeypatch.setattr(Expanded, "_restart", lambda self: (begun.append(1), begin(self)))
+    begin = ExpandedFile._restart
+    monkeypatch.setattr(ExpandedFile, "_restart", lambda self: (begun.append(1), begin(self)))
     found = list(places.read_all(result.folder, name, wanted))
     assert [place.row for place, _ in found] == sorted(place.row for place in wanted)
     assert dict(found) == expected

@@ -45,12 +45,7 @@ PARALLEL = (A, assistant("", call("x1"), call("x2")), result("one", "x1"), resul
 
 HF = [
     Row("hf", "a plain chat has no tools", talk(A, B, tools=[]), {"messages": [A, B]}),
-    Row(
-        "hf",
-        "arguments are objects, results have names, tools are wrapped",
-        talk(*CALLED),
-        {"messages": [A, assistant("t", called({"q": 1})), answered(), B], "tools": WRAPPED},
-    ),
+    Row("hf", "arguments are objects, results have names, tools are wrapped", talk(*CALLED), {"messages": [A, assistant("t", called({"q": 1})), answered(), B], "tools": WRAPPED}),
     Row("hf", "no content is an empty text", talk(A, {"role": "assistant", "tool_calls": [call()]}, result(), B), [A, assistant("", called({})), answered(), B]),
     Row("hf", "null content is an empty text", talk(A, assistant(None, call()), result(), B), [A, assistant("", called({})), answered(), B]),
     Row("hf", "text parts are lines", talk(user(["x", {"type": "text", "text": "y"}]), B), [user("x\ny"), B]),

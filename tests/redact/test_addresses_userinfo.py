@@ -38,10 +38,7 @@ def expand(marked):
     ("several variables", "https://me:${A}-${B}@corp.com"),
     ("what takes its place", "https://me:<password>@corp.com https://me:[REDACTED]@corp.com"),
     ("a mask", "https://me:****@corp.com https://me:xxxx@corp.com https://me:ab***@corp.com https://me:...@corp.com"),
-    (
-        "a word of examples",
-        "https://user:password@corp.com https://user:YOUR_TOKEN@corp.com https://u:change-me@corp.com",
-    ),
+    ("a word of examples", "https://user:password@corp.com https://user:YOUR_TOKEN@corp.com https://u:change-me@corp.com"),
     ("a word of every default", "postgres://postgres:postgres@db.corp.com amqp://guest:guest@corp.com"),
     ("a pattern for one", r"re.sub('://[^:]+:[^:]+@', '://')"),
     ("none", "https://me:@corp.com https://:@corp.com"),
@@ -49,7 +46,7 @@ def expand(marked):
     ("a key that is sent to everybody", f"https://{'0a1b2c3d' * 4}@o1.ingest.sentry.io/42"),
     ("a placeholder", "https://me:<SECRET_0123456789>@corp.com https://<API_KEY_0123456789>@corp.com"),
     ("one as JSON for web pages has it", r"https://me:\u003cpassword\u003e@corp.com"),
-)
+)  # fmt: skip
 def test_stays(text):
     anonymizer = Anonymizer(KEY)
     assert anonymizer.text(text) is text

@@ -45,13 +45,10 @@ FOUND = [
     ("C:\\x\\projects\\C--Users-ana-x", "C:\\x\\projects\\C--Users-<U>-x"),
     ("/home/ana-k\n-home-ana-k-work", "/home/<U>\n-home-<U>-work"),
     ("/home/ana\nana@laptop:~/x$ ls", "/home/<U>\n<U>@laptop:~/x$ ls"),
-    (
-        "/home/ana\n-rw-r--r-- 1 ana ana 12 x\ndrwxr-xr-x. 2 root ana 1 y",
-        "/home/<U>\n-rw-r--r-- 1 <U> <U> 12 x\ndrwxr-xr-x. 2 root <U> 1 y",
-    ),
+    ("/home/ana\n-rw-r--r-- 1 ana ana 12 x\ndrwxr-xr-x. 2 root ana 1 y", "/home/<U>\n-rw-r--r-- 1 <U> <U> 12 x\ndrwxr-xr-x. 2 root <U> 1 y"),
     ("/home/josé/x", "/home/<U>/x"),
     ("é😀 /home/ana", "é😀 /home/<U>"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, left", FOUND, ids=[row[0] for row in FOUND])

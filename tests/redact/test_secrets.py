@@ -106,12 +106,9 @@ URL = "".join(f"%{ord(char):02x}" for char in KEY)
     ("over two lines of a quote", f"> {KEY[:18]}\n> {KEY[18:]}"),
     ("over two lines, escaped", f"{KEY[:18]}\\n{KEY[18:]}"),
     ("over three lines", f"{KEY[:12]}\n{KEY[12:30]}\n{KEY[30:]}"),
-    (
-        "in lines of base64",
-        "\n".join(re.findall(".{1,40}", base64.b64encode(f"a: b\nc: {KEY}\nd: e".encode()).decode())),
-    ),
+    ("in lines of base64", "\n".join(re.findall(".{1,40}", base64.b64encode(f"a: b\nc: {KEY}\nd: e".encode()).decode()))),
     *((f"{deep} deep in JSON", KEY if not deep else json.dumps(["/" + KEY])) for deep in range(2)),
-)
+)  # fmt: skip
 def test_a_key_is_found_in_every_form_and_has_the_same_value(text):
     hits = SECRETS.find(f"see\n{text} and more")
     assert [(hit.kind, hit.value) for hit in hits] == [("GITHUB_TOKEN", KEY)]

@@ -92,9 +92,9 @@ def test_another_listing_removes_what_was_converted(s3, listed):
 def test_no_listing_holds_a_signature(here, monkeypatch, s3):
     from chatsquash.conversion.shards import divide as division
     from chatsquash.core.log import Log
-    from chatsquash.sources.find import Discovered
+    from chatsquash.sources.find import Discovery
 
-    found = Discovered()
+    found = Discovery()
     found.logs.append(Log("https://host/a.jsonl?X-Amz-Signature=abc", "https://host/a.jsonl", "a.jsonl", 5))
     monkeypatch.setattr(division, "find", lambda *_: found)
     with pytest.raises(UsageError) as refused:

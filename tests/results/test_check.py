@@ -52,11 +52,9 @@ def found(path, *records):
     ("checks of tags on an inlined record", record(*INLINED[:2], UNWRAPPED), [
         ("tool-result-tags", "error", 1, 2), ("tool-result-missing", "warning", 1, 1),
         ("tool-result-without-id", "error", 1, 2)]),
-    ("tags that are cut off", record(user(), assistant(CALL[:-1])), [
-        ("tool-call-tags", "error", 1, 1), ("markup-collision", "warning", 1, 1)]),
+    ("tags that are cut off", record(user(), assistant(CALL[:-1])), [("tool-call-tags", "error", 1, 1), ("markup-collision", "warning", 1, 1)]),
     ("a user's tags do not make a record inlined", record(user(CALL), *NATIVE[1:]), []),
-    ("native calls beside tags", record(user(), assistant(CALL, call()), result()), [
-        ("tool-calls-beside-markup", "error", 1, 1), ("tool-result-tags", "error", 1, 2)]),
+    ("native calls beside tags", record(user(), assistant(CALL, call()), result()), [("tool-calls-beside-markup", "error", 1, 1), ("tool-result-tags", "error", 1, 2)]),
     ("a role that is not known", record(user(), {"role": "model", "content": "x"}), [("unknown-role", "error", 1, 1)]),
     ("tools of a provider", record(user(), assistant(), tools=[{"type": "web_search"}]), []),
     ("an empty function_call", record(user(), assistant(function_call={})), []),

@@ -5,14 +5,14 @@ import pytest
 from chatsquash.core.options import Options
 from chatsquash.formats import documents
 from chatsquash.reading import evidence, identify
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from tests.samples.table import EXPORTS, ROOT, agents, exports, known_envelopes
 
 SAMPLES = agents()
 
 
 def held(path):
-    with opened(str(path), Options()) as file:
+    with open_file(str(path), Options()) as file:
         return identify.document_content(file)
 
 
@@ -40,7 +40,7 @@ EXPORTED = exports()
 
 @pytest.mark.parametrize("name, path", EXPORTED, ids=[f"{name}-{path.name}" for name, path in EXPORTED])
 def test_a_sample_of_an_export_is_told_by_its_envelope_and_is_no_document(name, path):
-    with opened(str(path), Options()) as file:
+    with open_file(str(path), Options()) as file:
         seen = evidence.look(file)[1]
         assert seen.envelope == EXPORTS[name]
         assert seen.format is not None

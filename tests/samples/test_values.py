@@ -10,7 +10,7 @@ from chatsquash.core.options import Options
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import identify
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from tests.samples.table import agents
 
 ODD = [
@@ -53,7 +53,7 @@ def replaced(value, path, other):
 
 
 def objects_of(path):
-    with opened(str(path), Options()) as file:
+    with open_file(str(path), Options()) as file:
         return identify.document_content(file).objects
 
 

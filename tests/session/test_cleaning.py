@@ -63,10 +63,7 @@ STAYS = [
     ("b: another agent", [system("You are a general-purpose AI agent called duck.")]),
     ("b: words between", [system("a general-purpose AI agent that is called goose")]),
     ("b: no white space where some should be", [system("a general-purposeAI agent called goose")]),
-    (
-        "b: the sentence cut by an image is joined, cut by another role is not",
-        [system("a general-purpose AI"), user("agent called goose")],
-    ),
+    ("b: the sentence cut by an image is joined, cut by another role is not", [system("a general-purpose AI"), user("agent called goose")]),
     ("b: null content", [system(None)]),
     ("b: the sentence in another field", [{**system("x"), "name": GOOSE}]),
     ("c: the next message is the user's", [assistant(""), user()]),
@@ -94,7 +91,7 @@ STAYS = [
     ("c: an empty user before an assistant", [user(""), NEXT]),
     ("c: an empty tool result before an assistant", [result(""), NEXT]),
     ("c: an empty system message before an assistant", [system(""), NEXT]),
-]
+]  # fmt: skip
 
 CHANGES = [
     ("a: one element", [user(INFO), user()], [user()], Cleaned(1, 0, 0)),

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
+from chatsquash.core.accounting import Account
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
-from chatsquash.core.outcome import Account
 from chatsquash.records import presets
 from chatsquash.records.presets import ShapeResult
 from chatsquash.session.converter import Converter
@@ -320,30 +320,13 @@ ROWS = [
 ]  # fmt: skip
 
 OF_DATASETS = {
-    "filtered",
-    "duplicate-record",
-    "split-leak",
-    "empty-split",
-    "split-share",
-    "source-without-tools",
-    "loss-not-read",
-    "divided-session",
-}
+    "filtered", "duplicate-record", "split-leak", "empty-split", "split-share", "source-without-tools",
+    "loss-not-read", "divided-session",
+}  # fmt: skip
 OF_RUNS = {
-    "unreadable-log",
-    "file-not-read",
-    "lost-worker",
-    "changed-log",
-    "reordered",
-    "cut-short",
-    "second-copy",
-    "second-copy-differs",
-    "archive-member",
-    "cut-archive",
-    "unreadable-archive",
-    "cut-by-logger",  # tests/session/test_truncation.py has them
-    "no-exchange",
-}
+    "unreadable-log", "file-not-read", "lost-worker", "changed-log", "reordered", "cut-short", "second-copy",
+    "second-copy-differs", "archive-member", "cut-archive", "unreadable-archive", "cut-by-logger", "no-exchange",
+}  # fmt: skip
 MADE_ELSEWHERE = {
     "joined",
     "joined-texts",

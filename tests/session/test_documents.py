@@ -79,14 +79,11 @@ TOLD = {
     "openhands-postcard-index": [("system user assistant tool assistant tool assistant", 1)],
     "otel-katten-sv": [("system user assistant tool assistant", 1)],
     "oumi-bakery-training": [("system user assistant tool assistant", 1), ("user assistant", 0)],
-    "oumi_history-choir": [
-        ("system user assistant user user assistant", 0),
-        ("system user assistant user assistant", 0),
-    ],
+    "oumi_history-choir": [("system user assistant user user assistant", 0), ("system user assistant user assistant", 0)],
     "portable-veerboot-nl": [("system user assistant tool tool assistant user assistant tool assistant", 0)],
     "pydantic_ai-seed-bank": [("system user assistant tool assistant tool assistant", 0)],
     "vercel_ai-orquideas-pt": [("system user assistant tool tool assistant user assistant", 0)],
-}
+}  # fmt: skip
 """The roles of the messages and the number of tools of each conversation."""
 
 
@@ -553,13 +550,13 @@ def parses(monkeypatch):
             return real(objects)
 
         monkeypatch.setattr(documents.named(name), "conversations", counted)
-    parsed = contents.parsed
+    parsed = contents.parse
 
     def counted_too(*given):
         counts["parsed"] += 1
         return parsed(*given)
 
-    monkeypatch.setattr(contents, "parsed", counted_too)
+    monkeypatch.setattr(contents, "parse", counted_too)
     return counts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -493,6 +494,11 @@ def test_replies_that_a_file_names_are_trained_on(tmp_path):
     assert flags[""] > 100
 
 
+@cache
+def plain(path: Path) -> list[Any]:
+    return convert_session(path, Options(anonymize=False, trace_replies=True, media="refuse"))
+
+
 @pytest.mark.parametrize("preset", presets.names())
 def test_replies_of_the_sample_logs_stand_where_the_report_says(preset):
     """Their text stands in the message that is named, as it does in the specified record."""
@@ -502,9 +508,8 @@ def test_replies_of_the_sample_logs_stand_where_the_report_says(preset):
     )
     media = {} if preset == "chat" else {"media": "drop", "unpaired": "close"}
     for path in SAMPLES:
-        plain = convert_session(path, Options(anonymize=False, trace_replies=True, media="refuse"))
         changed = convert_session(path, Options(anonymize=False, trace_replies=True, preset=preset, **changes, **media))
-        for one, other in zip(plain, changed, strict=True):
+        for one, other in zip(plain(path), changed, strict=True):
             for before, after in zip(one.replies.rows, other.replies.rows, strict=True):
                 if before.message is None or after.message is None or not one.records or not other.records:
                     continue

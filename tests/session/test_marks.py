@@ -22,7 +22,7 @@ from tests.modifiers import combinations
 from tests.session.streams import entry, stream
 
 COMBINATIONS = combinations(unpaired=("cut", "close"))
-ROUNDS = 4
+ROUNDS = 2
 """Conversations that are tried with each combination."""
 
 

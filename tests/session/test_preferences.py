@@ -133,9 +133,7 @@ def denied(text="The user doesn't want to proceed with this tool use. The tool u
 
 
 @cases("lines, expected",
-    ("a call that was corrected", retried(), [
-        ("retry; chosen a.jsonl:2; rejected a.jsonl:1", [{"path": "b"}], [{"path": "a"}])
-    ]),
+    ("a call that was corrected", retried(), [("retry; chosen a.jsonl:2; rejected a.jsonl:1", [{"path": "b"}], [{"path": "a"}])]),
     ("the same call again", retried('{"path": "a"}'), []),
     ("which failed, too", retried(answer="Error: no such file"), []),
     ("a call that went well", retried(first="text"), []),

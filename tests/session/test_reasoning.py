@@ -73,11 +73,8 @@ def test_parts_of_a_content_list(content):
     ("an empty list", {"reasoning_details": []}),
     ("encrypted reasoning only", {"reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]}),
     ("redacted thinking only", {"thinking_blocks": [{"type": "redacted_thinking", "data": "x"}]}),
-    (
-        "a thinking block with a signature only",
-        {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "s"}]},
-    ),
-)
+    ("a thinking block with a signature only", {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "s"}]}),
+)  # fmt: skip
 def test_no_block_is_empty(mode, members):
     assert shown(mode, assistant("a", **members)) == [assistant("a")]
 

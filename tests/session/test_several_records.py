@@ -421,17 +421,14 @@ def titled_last() -> list[Any]:
     ({}, "--conversations all keeps 3, --conversations all --no-cleanup-goose keeps 1"),
     ({"conversations": "main"}, "--conversations all keeps 3, --conversations all --no-cleanup-goose keeps 1"),
     ({"conversations": "all"}, "--no-cleanup-goose keeps 1"),
-    (
-        {"conversations": "all", "side": False},
-        "without --no-side keeps 1, --no-cleanup-goose without --no-side keeps 1",
-    ),
+    ({"conversations": "all", "side": False}, "without --no-side keeps 1, --no-cleanup-goose without --no-side keeps 1"),
     ({"conversations": "all", "subagents": False}, "without --no-subagents keeps 2, --no-cleanup-goose keeps 1"),
     ({"conversations": "all", "cleanup": ("claude-code",)}, "--no-cleanup-goose without --cleanup keeps 1"),
     (
         {"conversations": "all", "cleanup_goose": False, "cleanup": ("goose",), "side": False},
         "without --no-side keeps 1, without --cleanup and --no-side keeps 1",
     ),
-)
+)  # fmt: skip
 def test_what_is_lost_is_said_with_the_options_that_keep_it(here, options, expected):
     run(here, titled_last(), **options)
     (found,) = findings("replies-lost")

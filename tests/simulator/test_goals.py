@@ -5,7 +5,7 @@ import pytest
 from tests.simulator.conversion import possible, scores
 from tests.simulator.score import GOALS, HARD_GOALS
 
-COUNT = 100
+COUNT = 50
 holds = pytest.mark.skipif(not possible(), reason="this version has not all options that the goals belong to")
 """Until it is one."""
 

@@ -111,7 +111,7 @@ def with_severity(markdown: str, code: str) -> str:
 
 def findings_page() -> str:
     """All findings in a table, as ``chatsquash explain`` lists them."""
-    rows = [line.split(maxsplit=2) for line in explain.listed().splitlines()]
+    rows = [line.split(maxsplit=2) for line in explain.list_findings().splitlines()]
     table = [f"| [`{code}`]({code}.md) | {graves.replace('/', ', ')} | {told} |" for code, graves, told in rows]
     head = ["# Findings", "", f"chatsquash knows {len(rows)} findings. `chatsquash explain CODE` prints these pages."]
     return "\n".join([*head, "", "| code | severity | what it says |", "|---|---|---|", *table]) + "\n"

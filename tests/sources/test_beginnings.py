@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash.core import jsonio
 from chatsquash.sources import beginnings
-from chatsquash.sources.beginnings import beginning, mended
+from chatsquash.sources.beginnings import beginning, complete
 
 VALUE = {
     "messages": [{"role": "user", "content": 'a "b" \\ \u00e9 \U0001f600 ü'}, [1, 2.5, None, {}]],
@@ -35,12 +35,12 @@ def test_a_value_that_is_cut_anywhere_is_closed(name):
     for stop in range(data.index(b"{") + 1, len(data)):
         if data[:stop].endswith(b"\\ud83d") or b"\\ud83d" in data[stop - 12 : stop]:
             continue  # half a pair of surrogates is a character, too
-        found = jsonio.loads(mended(data[:stop]))
-        assert begins(found, VALUE), (stop, mended(data[:stop]))
+        found = jsonio.loads(complete(data[:stop]))
+        assert begins(found, VALUE), (stop, complete(data[:stop]))
 
 
 def test_lines_end_with_the_last_whole_one():
-    assert mended(b'{"a":1}\n{"b":2}\n{"c"') == b'{"a":1}\n{"b":2}\n'
+    assert complete(b'{"a":1}\n{"b":2}\n{"c"') == b'{"a":1}\n{"b":2}\n'
 
 
 def test_a_short_file_is_taken_as_it_is():

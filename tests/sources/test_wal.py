@@ -32,7 +32,7 @@ def test_a_database_with_its_log_holds_what_sqlite_finds_in_both(tmp_path, page)
         data, log = bytearray(path.read_bytes()), (tmp_path / "a.db-wal").read_bytes()
         writing.rollback()
         expected = writing.execute(ASKED).fetchone()
-    wal.applied(data, log, 1 << 30)
+    wal.apply(data, log, 1 << 30)
     data[18:20] = b"\1\1"
     with closing(sqlite3.connect(":memory:")) as read:
         read.deserialize(bytes(data))
@@ -68,4 +68,4 @@ def test_a_log_that_is_cut_or_damaged_counts_up_to_its_last_whole_commit(tmp_pat
 def test_more_pages_than_may_be_are_refused(tmp_path):
     data, log = log_of(tmp_path)
     with pytest.raises(ValueError, match="is larger than 4,096 bytes with its changes"):
-        wal.applied(bytearray(data), log, 4096)
+        wal.apply(bytearray(data), log, 4096)

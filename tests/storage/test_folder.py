@@ -227,17 +227,11 @@ def test_a_specified_record_that_would_not_come_back_is_left_out_of_a_folder(tmp
 
 @cases(
     "line",
-    (
-        "integers of 64 bits",
-        log_line("x", tools=[{"type": "function", "function": {"name": "ls", "n": [2**64 - 1, -(2**63)]}}]),
-    ),
+    ("integers of 64 bits", log_line("x", tools=[{"type": "function", "function": {"name": "ls", "n": [2**64 - 1, -(2**63)]}}])),
     ("integers in texts", log_line(f"{2**64}")),
     ("the text of an escape", log_line("\\ud800")),
-    (
-        "what is nested deeply",
-        log_line("x", tools=[{"type": "function", "function": {"name": "ls", "n": json.loads("[" * 300 + "]" * 300)}}]),
-    ),
-)
+    ("what is nested deeply", log_line("x", tools=[{"type": "function", "function": {"name": "ls", "n": json.loads("[" * 300 + "]" * 300)}}])),
+)  # fmt: skip
 def test_other_specified_records_stand_in_a_folder_as_they_are(tmp_path, line):
     write_log(tmp_path / "logs/a.jsonl", line)
     convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))

@@ -93,14 +93,8 @@ FACTORY = (
         options=f"{BRIDGED} --drop-text-beside-calls --reasoning drop",
         lines=(*FACTORY_SHORT, "template: mistral"),
     ),
-    Run(
-        "llamafactory",
-        "llama-factory-reply",
-        "one sample a reply, template `qwen`",
-        options=BRIDGED,
-        lines=FACTORY_SHORT,
-    ),
-)
+    Run("llamafactory", "llama-factory-reply", "one sample a reply, template `qwen`", options=BRIDGED, lines=FACTORY_SHORT),
+)  # fmt: skip
 QWEN_FOLDER = "Qwen2.5-0.5B-Instruct"
 """By its folder's name ms-swift knows which of its templates a model has."""
 SWIFT = tuple(

@@ -18,7 +18,7 @@ from chatsquash.core.options import Options
 from chatsquash.formats import documents
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.reading import identify
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from chatsquash.translate import conversations
 from chatsquash.translate.conversations import dump, known, load, load_all, losses, recognise, writable
 from chatsquash.translate.losses import differences
@@ -62,7 +62,7 @@ HAS_TOOLS = (*EXCHANGES, "oumi")
 
 def sample(name):
     path = next(path for each, path in agents() if each == name)
-    with opened(str(path), Options()) as file:
+    with open_file(str(path), Options()) as file:
         return identify.document_content(file).objects
 
 

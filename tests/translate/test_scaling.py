@@ -124,7 +124,7 @@ def lines(work, given) -> int:
 @pytest.mark.parametrize("make, work", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_twice_as_much_costs_twice_as_much(make, work):
     work(make(4))  # the first run loads modules, too
-    short, middle, long = (lines(work, make(count)) for count in (100, 200, 400))
+    short, middle, long = (lines(work, make(count)) for count in (50, 100, 200))
     assert (long - middle) / (middle - short) < 2.5
 
 

@@ -153,21 +153,9 @@ def test_no_more_is_read_once_nobody_goes_on_asking(here, monkeypatch):
 
 
 WORDS = (
-    "role",
-    "content",
-    "tool",
-    "user",
-    "name",
-    "arguments",
-    "function",
-    "type",
-    "id",
-    "value",
-    "from",
-    "text",
-    "call",
+    "role", "content", "tool", "user", "name", "arguments", "function", "type", "id", "value", "from", "text", "call",
     "o",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("preset", ["chat", "hf", "openai", "mistral", "sharegpt", "text"])

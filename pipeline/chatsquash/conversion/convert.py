@@ -19,11 +19,12 @@ from chatsquash.conversion.complete_options import with_key
 from chatsquash.conversion.incremental import Incremental
 from chatsquash.conversion.inputs import Converting, Given
 from chatsquash.conversion.progress import Observer
+from chatsquash.core.accounting import count_once
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Outcome, Place, counted_once
+from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.text import printable
 from chatsquash.dataset.choice import Choice, Chosen, stop_for
 from chatsquash.dataset.filters import unwanted
@@ -39,7 +40,7 @@ from chatsquash.records import presets
 from chatsquash.redact.privacy import Privacy
 from chatsquash.session.session import finding
 from chatsquash.sources.compression import stem
-from chatsquash.sources.find import Discovered, discover
+from chatsquash.sources.find import Discovery, discover
 from chatsquash.sources.no_logs import nothing_to_read
 from chatsquash.storage.folder import Folder
 
@@ -111,7 +112,7 @@ def find(
     out: Path | str,
     options: Options,
     expanded: Callable[[], Folder] | None = None,
-) -> Discovered:
+) -> Discovery:
     """The session logs in directories, files and globs; raises ``UsageError`` where there are none.
 
     ``expanded`` gives the folder for copies of compressed archives, as ``discover`` has it.
@@ -131,7 +132,7 @@ def _days(log: Log, options: Options) -> list[str]:
 
 
 def _converted(
-    found: Discovered, out: Output, options: Options, asks: tuple[Observer | None, Keeps | None], started: float
+    found: Discovery, out: Output, options: Options, asks: tuple[Observer | None, Keeps | None], started: float
 ) -> Summary:
     """The summary of a run into an output folder, which is given up at its end."""
     incremental = Incremental(out, options, described(options))
@@ -264,7 +265,7 @@ class Conversion:
             self._taken(log, outcome, given)
             yield log, outcome
 
-    def close(self, found: Discovered, started: float) -> None:
+    def close(self, found: Discovery, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
         others = Counter({self._names.text(what): count for what, count in found.others.items()})
@@ -329,7 +330,8 @@ class Conversion:
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:
         """Write the records: what is known of their session then, and where they stand."""
         places: list[Place] = []
-        for record, usage in counted_once(outcome.records):
+        usages = count_once(record.usage for record in outcome.records)
+        for record, usage in zip(outcome.records, usages, strict=True):
             if self._dataset:
                 outcome, place = self._dataset.add(log, outcome, record, usage)
                 places += [place] if place else []

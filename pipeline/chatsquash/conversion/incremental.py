@@ -21,7 +21,7 @@ from chatsquash.core.text import counted
 from chatsquash.core.version import code_version
 from chatsquash.dataset.store import Output
 from chatsquash.dataset.summary import Summary
-from chatsquash.sources.find import Discovered
+from chatsquash.sources.find import Discovery
 from chatsquash.sources.identity import identify
 from chatsquash.sources.relatives import is_same
 
@@ -51,7 +51,7 @@ class Incremental:
         self._useless: set[str] = set()
         self._relatives: dict[Relative, None] = {}
 
-    def unchanged(self, found: Discovered) -> Summary | None:
+    def unchanged(self, found: Discovery) -> Summary | None:
         """The summary of the last run, where nothing changed since: no log, no option, no file that it wrote.
 
         Else gets ready to take from it what is still true.
@@ -82,7 +82,7 @@ class Incremental:
             is_all = self._options.sessions_by != "chain"  # else what was seen is a session of several files
             self._seen.update((seen if is_all else None) or _identity(log))
 
-    def memory(self, summary: Summary, found: Discovered) -> bytes:
+    def memory(self, summary: Summary, found: Discovery) -> bytes:
         """What the next run wants to know."""
         passing = is_passing(code for _, code in (*summary.findings, *summary.filtered_findings))
         logs = b"" if passing else _digest(self._seen, found)
@@ -112,7 +112,7 @@ class Incremental:
             done = f"{counted(taken, 'session')} done, " if taken else ""
             problem.add_note(f"{done}nothing new written; the same command with --resume goes on from there")
 
-    def _hash(self, found: Discovered) -> bytes:
+    def _hash(self, found: Discovery) -> bytes:
         seen = xxh3_128(self._start)
         for log in found.logs:
             seen.update(_identity(log))
@@ -126,7 +126,7 @@ def _identity(log: Log) -> bytes:
         return b"gone"
 
 
-def _digest(seen: xxh3_128, found: Discovered) -> bytes:
+def _digest(seen: xxh3_128, found: Discovery) -> bytes:
     whole = seen.copy()
     beside = [getattr(found, name) for name in found.__struct_fields__ if name != "logs"]
     known = [sorted(value.items()) if isinstance(value, Counter) else value for value in beside]

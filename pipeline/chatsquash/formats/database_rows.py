@@ -26,6 +26,11 @@ def key(value: Json) -> object:
     return object() if value is None else str(value)
 
 
+def id_text(value: Json) -> str | None:
+    """Return the id of a session as a text; ``None`` for a value that is no id."""
+    return str(value) if isinstance(value, str | int) and value != "" else None
+
+
 def roots(parents: dict[T, T]) -> dict[T, T]:
     """Of each session the first one of those that began it; of sessions that began each other, one of them."""
     known: dict[T, T] = {}

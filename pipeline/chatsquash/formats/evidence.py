@@ -183,6 +183,20 @@ def entries(values: list[Json], lines: list[int] | None) -> Iterator[tuple[int, 
         yield place, line, value
 
 
+def entries_after_header(
+    values: list[Json], lines: list[int] | None, of: str, unread: Unread, *read: str
+) -> tuple[Object, list[tuple[int, int, Object]]]:
+    """Return the header of a session, its first line of a type, and the lines of other types as ``entries`` does."""
+    header, rows = Object(), list[tuple[int, int, Object]]()
+    for place, line, value in entries(values, lines):
+        if value.get("type") == of:
+            header = header or value
+            unread.rest(of, value, *read)
+        else:
+            rows.append((place, line, value))
+    return header, rows
+
+
 def numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:
     """The line of each object of a file."""
     return range(1, len(objects) + 1) if lines is None else lines

@@ -101,7 +101,7 @@ class EntryBudget:
         return self._left >= 0
 
 
-def conversations(
+def load_paths(
     form: Any,
     steps: Sequence[ThreadEntry],
     ways: Sequence[Sequence[int]],

@@ -13,7 +13,7 @@ from msgspec import Struct
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import aligned, counted, hint
 from chatsquash.formats import documents
-from chatsquash.sources.agent_files import Kept, files, place
+from chatsquash.sources.agent_files import AgentFile, files, place
 from chatsquash.sources.compression import uncompressed
 
 _CLAUDE = "claude_code"
@@ -31,9 +31,9 @@ class AgentFiles(Struct, frozen=True):
 
     name: str
     """As in ``chatsquash formats``."""
-    files: list[Kept]
+    files: list[AgentFile]
     """Each once."""
-    copies: list[Kept]
+    copies: list[AgentFile]
     """Second copies of these, as an agent leaves them that compresses old files."""
 
     @property
@@ -53,10 +53,10 @@ def agents() -> list[AgentFiles]:
     return [each for each in agents_here if each.files]
 
 
-def _without_copies(files: list[Kept]) -> tuple[list[Kept], list[Kept]]:
+def _without_copies(files: list[AgentFile]) -> tuple[list[AgentFile], list[AgentFile]]:
     """Files, and those that hold what one of them holds, compressed; a run would convert the plain one."""
-    first = dict[str, Kept]()
-    copies = list[Kept]()
+    first = dict[str, AgentFile]()
+    copies = list[AgentFile]()
     for each in files:
         if first.setdefault(uncompressed(each.path), each) is not each:
             copies.append(each)
@@ -168,7 +168,7 @@ def _clean_up(agent: AgentFiles, now: float) -> str:
     return said + (" and ".join(parts) if parts else f"none within {_SOON} days")
 
 
-def _megabytes(files: list[Kept]) -> str:
+def _megabytes(files: list[AgentFile]) -> str:
     return f"{sum(each.size for each in files) / 1e6:,.1f}"
 
 

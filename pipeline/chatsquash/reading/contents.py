@@ -13,7 +13,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json, RejectedLine
 from chatsquash.formats.base import TurnError
 from chatsquash.sources.beginnings import read_from_start
-from chatsquash.sources.compression import Expanded
+from chatsquash.sources.compression import ExpandedFile
 
 LONGEST = 256 << 20
 """Bytes of a file that is looked at; a document is held in memory whole."""
@@ -33,7 +33,7 @@ class NoDocumentError(TurnError):
 
 def is_too_large(file: BinaryIO) -> bool:
     """Whether a file has more bytes than are looked at; of a compressed one that is not known before it is expanded."""
-    return not isinstance(file, Expanded) and file.seek(0, os.SEEK_END) > LONGEST
+    return not isinstance(file, ExpandedFile) and file.seek(0, os.SEEK_END) > LONGEST
 
 
 def whole(file: BinaryIO) -> bytes | None:
@@ -46,7 +46,7 @@ def whole(file: BinaryIO) -> bytes | None:
     return data
 
 
-class Parsed(NamedTuple):
+class ParsedContent(NamedTuple):
     """The JSON value that a file holds, or those of its lines."""
 
     objects: list[Json]
@@ -56,11 +56,11 @@ class Parsed(NamedTuple):
     """Of each object the line that it begins at, from 1."""
 
 
-def parsed(data: bytes) -> Parsed:
+def parse(data: bytes) -> ParsedContent:
     """What a file holds; raises ``NoDocumentError``."""
     if not _has_lines(data):
         try:
-            return Parsed([jsonio.loads(data.removeprefix(MARK))], [], [1])
+            return ParsedContent([jsonio.loads(data.removeprefix(MARK))], [], [1])
         except (ValueError, RecursionError):
             pass
     return _of_lines(data)
@@ -78,7 +78,7 @@ def _has_lines(data: bytes) -> bool:
     return True
 
 
-def _of_lines(data: bytes) -> Parsed:
+def _of_lines(data: bytes) -> ParsedContent:
     """The values of the lines that are not blank."""
     objects, broken, lines = list[Json](), list[RejectedLine](), list[int]()
     offset = 0
@@ -98,7 +98,7 @@ def _of_lines(data: bytes) -> Parsed:
                 if len(broken) > _BROKEN:
                     raise NoDocumentError(f"more than {_BROKEN:,} of its lines are no JSON") from None
         offset += len(whole)
-    return Parsed(objects, broken, lines)
+    return ParsedContent(objects, broken, lines)
 
 
 def _why(problem: ValueError | RecursionError) -> str:

@@ -24,7 +24,7 @@ from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange, LineError, parse, split
 from chatsquash.reading.members import elements
 from chatsquash.reading.repeated_members import MARKER, TOOLS, Cut, RepeatedMembers, Spelled, shortened
-from chatsquash.reading.repeats import Array, Change, Run, behind_gap, find
+from chatsquash.reading.repeats import Array, Change, SharedRun, behind_gap, find
 from chatsquash.sources.lines import Line
 
 _FIRST = MARKER + b'0"'
@@ -152,7 +152,7 @@ class History(Struct):
         messages = [*self.messages, *added]
         return exchange, Request(messages, edits, place - line.start, None, changes)
 
-    def _patched(self, line: Line, place: int, runs: list[Run]) -> tuple[Exchange, Request] | None:
+    def _patched(self, line: Line, place: int, runs: list[SharedRun]) -> tuple[Exchange, Request] | None:
         """By the runs of messages that it shares with the line before."""
         cuts = [(run.start, run.stop, _marker(n)) for n, run in enumerate(runs)]
         exchange = self._shorten(line, cuts, runs[-1].stop, place)
@@ -213,7 +213,7 @@ class History(Struct):
 
     # What was found
 
-    def _patch(self, raw: bytes, runs: list[Run], line: Line, place: int) -> Request | None:
+    def _patch(self, raw: bytes, runs: list[SharedRun], line: Line, place: int) -> Request | None:
         """A request that shares runs of messages; ``raw`` has a marker in the place of each."""
         patch = Patch(self.messages, self.array, line.buffer, place, place)
         number, name = 0, _marker(0)[1:-1].decode()
@@ -293,7 +293,7 @@ class Patch(Struct):
     bounds: list[tuple[int, int]] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
 
-    def keep(self, run: Run) -> None:
+    def keep(self, run: SharedRun) -> None:
         """Go on with a run, behind what is new before it."""
         known = self.array.bounds[run.first : run.last]
         gap = self.buffer[self.at : run.start]

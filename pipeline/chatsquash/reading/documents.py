@@ -16,7 +16,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import of, with_origin
 from chatsquash.reading import sidecars
 from chatsquash.sources import relatives
-from chatsquash.sources.compression import Expanded, uncompressed
+from chatsquash.sources.compression import ExpandedFile, uncompressed
 
 
 class Content(NamedTuple):
@@ -98,7 +98,7 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
         problem = f"{content.format}: {raised}"
     place = file.tell()
     size = file.seek(0, os.SEEK_END)
-    cut = file.problem if isinstance(file, Expanded) else None
+    cut = file.problem if isinstance(file, ExpandedFile) else None
     file.seek(place)
     return LogDocument(
         format=content.format,

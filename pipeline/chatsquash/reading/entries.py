@@ -104,14 +104,14 @@ class EntryReader:
             problem.args = (why,)
         return None
 
-    def _new(self, shape: Shape) -> _Stream:
+    def _new(self, shape: Shape) -> _ShapeReader:
         if (tools := self._known.get(shape.request)) is None:
             hold = self._bounds.hold_new if shape.request == PLAIN else None  # others are held once they are loaded
             tools = self._known[shape.request] = KnownTools(hold)
         form, answers = named(shape.request), named(shape.response)
         loader = None if shape.request == PLAIN else self._loader(form)
         history = History(form, answers, RepeatedMembers(form, tools, hasattr(answers, "ECHOES")), self._effort)
-        return _Stream(shape, history, self._bounds, loader)
+        return _ShapeReader(shape, history, self._bounds, loader)
 
     def _loader(self, form: Format) -> Loader:
         from chatsquash.reading.loading import Loader  # which plain chat does not need
@@ -153,7 +153,7 @@ class EntryReader:
 
 
 @dataclass(slots=True)
-class _Stream:
+class _ShapeReader:
     """Neighbouring lines of one shape."""
 
     shape: Shape

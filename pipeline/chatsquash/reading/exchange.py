@@ -42,7 +42,7 @@ LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "generatio
 """The members of a request that say how many tokens a reply may have, or hold what does."""
 
 
-class _Beside(Struct, gc=False):
+class _OuterMembers(Struct, gc=False):
     """What stands beside the request of a line in the envelope that is read; no other place names these members."""
 
     response: Raw = Raw()
@@ -52,7 +52,7 @@ class _Beside(Struct, gc=False):
     cut_by_logger: Raw = Raw()
 
 
-BESIDE = _Beside.__struct_fields__
+BESIDE = _OuterMembers.__struct_fields__
 
 
 class Exchange(Struct, frozen=True, gc=False):
@@ -123,7 +123,7 @@ def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder
     names = {_field(at): claimed for at, claimed in enumerate(claims(folders))}
     others = [(other, Raw, _MISSING) for other in names]
     fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(named(name))), *others]
-    line = msgspec.defstruct("Line", fields, bases=(_Beside,), gc=False, kw_only=True, rename=names)
+    line = msgspec.defstruct("Line", fields, bases=(_OuterMembers,), gc=False, kw_only=True, rename=names)
     return jsonio.decoder(line)
 
 

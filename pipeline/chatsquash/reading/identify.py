@@ -27,7 +27,7 @@ from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.identity import status_of
 from chatsquash.sources.lines import Line
 from chatsquash.sources.names import LOGS
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 
 _GLANCE = 1 << 16
 _DEFAULTS = Options()
@@ -105,7 +105,7 @@ def has_units(file: BinaryIO, options: Options, log: Log) -> bool:
 def units_of(file: BinaryIO, options: Options) -> tuple[bytes, ...]:
     """The places of the units of a file that has several; the position is at its beginning afterwards."""
     try:
-        division = split_files.divided(file, options.from_format, options)
+        division = split_files.divide(file, options.from_format, options)
         units = division.units() if division else []
     except (OSError, TurnError):
         return ()
@@ -180,7 +180,7 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
     is_named = forced in documents.names()
     if not is_named and not contents.is_too_large(file) and _begins_as_log(file, options):
         return None
-    if (is_named or forced is None) and (division := split_files.divided(file, forced, options)):
+    if (is_named or forced is None) and (division := split_files.divide(file, forced, options)):
         units = division.units()
         objects = split_files.objects(file, units[0], options) if units else []
         return Content(division.format, division.why, objects, units=tuple(units) if len(units) > 1 else ())
@@ -214,7 +214,7 @@ def _refuse_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_js
 def _parsed_content(data: bytes, forced: str | None, *, is_json: bool) -> Content | None:
     """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError`` and ``OSError``."""
     try:
-        objects, broken, lines = contents.parsed(data)
+        objects, broken, lines = contents.parse(data)
     except contents.NoDocumentError:
         if forced in documents.names():
             raise
@@ -262,9 +262,9 @@ def is_readable(path: str, options: Options = _DEFAULTS) -> bool | str:
     if any(map(relatives.is_there, documents.owners(path))):
         return PART
     try:
-        with opened(path, options) as file:
+        with open_file(path, options) as file:
             start = beginning(file, options.max_memory)
-            if split_files.divided(file, None, options, start):
+            if split_files.divide(file, None, options, start):
                 return True
             is_large = contents.is_too_large(file)
         if evidence.look(BytesIO(start), memory=options.max_memory)[1].format is not None:

@@ -42,7 +42,7 @@ def within(raw: bytes | None) -> Members:
     return (members(raw) or {}) if raw and raw[:1] == b"{" else {}
 
 
-def picked(line: Members, names: tuple[str, ...]) -> bytes | None:
+def first_present(line: Members, names: tuple[str, ...]) -> bytes | None:
     """The first of these members that is there and not empty."""
     return next((line[name] for name in names if name in line and line[name] not in (b'""', b"{}")), None)
 
@@ -52,7 +52,7 @@ def present(**parts: bytes | None) -> Members:
     return {name: raw for name, raw in parts.items() if raw is not None}
 
 
-def joined(parts: Members) -> bytes:
+def join_members(parts: Members) -> bytes:
     """The object that has these members."""
     return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in parts.items())
 

@@ -33,7 +33,7 @@ from chatsquash.reading.identify import PLAIN_CHAT, Identity, are_chat, document
 from chatsquash.reading.repeated_members import KnownTools
 from chatsquash.reading.sessions import lines_of
 from chatsquash.sources.beginnings import Beginning, has_read, identifying, may_be_remembered
-from chatsquash.sources.compression import Expanded
+from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.lines import Buffers, Line, at_hand, lines
 
 _PIECE = 1 << 20
@@ -77,7 +77,7 @@ class Reader:
             return self._part(file, log, hashed)
         if self._split and not log.pieces and has_units(file, self._options, log):
             return MIXED
-        expanded = file if isinstance(file, Expanded) else None
+        expanded = file if isinstance(file, ExpandedFile) else None
         beginning = None
         if log.spans is not None:
             stream = lines_of(file, log.spans, hashed, self._bounds.line)
@@ -166,7 +166,7 @@ class Reader:
 
 
 def _to_the_end(
-    items: Items, stream: Iterator[Line], log: Log, expanded: Expanded | None
+    items: Items, stream: Iterator[Line], log: Log, expanded: ExpandedFile | None
 ) -> Iterator[Entry | SkippedLine]:
     """The entries, and behind them why the rest of the log was not read, if that is so."""
     ended = yield from items
@@ -239,7 +239,7 @@ def _aside(document: LogDocument) -> Iterator[RepeatedViolation]:
 
 def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
     """Have a whole file hashed, as it stands on the disk."""
-    if isinstance(file, Expanded):
+    if isinstance(file, ExpandedFile):
         file.seek(0)
         file.hashed = hashed
         file.finish()

@@ -24,7 +24,7 @@ _WINDOW = 8192
 """Bytes behind the end of a run in which the next one is looked for, beside twice the length of the message there."""
 
 
-class Run(NamedTuple):
+class SharedRun(NamedTuple):
     """Messages ``first`` up to, not including, ``last`` of the previous request, and where in a line they stand."""
 
     first: int
@@ -57,7 +57,7 @@ class Array(Struct):
         if bounds is not None:
             self.bounds = bounds
 
-    def runs(self, line: Line, at: int) -> list[Run]:
+    def runs(self, line: Line, at: int) -> list[SharedRun]:
         """Runs of these messages in the array that begins at ``at``, each as long as it can be, in order."""
         self._find_bounds()
         with memoryview(self.data) as view:
@@ -67,22 +67,22 @@ class Array(Struct):
         self.ends = (runs[0].first, self.count - runs[0].last) if len(runs) == 1 else None
         return runs
 
-    def _as_before(self, line: Line, at: int, view: memoryview) -> Run | None:
+    def _as_before(self, line: Line, at: int, view: memoryview) -> SharedRun | None:
         """The run that differs from all messages by as few as the last one did, if it stands where they stood."""
         if self.ends is None or max(self.ends) > _FEW or sum(self.ends) >= self.count:
             return None
         first, last = self.ends[0], self.count - self.ends[1]
         start, stop = self.bounds[first][0], self.bounds[last - 1][1]
         is_there = line.buffer.startswith(view[start:stop], at + start, line.stop)
-        return Run(first, last, at + start, at + stop) if is_there else None
+        return SharedRun(first, last, at + start, at + stop) if is_there else None
 
-    def _walk(self, line: Line, at: int, view: memoryview) -> Iterator[Run]:
+    def _walk(self, line: Line, at: int, view: memoryview) -> Iterator[SharedRun]:
         index = 0
         for _ in range(_MOST_RUNS):
             last = self._agree(line, at, index, view)
             if last > index:
                 stop = at + self.bounds[last - 1][1] - self.bounds[index][0]
-                yield Run(index, last, at, stop)
+                yield SharedRun(index, last, at, stop)
                 at = behind_gap(line.buffer, stop)
                 index = last
             if index == self.count:

@@ -19,10 +19,10 @@ from chatsquash.reading import envelopes
 from chatsquash.reading.identify import document_in, identify, units_of
 from chatsquash.reading.members import members
 from chatsquash.sources.changes import as_found
-from chatsquash.sources.compression import Expanded
+from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.lines import CHUNK, Line, lines
 from chatsquash.sources.names import MARK
-from chatsquash.sources.open import opened, shortage
+from chatsquash.sources.open import open_file, shortage
 from chatsquash.storage.folder import Folder
 
 T = TypeVar("T")
@@ -50,10 +50,10 @@ def split(
     options = options or Options()
     parts_of = parts_of or by_ids
     try:
-        with opened(log.path, options) as file:
+        with open_file(log.path, options) as file:
             if parts := document_parts(log, file, options):
                 return parts
-            if not isinstance(file, Expanded) and getattr(file, "is_direct", True):
+            if not isinstance(file, ExpandedFile) and getattr(file, "is_direct", True):
                 opened_file = as_found(file, log)
                 parts = parts_of(log, opened_file, options)
                 # Of a log in a store, each session would ask for all of it.
@@ -103,8 +103,8 @@ def _of_copy(log: Log, file: BinaryIO, folder: Folder, parts_of: Parts, options:
 
 def expanded_copy(log: Log, options: Options, folder: Folder) -> str:
     """The path of a new file in a folder with what is in a compressed log."""
-    with opened(log.path, options) as file:
-        assert isinstance(file, Expanded)
+    with open_file(log.path, options) as file:
+        assert isinstance(file, ExpandedFile)
         return f"{folder.path}/{_copy(file, folder)}"
 
 

@@ -15,7 +15,7 @@ from chatsquash.core.outcome import EACH
 from chatsquash.formats import documents
 from chatsquash.sources import beginnings, relatives
 from chatsquash.sources.compression import uncompressed
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 
 _LONGEST = 256 << 20
 """Bytes of all files together."""
@@ -87,7 +87,7 @@ def _is_linked(path: str, beside: str) -> bool:
 def _bytes(path: str | None, most: int, options: Options) -> bytes:
     """The bytes of a file; nothing of one that cannot be read."""
     try:
-        with opened(path or "", options) as file:
+        with open_file(path or "", options) as file:
             return beginnings.read(file, most + 1)
     except OSError:
         return b""

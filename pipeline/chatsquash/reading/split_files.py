@@ -41,7 +41,7 @@ _FIRST = 64 << 20
 """Bytes of the first element of an array, by which it is told."""
 
 
-class Divided(Struct, frozen=True):
+class Division(Struct, frozen=True):
     """A file that is read unit by unit."""
 
     format: str
@@ -56,7 +56,7 @@ class Divided(Struct, frozen=True):
         return [_MARK.join((self.format.encode(), place)) for place in self.places()]
 
 
-def divided(file: BinaryIO, forced: str | None, options: Options, head: bytes | None = None) -> Divided | None:
+def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | None = None) -> Division | None:
     """How a file is divided; ``None`` for one that is read whole.  The file stands anywhere after.
 
     ``head`` is what it begins with, where that is known.
@@ -102,18 +102,18 @@ def _elementwise() -> dict[str, Any]:
     return {name: module for name, module in modules.items() if getattr(module, "PER_ELEMENT", False)}
 
 
-def _of_module(file: BinaryIO, name: str, module: Any) -> Divided | None:
+def _of_module(file: BinaryIO, name: str, module: Any) -> Division | None:
     file.seek(0)
     places: list[bytes] | None = module.divided(file)
     if places is None:
         return None
-    return Divided(name, name, lambda: places)
+    return Division(name, name, lambda: places)
 
 
 # Arrays
 
 
-def _of_array(file: BinaryIO, forced: str | None, options: Options) -> Divided | None:
+def _of_array(file: BinaryIO, forced: str | None, options: Options) -> Division | None:
     """An array of which each element is a conversation, as the first one tells."""
     file.seek(0)
     try:
@@ -124,7 +124,7 @@ def _of_array(file: BinaryIO, forced: str | None, options: Options) -> Divided |
     for name, module in _elementwise().items():
         why = module.fits([value]) if forced in (None, name) else None
         if why:
-            return Divided(name, f"{name} ({why})", partial(_elements, file), seeks=True)
+            return Division(name, f"{name} ({why})", partial(_elements, file), seeks=True)
     return None
 
 
@@ -146,7 +146,7 @@ def _value(data: bytes, options: Options) -> Json:
 # Databases
 
 
-def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Divided | None:
+def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Division | None:
     database = _held(file, options)
     if database is None or forced not in (None, database[0].NAME) or database[1].is_empty:
         return None
@@ -155,7 +155,7 @@ def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Divide
     def places() -> list[bytes]:
         return [jsonio.dumps(family) for family in content.families()]
 
-    return Divided(module.NAME, f"{module.NAME} (tables {', '.join(content.tables)})", places)
+    return Division(module.NAME, f"{module.NAME} (tables {', '.join(content.tables)})", places)
 
 
 _last: tuple[object, Database, tuple[Any, Held] | None] | None = None
@@ -219,7 +219,7 @@ def _snapshot(file: BinaryIO, name: str, size: int) -> bytearray:
         log = _log(name)
         if _state(name) == before:
             try:
-                wal.applied(data, log, LONGEST)
+                wal.apply(data, log, LONGEST)
             except ValueError as problem:
                 raise TurnError(f"is a database that {problem}") from None
             return data

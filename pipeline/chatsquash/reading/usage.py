@@ -19,7 +19,7 @@ IDS = ("id", "responseId", "response_id")
 _LIMITED = ("maxOutputTokens", "max_output_tokens", "num_predict")
 
 
-class _NamedModels(Struct, gc=False):
+class _ResponseIds(Struct, gc=False):
     """The members of a response that may be its id."""
 
     id: Any = None
@@ -27,7 +27,7 @@ class _NamedModels(Struct, gc=False):
     response_id: Any = None
 
 
-_named = jsonio.decoder(_NamedModels)
+_named = jsonio.decoder(_ResponseIds)
 
 
 def limit(raw: bytes) -> int | None:

@@ -10,10 +10,10 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.urls import refuse_remote
-from chatsquash.sources.compression import KINDS, Expanded, uncompressed
+from chatsquash.sources.compression import KINDS, ExpandedFile, uncompressed
 from chatsquash.sources.lines import lines
 from chatsquash.sources.names import LOGS
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 
 PARQUET = ".parquet"
 COLUMNS = ("messages", "prompt", "completion", "tools", "conversations", "system")
@@ -96,8 +96,8 @@ def is_dataset(path: Path) -> bool:
 
 def _lines(path: Path) -> Iterator[DatasetRow]:
     # A pipe is read as it comes.
-    with opened(path, UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
-        if path.suffix.lower() in KINDS and not isinstance(file, Expanded) and path.stat().st_size:
+    with open_file(path, UNBOUNDED) if path.is_file() else path.open("rb", buffering=0) as file:
+        if path.suffix.lower() in KINDS and not isinstance(file, ExpandedFile) and path.stat().st_size:
             raise UsageError(f"{path}: cannot be read (it is not compressed, as its name says)")
         yield from lines_of(path, file)
 
@@ -108,7 +108,7 @@ def lines_of(path: Path, file: BinaryIO) -> Iterator[DatasetRow]:
         data = bytes(line.buffer[line.start : line.stop])
         if data.strip() or line.length > len(data):
             yield DatasetRow(path, line.number, data)
-    if isinstance(file, Expanded) and file.problem:
+    if isinstance(file, ExpandedFile) and file.problem:
         raise UsageError(f"{path}: cannot be read ({file.problem})")
 
 

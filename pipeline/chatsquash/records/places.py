@@ -28,7 +28,7 @@ from chatsquash.records.datasets import (
     parquet_rows,
     row_text,
 )
-from chatsquash.sources.compression import HEAD, KINDS, Expanded, recognise
+from chatsquash.sources.compression import HEAD, KINDS, ExpandedFile, recognise
 from chatsquash.storage.folder import Folder
 
 LONGEST = 256 << 20
@@ -104,7 +104,7 @@ def open_records(folder: Folder, name: str) -> io.FileIO:
     if kind is None:
         file.close()
         raise UsageError(f"{name}: is not compressed, as its name says")
-    return Expanded(file, kind, UNBOUNDED)  # type: ignore[return-value]
+    return ExpandedFile(file, kind, UNBOUNDED)  # type: ignore[return-value]
 
 
 def images(folder: Folder, place: Place) -> list[bytes]:

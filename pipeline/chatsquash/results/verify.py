@@ -36,7 +36,7 @@ from chatsquash.results.output import Output, manifest, open_output
 from chatsquash.session.parts import parts
 from chatsquash.sources.find import discover
 from chatsquash.sources.lines import lines
-from chatsquash.sources.open import opened, raw
+from chatsquash.sources.open import open_file, raw
 
 _PIECE = 1 << 20
 _PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
@@ -272,7 +272,7 @@ def spelled(path: str) -> str:
 
 def _parts(log: Log, options: Options) -> Iterator[str]:
     """The hashes of the sessions that a file holds."""
-    with opened(log.path, options) as file:
+    with open_file(log.path, options) as file:
         digests = [(xxh3_128(), part.spans or ()) for part in parts(log, options)]
         owners = {number: digest for digest, spans in digests for number in spans[::SPAN]}
         file.seek(0)

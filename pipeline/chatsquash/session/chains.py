@@ -24,10 +24,10 @@ from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN, document_parts, expanded_copy
 from chatsquash.session.parts import UNKNOWN, behind, fill_unknown, pack_time, parts
 from chatsquash.sources.changes import as_found
-from chatsquash.sources.compression import Expanded
+from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.find import discover
 from chatsquash.sources.no_logs import nothing_to_read
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from chatsquash.storage.folder import Folder
 from chatsquash.trees.chains import Chains
 
@@ -76,7 +76,7 @@ class Chained(Struct):
         reader = Reader(replace(self.options, sessions_by="file"))
         for number in sorted(range(len(logs)), key=began.__getitem__):
             try:
-                with opened(logs[number].path, self.options) as file:
+                with open_file(logs[number].path, self.options) as file:
                     self._read(file, number, reader, began[number])
             except (OSError, MemoryError):
                 self._others[number] = [logs[number]]
@@ -85,7 +85,7 @@ class Chained(Struct):
     def _read(self, file: BinaryIO, number: int, reader: Reader, began: int) -> None:
         """Take note of the lines of a file which began at some time, or of what else it is."""
         log, digest, spans = self.logs[number], xxh3_128(), array("Q")
-        whole = file if isinstance(file, Expanded) else as_found(file, log)
+        whole = file if isinstance(file, ExpandedFile) else as_found(file, log)
         self._chains.file()
         sessions, times = array("q"), array("q")
         for item in reader.read(whole, log, digest.update, spans).items:
@@ -106,13 +106,13 @@ class Chained(Struct):
         if not sessions or sessions[0] == UNKNOWN:
             self._others[number] = [log]
             return
-        problem = file.problem if isinstance(file, Expanded) else None
+        problem = file.problem if isinstance(file, ExpandedFile) else None
         if len(sessions) < len(spans) // SPAN:
             problem = Bounds.of(self.options).too_many()
             del spans[SPAN * len(sessions) :]
         self._note(number, spans, sessions, fill_unknown(times, began))
         lines = len(spans) // SPAN
-        self._files[number] = _ReadFile(lines, sum(spans[2::SPAN]) + lines, isinstance(file, Expanded), problem)
+        self._files[number] = _ReadFile(lines, sum(spans[2::SPAN]) + lines, isinstance(file, ExpandedFile), problem)
 
     def _note(self, file: int, spans: array[int], sessions: array[int], times: array[int]) -> None:
         """Keep the places of a file's lines."""
@@ -224,7 +224,7 @@ class Chained(Struct):
 def _began(log: Log, options: Options) -> int | None:
     """The time of a log's first line, as far as that is told without knowing its format."""
     try:
-        with opened(log.path, options) as file:
+        with open_file(log.path, options) as file:
             line, _, _ = file.read(_HEAD).partition(b"\n")
         when = moment(split(bytearray(line), named(PLAIN)).timestamp)
     except (OSError, MemoryError, LineError, ValueError):

@@ -14,11 +14,11 @@ from chatsquash.checks import coverage as checks
 from chatsquash.checks import reading
 from chatsquash.checks.coverage import NEVER
 from chatsquash.core import chat
+from chatsquash.core.accounting import Account, Coverage, ReplyOutcome
 from chatsquash.core.log import Log
-from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.model import Finding, Message, Seen, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Account, Family, Outcome, Record, Rejection, Relative, SessionFindings
+from chatsquash.core.outcome import Family, Outcome, Record, Rejection, Relative, SessionFindings
 from chatsquash.core.text import printable
 from chatsquash.records import presets
 from chatsquash.session import cleaning
@@ -231,6 +231,6 @@ def grown_session(
     """What comes of a session whose every request goes on from the reply before it."""
     covered = of_grown(session.followed)
     if isinstance(made, Rejection):
-        return [], made.why, noted, SessionCoverage(covered.gone("refused"), [], [])
+        return [], made.why, noted, SessionCoverage(covered.without_record("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
     return [made], None, noted, SessionCoverage(covered, [], lost_of(covered, line))

@@ -25,7 +25,7 @@ from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.names import path_day
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.kinds import digest
 
@@ -128,7 +128,7 @@ def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> 
 def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
     """The id of the conversation in a file that holds a call; files that do not name it are not parsed."""
     try:
-        with opened(path, options) as file:
+        with open_file(path, options) as file:
             data = contents.whole(file)
             if data is None or jsonio.dumps(call_id) not in data:
                 return None
@@ -152,7 +152,7 @@ def _read_parent(form: str, path: str, pattern: str, options: Options) -> tuple[
     if fitting is None or fitting == path:
         return None
     try:
-        with opened(fitting, options) as file:
+        with open_file(fitting, options) as file:
             document = read_document(file, options)
     except (OSError, TurnError):
         return None

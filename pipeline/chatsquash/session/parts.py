@@ -18,7 +18,7 @@ from chatsquash.reading.identify import document_in, identify
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN
 from chatsquash.session.plan import plan
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from chatsquash.storage.folder import Folder
 from chatsquash.trees.growth_tracking import GrowthTracker
 from chatsquash.trees.kinds import are_unrelated
@@ -78,7 +78,7 @@ def _in_order(log: Log, options: Options) -> Log:
     """A session of one file with its lines in the order of their times; those without one go with the line before."""
     spans = log.spans or array("Q")
     known: dict[int, int] = {}
-    with opened(log.path, options) as file:
+    with open_file(log.path, options) as file:
         for item in Reader(replace(options, sessions_by="file")).read(file, log).items:
             if isinstance(item, Entry):
                 known[item.line] = pack_time(item.at)
@@ -124,7 +124,7 @@ def days_logged(options: Options, log: Log) -> list[str]:
     Of a document that holds several sessions, the dates of all of them; of a log each of whose conversations may become
     a record, all dates.
     """
-    with opened(log.path, options) as file:
+    with open_file(log.path, options) as file:
         items = Reader(replace(options, sessions_by="file")).read(file, log).items
         left = (entry for entry in plan(options, None).through(items) if isinstance(entry, Entry))
         first = next((entry for entry in left if entry.origin or entry.at is not None), None)

@@ -9,17 +9,18 @@ from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import structs
 
+from chatsquash.core.accounting import ToolUse
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Ending, Facts, LogNames, Outcome, Record, Relative, SelectedEntry, ToolUse
+from chatsquash.core.outcome import Ending, Facts, LogNames, Outcome, Record, Relative, SelectedEntry
 from chatsquash.core.text import printable
 from chatsquash.redact.hits import Finder
 from chatsquash.redact.privacy import Privacy
 from chatsquash.sources import unfold
 from chatsquash.sources.joined_files import opened_log
-from chatsquash.sources.open import opened
-from chatsquash.sources.unfolding import Unfolded
+from chatsquash.sources.open import open_file
+from chatsquash.sources.unfolding import UnfoldedFile
 
 Hide = Callable[[str], str]
 """Gives a text with nothing private in it."""
@@ -161,10 +162,10 @@ def may_be_kept(log: Log, options: Options) -> bool:
 
 
 def _may_be_kept(path: str, options: Options) -> bool:
-    with opened(path, options) as file:
-        if isinstance(file, Unfolded) and not file.unfolding.COPIES:
+    with open_file(path, options) as file:
+        if isinstance(file, UnfoldedFile) and not file.unfolding.COPIES:
             return False
-        head = file.folded(unfold.HEAD) if isinstance(file, Unfolded) else file.read(unfold.HEAD)
+        head = file.folded(unfold.HEAD) if isinstance(file, UnfoldedFile) else file.read(unfold.HEAD)
         return not unfold.may_be_capture(path, head)
 
 

@@ -9,9 +9,10 @@ from fnmatch import fnmatchcase
 from chatsquash.checks.exchanges import State, bad_results, call_counts, exchanges
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import outcomes
+from chatsquash.core.accounting import SharedUse, ToolUse, Usage
 from chatsquash.core.memo import Last
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, SharedUse, ToolUse, Usage
+from chatsquash.core.outcome import Record
 from chatsquash.core.text import counted, quoted
 
 RecordFilter = Callable[[Record], str | None]

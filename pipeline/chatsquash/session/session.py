@@ -11,9 +11,10 @@ from xxhash import xxh3_64_intdigest, xxh3_128
 
 from chatsquash.checks import files, reading
 from chatsquash.core import chat, jsonio
+from chatsquash.core.accounting import Account
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Finding, Message, RejectedLine, RepeatedViolation, SkippedLine, Tool, Violation
-from chatsquash.core.outcome import Account, Meeting, Record, Relative
+from chatsquash.core.outcome import Meeting, Record, Relative
 from chatsquash.reading.reader import Reading
 from chatsquash.reading.sessions import SPAN
 from chatsquash.session.stages.tools import Redefined

@@ -16,7 +16,7 @@ _VARIABLE = re.compile(r"\$\{(\w+):-([^{}]*)\}")
 _DATABASES = (".db", ".vscdb", ".sqlite")
 
 
-class Kept(Struct, frozen=True):
+class AgentFile(Struct, frozen=True):
     """A file that an agent keeps."""
 
     path: str
@@ -30,9 +30,9 @@ class Kept(Struct, frozen=True):
         return self.path.endswith(_DATABASES)
 
 
-def files(patterns: Iterable[str]) -> list[Kept]:
+def files(patterns: Iterable[str]) -> list[AgentFile]:
     """The files that fit an agent's patterns, each once, by their paths."""
-    files_by_name: dict[str, Kept] = {}
+    files_by_name: dict[str, AgentFile] = {}
     for pattern in patterns:
         for path in glob.glob(place(pattern), recursive=True, include_hidden=True):
             try:
@@ -40,7 +40,7 @@ def files(patterns: Iterable[str]) -> list[Kept]:
             except OSError:
                 continue
             if stat.S_ISREG(status.st_mode):
-                files_by_name[path] = Kept(path, status.st_size, status.st_mtime)
+                files_by_name[path] = AgentFile(path, status.st_size, status.st_mtime)
     return [files_by_name[path] for path in sorted(files_by_name)]
 
 

@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core.options import Options
-from chatsquash.sources.compression import Placed
+from chatsquash.sources.compression import PositionedFile
 from chatsquash.sources.identity import read_at, status_of
 from chatsquash.sources.names import MARK
 from chatsquash.storage import decoders
@@ -41,7 +41,7 @@ _LONGEST_HEADER = 1 << 20
 _PIECE = 1 << 16
 
 
-class Entry(Struct, frozen=True):
+class ArchiveEntry(Struct, frozen=True):
     """A member of an archive."""
 
     name: str
@@ -56,22 +56,24 @@ class Entry(Struct, frozen=True):
     """Why it is not read, in words."""
 
 
-def entries(file: io.RawIOBase | Placed) -> list[Entry]:
+def entries(file: io.RawIOBase | PositionedFile) -> list[ArchiveEntry]:
     """The members of an archive that are files, in their order, and what is no file and no folder with its problem.
 
     Raises ``OSError`` for what is no archive.
     """
-    members = list[Entry]()
+    members = list[ArchiveEntry]()
     try:
         members.extend(_zipped(file) if read_at(file, 2, 0) == b"PK" else _tarred(file))
     except _BROKEN as problem:
         if not members:
             raise OSError(EINVAL, f"it is no archive that can be read: {problem}") from None
-        members.append(Entry("", 0, 0, 0, problem=f"stands behind a place where the archive is damaged ({problem})"))
-    return judged(members)
+        members.append(
+            ArchiveEntry("", 0, 0, 0, problem=f"stands behind a place where the archive is damaged ({problem})")
+        )
+    return find_unreadable(members)
 
 
-def _zipped(file: Any) -> Iterator[Entry]:
+def _zipped(file: Any) -> Iterator[ArchiveEntry]:
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
             if info.is_dir():
@@ -85,7 +87,7 @@ def _zipped(file: Any) -> Iterator[Entry]:
                 problem = problem or "has two sizes"
             sizes = info.file_size, info.header_offset, info.compress_size
             # The name as it stands there, since the library cuts it at a NUL.
-            yield Entry(info.orig_filename, *sizes, info.compress_type, problem)
+            yield ArchiveEntry(info.orig_filename, *sizes, info.compress_type, problem)
 
 
 class _BoundedInfo(tarfile.TarInfo):
@@ -98,7 +100,7 @@ class _BoundedInfo(tarfile.TarInfo):
         return super()._proc_member(archive)  # type: ignore[misc]
 
 
-def _tarred(file: Any) -> Iterator[Entry]:
+def _tarred(file: Any) -> Iterator[ArchiveEntry]:
     file.seek(0)
     buffered = io.BufferedReader(file)
     try:
@@ -106,7 +108,7 @@ def _tarred(file: Any) -> Iterator[Entry]:
             for info in archive:
                 archive.members.clear()  # type: ignore[attr-defined] # of which there may be very many
                 if not info.isdir():
-                    yield Entry(info.name, info.size, info.offset_data, info.size, problem=_kind(info))
+                    yield ArchiveEntry(info.name, info.size, info.offset_data, info.size, problem=_kind(info))
     finally:
         buffered.detach()
 
@@ -118,7 +120,7 @@ def _kind(info: tarfile.TarInfo) -> str:
     return "is sparse" if info.issparse() else "" if info.isfile() else "is no file"
 
 
-def member(archive: io.FileIO | Placed, name: str) -> Member:
+def member(archive: io.FileIO | PositionedFile, name: str) -> Member:
     """A member of an open archive, which is closed with it; raises ``OSError`` where there is none."""
     key = status_of(archive)
     entry = _directory(key, archive).get(name) if key else None
@@ -126,29 +128,29 @@ def member(archive: io.FileIO | Placed, name: str) -> Member:
         raise OSError(ENOENT, os.strerror(ENOENT))
     if entry.problem:
         raise OSError(EINVAL, f"it {entry.problem}")
-    return (Stored if entry.method == _STORED else Member)(archive, entry)
+    return (StoredMember if entry.method == _STORED else Member)(archive, entry)
 
 
-class _Known:
+class _OpenArchives:
     """The directories of the archives that were read last."""
 
     def __init__(self) -> None:
         self.archive: Any = None
         self.directory = lru_cache(maxsize=4)(self._read)
 
-    def _read(self, key: tuple[object, ...]) -> dict[str, Entry]:
+    def _read(self, key: tuple[object, ...]) -> dict[str, ArchiveEntry]:
         del key
-        known = dict[str, Entry]()
+        known = dict[str, ArchiveEntry]()
         for each in entries(self.archive):
             if not each.problem or each.name not in known:
                 known.setdefault(each.name, each)
         return known
 
 
-_known = _Known()
+_known = _OpenArchives()
 
 
-def _directory(key: tuple[object, ...], archive: Any) -> dict[str, Entry]:
+def _directory(key: tuple[object, ...], archive: Any) -> dict[str, ArchiveEntry]:
     _known.archive = archive
     try:
         return _known.directory(key)
@@ -156,19 +158,19 @@ def _directory(key: tuple[object, ...], archive: Any) -> dict[str, Entry]:
         _known.archive = None
 
 
-def members(archive: io.FileIO | Placed) -> dict[str, Entry]:
+def members(archive: io.FileIO | PositionedFile) -> dict[str, ArchiveEntry]:
     """The members of an open archive that can be read, by their names."""
     key = status_of(archive)
     return {name: each for name, each in _directory(key, archive).items() if not each.problem} if key else {}
 
 
-class Member(Placed):
+class Member(PositionedFile):
     """What a member of an archive holds; what is compressed is expanded from its beginning to go back in it."""
 
     is_direct = False
     """Whether going to a place in it costs nothing."""
 
-    def __init__(self, archive: Any, entry: Entry) -> None:
+    def __init__(self, archive: Any, entry: ArchiveEntry) -> None:
         self._archive, self._entry = archive, entry
         self.name = f"{archive.name}{MARK}{entry.name}"
         self.size = entry.size
@@ -250,7 +252,7 @@ class Member(Placed):
         return b""
 
 
-class Stored(Member):
+class StoredMember(Member):
     """A member that is not compressed."""
 
     is_direct = True
@@ -272,7 +274,7 @@ def _stream(method: int) -> Any:
         raise OSError(ENOTSUP, _NEEDS) from None
 
 
-def _data_offset(archive: Any, entry: Entry) -> int:
+def _data_offset(archive: Any, entry: ArchiveEntry) -> int:
     """Where a member's own bytes begin."""
     if read_at(archive, 2, 0) != b"PK":
         return entry.offset
@@ -283,10 +285,10 @@ def _data_offset(archive: Any, entry: Entry) -> int:
     return entry.offset + int(_LOCAL.size) + int(name) + int(extra)
 
 
-def judged(entries: list[Entry]) -> list[Entry]:
+def find_unreadable(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
     """Members, of which those have a problem that stand nowhere below, or twice, or in another member's bytes."""
     met, within = set[str](), _overlapping(entries)
-    judged_ones: list[Entry] = []
+    judged_ones: list[ArchiveEntry] = []
     for at, each in enumerate(entries):
         name = str(PurePosixPath(each.name))
         problem = each.problem or _of_name(each.name)
@@ -305,7 +307,7 @@ def _of_name(name: str) -> str:
     return ""
 
 
-def _overlapping(entries: list[Entry]) -> set[int]:
+def _overlapping(entries: list[ArchiveEntry]) -> set[int]:
     """The numbers of members that begin before one that stands before them ends: few bytes could be very many so."""
     end, within = 0, set[int]()
     for at in sorted(range(len(entries)), key=lambda at: entries[at].offset):
@@ -315,7 +317,7 @@ def _overlapping(entries: list[Entry]) -> set[int]:
     return within
 
 
-def too_large(member: Entry, options: Options) -> str:
+def too_large(member: ArchiveEntry, options: Options) -> str:
     """Why a member that is compressed goes beyond what it may expand to; empty where it does not."""
     if member.size > member.packed * options.max_expansion:
         return f"expands to more than {options.max_expansion:,} times its size (--max-expansion allows more)"

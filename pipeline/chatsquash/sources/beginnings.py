@@ -32,7 +32,7 @@ def beginning(file: BinaryIO, memory: int = footprint.MOST) -> bytes:
     most = MOST
     while most > 1 and not _fits(data[:most], min(memory, _MEMORY)):
         most = min(most, len(data)) // 2
-    return data if len(data) <= most else mended(data[:most])
+    return data if len(data) <= most else complete(data[:most])
 
 
 def read(file: BinaryIO, most: int) -> bytes:
@@ -128,7 +128,7 @@ def _fits(data: bytes, memory: int) -> bool:
     return not footprint.exceeds(data, memory)
 
 
-def mended(data: bytes) -> bytes:
+def complete(data: bytes) -> bytes:
     """Text that is cut, without the line that is not whole; or, where not even the first one is, closed."""
     first, feed, _ = data.lstrip(_SPACE).partition(b"\n")
     if feed and jsonio.value(first.removeprefix(b"\xef\xbb\xbf"), _NONE) is not _NONE:

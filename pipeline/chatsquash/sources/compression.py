@@ -91,7 +91,7 @@ def stem(log: Log) -> str:
     return name.rpartition(".")[0] or name
 
 
-class Placed(io.RawIOBase):
+class PositionedFile(io.RawIOBase):
     """A file that keeps count of where it stands."""
 
     _at = 0
@@ -109,7 +109,7 @@ class Placed(io.RawIOBase):
         return self._at
 
 
-class Expanded(Placed):
+class ExpandedFile(PositionedFile):
     """What is in a compressed file; going back expands it once more from its beginning."""
 
     def __init__(self, file: io.FileIO, kind: Compression, options: Options) -> None:

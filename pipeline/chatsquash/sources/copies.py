@@ -10,7 +10,7 @@ from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.logs import Logs
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 
 _PIECE = 1 << 19
 
@@ -50,7 +50,7 @@ def second_copy(first: Log, second: Log, options: Options) -> Finding:
 
 def _differ(first: Log, second: Log, options: Options) -> int | None:
     """The first byte in which two logs differ."""
-    with opened(first.path, options) as one, opened(second.path, options) as other:
+    with open_file(first.path, options) as one, open_file(second.path, options) as other:
         for at in count(0, _PIECE):
             left, right = one.read(_PIECE), other.read(_PIECE)
             if left != right:

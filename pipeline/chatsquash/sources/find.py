@@ -23,7 +23,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import escaped
 from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.sources.archives import too_large
-from chatsquash.sources.compression import HEAD, KINDS, Expanded, recognise, stem, uncompressed
+from chatsquash.sources.compression import HEAD, KINDS, ExpandedFile, recognise, stem, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
 from chatsquash.sources.globs import Root, expand, fits, matches
 from chatsquash.sources.identity import read_at, status_of
@@ -42,7 +42,7 @@ from chatsquash.sources.open import raw
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
-    from chatsquash.sources.archives import Entry
+    from chatsquash.sources.archives import ArchiveEntry
 
 NO_SUFFIX, LINKED_FOLDER, BROKEN_LINK, SPECIAL = "no suffix", "linked folder", "broken link", "special file"
 SAME_FILE, EARLIER_OUTPUT, SECOND_COPY = "same file again", "earlier output", "second copy"
@@ -52,7 +52,7 @@ IsReadable = Callable[[str, Options], bool | str]
 """Whether a file is to be read; a text says what it is that is not read by itself."""
 
 
-class Discovered(Struct):
+class Discovery(Struct):
     """The logs to convert, and what else lay beside them."""
 
     logs: Logs = field(default_factory=Logs)
@@ -71,7 +71,7 @@ def discover(  # noqa: PLR0913, PLR0917
     out: Path | str | None = None,
     days_of: Callable[[Log], list[str]] = lambda _: [],
     expanded: Callable[[], Folder] | None = None,
-) -> Discovered:
+) -> Discovery:
     """The session logs in directories, files, globs and URLs; ``out``, the output folder or its URL, is never read.
 
     ``expanded`` gives the folder for copies of compressed archives, without which each process makes its own.
@@ -80,7 +80,7 @@ def discover(  # noqa: PLR0913, PLR0917
     day.  Raises ``UsageError`` for an argument that names nothing and for a date that is none.
     """
     check_dates(options.since, options.until)
-    discovered = Discovered()
+    discovered = Discovery()
     search = _Search(options, is_readable, out, days_of, expanded, discovered, Copies(discovered.logs))
     for given in logs:
         if is_remote(given):
@@ -98,7 +98,7 @@ class _Search(Struct):
     out: Path | str | None
     days_of: Callable[[Log], list[str]]
     expanded: Callable[[], Folder] | None
-    discovered: Discovered
+    discovered: Discovery
     copies: Copies
     seen: set[int] = field(default_factory=set)
     """Devices and inodes in one number each, which takes less memory than pairs."""
@@ -240,7 +240,7 @@ class _Search(Struct):
                 self._add(Log(copied + inner, path + inner, name + inner, each.size, modified=modified))
         return bool(members)
 
-    def _members(self, path: str, only: str | None) -> tuple[str, int, list[Entry]] | None:
+    def _members(self, path: str, only: str | None) -> tuple[str, int, list[ArchiveEntry]] | None:
         """What to open for an archive, when it was changed, and its members, those left that no argument named before.
 
         ``None`` for an archive, or a member of this name, that was met before.
@@ -259,14 +259,14 @@ class _Search(Struct):
             kind = recognise(read_at(file, HEAD, 0))
             if kind is None:
                 return path, modified, self._left(key, only, entries(file))
-            with Expanded(file, kind, self.options) as compressed:
+            with ExpandedFile(file, kind, self.options) as compressed:
                 copied = tar_in(self.expanded(), compressed) if self.expanded else tar_of(compressed, status_of(file))
                 if compressed.problem:
                     self._note(archives.cut_archive(compressed.problem), path)
         with raw(copied) as file:
             return copied if self.expanded else path, modified, self._left(key, only, entries(file))
 
-    def _left(self, key: int, only: str | None, members: list[Entry]) -> list[Entry]:
+    def _left(self, key: int, only: str | None, members: list[ArchiveEntry]) -> list[ArchiveEntry]:
         if only is not None:
             return [each for each in members if each.name == only]
         return [each for each in members if hash((key, each.name)) not in self.seen]

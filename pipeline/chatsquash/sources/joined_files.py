@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 
 from chatsquash.core.log import Log, Piece
 from chatsquash.core.options import Options
-from chatsquash.sources.compression import Placed
-from chatsquash.sources.open import opened
+from chatsquash.sources.compression import PositionedFile
+from chatsquash.sources.open import open_file
 
 _OPEN = 16
 """Files of a session that are open at once."""
@@ -18,10 +18,10 @@ _OPEN = 16
 
 def opened_log(log: Log, options: Options | None = None) -> BinaryIO:
     """The bytes of a log, as ``opened`` gives them, also where they stand in several files."""
-    return Joined(log.pieces, options) if log.pieces else opened(log.path, options)  # type: ignore[return-value]
+    return JoinedFile(log.pieces, options) if log.pieces else open_file(log.path, options)  # type: ignore[return-value]
 
 
-class Joined(Placed):
+class JoinedFile(PositionedFile):
     """Files one behind the other, each from its offset on; those that were read last stay open."""
 
     def __init__(self, pieces: tuple[Piece, ...], options: Options | None) -> None:
@@ -62,7 +62,7 @@ class Joined(Placed):
         if number in self._open:
             self._open.move_to_end(number)
             return self._open[number]
-        file = self._open[number] = opened(self._pieces[number].path, self._options)
+        file = self._open[number] = open_file(self._pieces[number].path, self._options)
         if len(self._open) > _OPEN:
             self._open.popitem(last=False)[1].close()
         return file

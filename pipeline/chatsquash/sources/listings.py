@@ -22,7 +22,7 @@ _LONGEST_LIST = 64 << 20
 _NO_KEY = "names no file"
 
 
-class Entry(Struct, frozen=True):
+class ListedFile(Struct, frozen=True):
     """A file in a store, as a listing has it."""
 
     path: str
@@ -33,7 +33,7 @@ class Entry(Struct, frozen=True):
     state: int | None
 
 
-def entry_log(entry: Entry) -> Log:
+def entry_log(entry: ListedFile) -> Log:
     """A file in a store as a log."""
     return Log(entry.path, stores.shown(entry.path), entry.name, entry.size, modified=entry.state)
 
@@ -50,7 +50,7 @@ class Listing(Struct):
     _keys: bytearray = field(default_factory=bytearray)
     _numbers: array[int] = field(default_factory=lambda: array("q"))
 
-    def entries(self, given: str) -> Iterator[Entry]:
+    def entries(self, given: str) -> Iterator[ListedFile]:
         """The files that a URL names; raises ``UsageError`` for one that names none, and for what cannot be listed."""
         place = stores.address(given)
         try:
@@ -59,7 +59,7 @@ class Listing(Struct):
             why = problem.strerror or type(problem).__name__
             raise UsageError(f"{place.shown}: cannot be listed ({why})") from None
 
-    def _entries(self, place: Address) -> Iterator[Entry]:
+    def _entries(self, place: Address) -> Iterator[ListedFile]:
         store = stores.store(place)
         self._out = _inside(self.out, place)
         if self._out is not None and f"{place.key}/".startswith(self._out):
@@ -83,7 +83,7 @@ class Listing(Struct):
         if not count:
             raise UsageError(f"{place.shown}: {'nothing matches' if pattern else 'nothing lies there'}")
 
-    def _of_list(self, store: Store, place: Address, entry: StoredObject) -> Iterator[Entry]:
+    def _of_list(self, store: Store, place: Address, entry: StoredObject) -> Iterator[ListedFile]:
         """The files of a text file with a URL on each line; empty lines and those with # are none."""
         if entry.size > _LONGEST_LIST:
             raise UsageError(f"{place.shown}: has more than {_LONGEST_LIST:,} bytes, so it is no list of URLs")
@@ -167,9 +167,9 @@ def _status(store: Store, key: str) -> StoredObject | None:
         raise
 
 
-def _entry(place: Address, stored: StoredObject, name: str) -> Entry:
+def _entry(place: Address, stored: StoredObject, name: str) -> ListedFile:
     path = place.url(stored.key) if stores.listable(place) else place.key
-    return Entry(path, name, stored.size, stored.state)
+    return ListedFile(path, name, stored.size, stored.state)
 
 
 def _order(key: str) -> str:

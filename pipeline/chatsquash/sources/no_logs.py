@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from chatsquash.core.text import escaped, listed
 from chatsquash.sources.compression import KINDS
-from chatsquash.sources.find import Discovered
+from chatsquash.sources.find import Discovery
 from chatsquash.sources.names import ARCHIVES, DOCUMENTS, LOGS
 
 _NAMED = 5
 """Paths that the error names."""
 
 
-def nothing_to_read(roots: list[str], discovered: Discovered) -> str:
+def nothing_to_read(roots: list[str], discovered: Discovery) -> str:
     """What was seen instead of session logs, and all that would be read."""
     beside = [listed(discovered.others)] if discovered.others else []
     beside += [f"{discovered.passed_over:,} passed over by options"] if discovered.passed_over else []

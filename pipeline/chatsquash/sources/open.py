@@ -12,10 +12,10 @@ from chatsquash.core.errors import ShortageError
 from chatsquash.core.options import Options
 from chatsquash.core.urls import is_remote
 from chatsquash.sources import unfold
-from chatsquash.sources.compression import HEAD, Expanded, recognise
+from chatsquash.sources.compression import HEAD, ExpandedFile, recognise
 from chatsquash.sources.identity import is_raw, read_at, status_of
 from chatsquash.sources.names import MARK, container
-from chatsquash.sources.unfolding import Unfolded
+from chatsquash.sources.unfolding import UnfoldedFile
 from chatsquash.storage.folder import NEVER_WAITING
 
 _SCARCE = frozenset((EMFILE, ENFILE, ENOMEM))
@@ -62,14 +62,14 @@ def opened_archive(path: str) -> io.FileIO:
             return file
         from chatsquash.sources import scratch  # which few runs need
 
-        with Expanded(file, kind, Options()) as compressed:
+        with ExpandedFile(file, kind, Options()) as compressed:
             return raw(scratch.tar_of(compressed, status_of(file)))
     except BaseException:
         file.close()
         raise
 
 
-def opened(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
+def open_file(path: str | os.PathLike[str], options: Options | None = None) -> BinaryIO:
     """A log, unbuffered; a compressed one is expanded as it is read, as far as the options allow.
 
     Raises ``OSError`` for what is no regular file, opening which might wait forever, and where the library of its
@@ -87,19 +87,19 @@ def _opened(path: str | os.PathLike[str], options: Options) -> BinaryIO:
     file = raw(path)
     try:
         kind = recognise(_head(file, HEAD))
-        return _unfolded(Expanded(file, kind, options) if kind else file, options)
+        return _unfolded(ExpandedFile(file, kind, options) if kind else file, options)
     except BaseException:
         file.close()
         raise
 
 
-def _unfolded(file: io.FileIO | Expanded, options: Options) -> BinaryIO:
+def _unfolded(file: io.FileIO | ExpandedFile, options: Options) -> BinaryIO:
     """A file whose exchanges are no lines as the lines that are made of it; any other as it is."""
     kind = unfold.recognise(_head(file, unfold.HEAD))
-    return Unfolded(file, kind, options) if kind else file  # type: ignore[return-value]
+    return UnfoldedFile(file, kind, options) if kind else file  # type: ignore[return-value]
 
 
-def _head(file: io.FileIO | Expanded, size: int) -> bytes:
+def _head(file: io.FileIO | ExpandedFile, size: int) -> bytes:
     """What a file begins with, which stands at its beginning then."""
     if is_raw(file):
         return read_at(file, size, 0)

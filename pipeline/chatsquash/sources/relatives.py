@@ -19,7 +19,7 @@ from chatsquash.core.urls import is_remote
 from chatsquash.sources.names import MARK, container
 
 if TYPE_CHECKING:
-    from chatsquash.sources.archives import Entry
+    from chatsquash.sources.archives import ArchiveEntry
     from chatsquash.storage.stores import StoredObject
 
 
@@ -72,7 +72,7 @@ def _fitting(archive: str, pattern: str) -> list[str]:
 class _Listed(NamedTuple):
     """What an archive holds."""
 
-    members: dict[str, Entry]
+    members: dict[str, ArchiveEntry]
     """By their names."""
     folders: dict[str, list[str]]
     """The names by their folders, which are spelled without a dot at their beginning."""

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from chatsquash.core.errors import UsageError
-from chatsquash.sources.compression import Placed
+from chatsquash.sources.compression import PositionedFile
 from chatsquash.storage.stores import StoredBytes, locate, shown
 from chatsquash.storage.stores.base import PendingCall
 
@@ -25,7 +25,7 @@ _KEPT = 3
 """Ranges that stay at hand."""
 
 
-class StoredLog(Placed):
+class StoredLog(PositionedFile):
     """A file in a store as it was when it was opened; raises ``StaleError`` where it has changed since.
 
     What is read one behind the other is asked for ahead, in requests that grow; at another place only what is needed.

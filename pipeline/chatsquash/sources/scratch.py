@@ -9,13 +9,13 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from chatsquash.sources.compression import Expanded
+from chatsquash.sources.compression import ExpandedFile
 from chatsquash.storage.folder import Folder
 
 _PIECE = 1 << 20
 
 
-def tar_in(folder: Folder, file: Expanded) -> str:
+def tar_in(folder: Folder, file: ExpandedFile) -> str:
     """The path of a new file in a folder with what a compressed archive holds, for its owner alone."""
     name = f"{os.urandom(8).hex()}.tar"
     folder.make()
@@ -28,7 +28,7 @@ def tar_in(folder: Folder, file: Expanded) -> str:
 _copies: dict[object, str] = {}
 
 
-def tar_of(file: Expanded, key: object) -> str:
+def tar_of(file: ExpandedFile, key: object) -> str:
     """The path of such a copy, which goes with this process; ``key`` tells the archive from others."""
     if key not in _copies:
         _copies[key] = tar_in(Folder(_own()), file)

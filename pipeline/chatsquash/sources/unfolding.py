@@ -6,16 +6,16 @@ import io
 from collections.abc import Callable, Iterator
 
 from chatsquash.core.options import Options
-from chatsquash.sources.compression import Expanded
+from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.unfold import Unfolding
 
 _PIECE = 1 << 18
 
 
-class Unfolded(Expanded):
+class UnfoldedFile(ExpandedFile):
     """The lines of an export, as if it were compressed; going back makes them once more from its beginning."""
 
-    def __init__(self, file: io.FileIO | Expanded, kind: Unfolding, options: Options) -> None:
+    def __init__(self, file: io.FileIO | ExpandedFile, kind: Unfolding, options: Options) -> None:
         self.unfolding = kind
         self._inner = file
         self.name = file.name
@@ -31,7 +31,7 @@ class Unfolded(Expanded):
         self._rest = memoryview(b"")
         self.problem = None
         self._ended = False
-        self._lines: Iterator[bytes] = self.unfolding.lines(_Source(self))
+        self._lines: Iterator[bytes] = self.unfolding.lines(_FoldedSource(self))
 
     def _expand(self, most: int) -> bytes:
         del most
@@ -57,7 +57,7 @@ class Unfolded(Expanded):
 
     def finish(self) -> None:
         """Have what is left of the file hashed."""
-        if isinstance(self._inner, Expanded):
+        if isinstance(self._inner, ExpandedFile):
             self._inner.hashed = self.hashed
             self._inner.finish()
             return
@@ -71,7 +71,7 @@ class Unfolded(Expanded):
 
     def raw_bytes(self, most: int) -> bytes:
         """The next bytes of the file."""
-        if isinstance(self._inner, Expanded):
+        if isinstance(self._inner, ExpandedFile):
             self._inner.hashed = self.hashed
             return self._inner.read(most) or b""
         at = self._inner.tell()
@@ -82,10 +82,10 @@ class Unfolded(Expanded):
         return data
 
 
-class _Source:
+class _FoldedSource:
     """The file as the module that unfolds it reads it."""
 
-    def __init__(self, unfolded: Unfolded) -> None:
+    def __init__(self, unfolded: UnfoldedFile) -> None:
         self._unfolded = unfolded
 
     def read(self, size: int) -> bytes:

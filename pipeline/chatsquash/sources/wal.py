@@ -55,7 +55,7 @@ def _summed(data: memoryview, sums: tuple[int, int], *, is_big: bool) -> tuple[i
     return one, two
 
 
-def applied(data: bytearray, log: bytes, most: int) -> None:
+def apply(data: bytearray, log: bytes, most: int) -> None:
     """Put the committed pages of a log into a database's bytes; raises ``ValueError`` for too many of them."""
     commit = committed(log)
     if commit is None:

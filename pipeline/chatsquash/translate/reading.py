@@ -19,8 +19,8 @@ from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.reading import contents, sidecars, split_files
 from chatsquash.reading.identify import log_in
 from chatsquash.reading.sessions import by_ids
-from chatsquash.sources.compression import Expanded
-from chatsquash.sources.open import opened
+from chatsquash.sources.compression import ExpandedFile
+from chatsquash.sources.open import open_file
 from chatsquash.translate import conversations, logs
 from chatsquash.translate.sources import Line, Piece
 
@@ -73,15 +73,15 @@ class Reader:
             raise type(problem)(f"{piece.shown}: {problem}") from None
 
     def _in_file(self, piece: Piece) -> Iterator[Source]:
-        with opened(piece.shown) as file:
+        with open_file(piece.shown) as file:
             if self._from_format is None or self._from_format in documents.names():
-                division = split_files.divided(file, self._from_format, Options())
+                division = split_files.divide(file, self._from_format, Options())
                 if division:
                     yield from self._in_units(piece, file, division)
                     return
         yield from self._in_whole(piece, self._data(piece))
 
-    def _in_units(self, piece: Piece, file: BinaryIO, division: split_files.Divided) -> Iterator[Source]:
+    def _in_units(self, piece: Piece, file: BinaryIO, division: split_files.Division) -> Iterator[Source]:
         """The conversations of a file that is read unit by unit; one that cannot be read is told."""
         meta = _lying_beside(division.format, piece.shown)
         group = 0
@@ -101,9 +101,9 @@ class Reader:
 
     def _data(self, piece: Piece) -> bytes:
         """What a file holds; why the rest of a compressed one cannot be read is counted."""
-        with opened(piece.shown) as file:
+        with open_file(piece.shown) as file:
             data = b"".join(iter(lambda: file.read(_PIECE), b""))
-            if isinstance(file, Expanded) and file.problem:
+            if isinstance(file, ExpandedFile) and file.problem:
                 self.passed_over[f"the rest of {piece.shown}: {file.problem}"] += 1
                 self.cut += 1
         return data
@@ -199,13 +199,13 @@ def _with_bad_lines(source: Source, broken: list[RejectedLine], shown: str) -> S
     return source._replace(left_out=left_out, bad_lines=said)
 
 
-def _objects(data: bytes, forced: str | None) -> contents.Parsed:
+def _objects(data: bytes, forced: str | None) -> contents.ParsedContent:
     """The JSON value that a file holds, or those of its lines, and the lines that are none.
 
     Raises ``UsageError`` for such a line where the others are nothing that is known: it is a value on several lines.
     """
     try:
-        content = contents.parsed(data)
+        content = contents.parse(data)
         objects, broken, _ = content
         is_known = not broken or _is_document(objects, forced) or _holds_any(objects, forced)
     except TurnError as problem:

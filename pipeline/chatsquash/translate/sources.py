@@ -26,7 +26,7 @@ from chatsquash.reading.identify import PART, forget, is_readable
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.find import discover
 from chatsquash.sources.no_logs import nothing_to_read
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from chatsquash.translate import conversations
 
 STREAM = "-"
@@ -118,7 +118,7 @@ class Sources(Struct):
         name = Path(uncompressed(path.name)).stem
         whole = Piece(self._files, str(path), name, argument, is_found, size=_size(path))
         try:
-            with opened(str(path)) as raw, io.BufferedReader(cast("Any", raw), _BUFFER) as file:
+            with open_file(str(path)) as raw, io.BufferedReader(cast("Any", raw), _BUFFER) as file:
                 yield from self._divided(file, whole) or [whole]
         except OSError as problem:
             if is_found:

@@ -42,17 +42,9 @@ NAMED = {
 VENDOR = {"context": "anthropic", "citations": "anthropic", "cache_control": "anthropic", "detail": "openai"}
 """Whose a member is of what Pydantic AI's adapter has for vendors."""
 _TOOL = (
-    "type",
-    "toolName",
-    "toolCallId",
-    "input",
-    "rawInput",
-    "output",
-    "errorText",
-    "approval",
-    "state",
+    "type", "toolName", "toolCallId", "input", "rawInput", "output", "errorText", "approval", "state",
     "providerExecuted",
-)
+)  # fmt: skip
 _TOOL = (*_TOOL, "callProviderMetadata", "resultProviderMetadata")
 
 

@@ -19,7 +19,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.platform import collect_less
 from chatsquash.core.urls import is_remote
 from chatsquash.core.version import __version__, code_digest
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 
 
 def ray_version() -> str:
@@ -129,7 +129,7 @@ def _size(path: str) -> int:
     """The bytes of a log; of one in a store it is enough that it can be opened."""
     if not is_remote(path):
         return Path(path).stat().st_size
-    with opened(path):
+    with open_file(path):
         return 0
 
 

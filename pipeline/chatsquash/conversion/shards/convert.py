@@ -33,9 +33,9 @@ from chatsquash.reading.sessions import cleared, expanded_copy
 from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.session.private_texts import rejected_lines
-from chatsquash.sources.compression import Expanded
+from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.logs import Logs
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from chatsquash.storage.folder import Folder
 
 
@@ -177,8 +177,8 @@ class _Copies:
     def _path(self, path: str, log: Log) -> str:
         if path not in self._paths:
             try:
-                with opened(path, self._options) as file:
-                    is_compressed = isinstance(file, Expanded)
+                with open_file(path, self._options) as file:
+                    is_compressed = isinstance(file, ExpandedFile)
                 whole = structs.replace(log, path=path)
                 self._paths[path] = expanded_copy(whole, self._options, self._work) if is_compressed else path
             except OSError:  # converting it will say what is wrong

@@ -26,7 +26,7 @@ from chatsquash.dataset.outputs import output_in, place_of
 from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.session.chains import chained
-from chatsquash.sources.find import Discovered
+from chatsquash.sources.find import Discovery
 
 _SHARD_SIZES = 500_000_000, 2_000_000_000
 """Bytes of the logs of a shard, at least and at most, where their number follows from the bytes."""
@@ -93,7 +93,7 @@ def shards_for(size: int) -> int:
 
 def _found(
     logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
-) -> Discovered:
+) -> Discovery:
     if options.limit is not None:
         raise UsageError("--limit: no shard knows what the others have; leave it out")
     if options.join:
@@ -106,7 +106,7 @@ def _found(
     return found
 
 
-def _divided(found: Discovered, output: str | PathLike[str], options: Options, count: int) -> Divided:
+def _divided(found: Discovery, output: str | PathLike[str], options: Options, count: int) -> Divided:
     where = place_of(output)
     out = output_in(where, force=options.force)
     try:
@@ -122,7 +122,7 @@ def _divided(found: Discovered, output: str | PathLike[str], options: Options, c
 
 
 def _written(
-    place: Place, found: Discovered, options: Options, count: int, result: tuple[bytes, float] | None
+    place: Place, found: Discovery, options: Options, count: int, result: tuple[bytes, float] | None
 ) -> Divided:
     """Write all files of a listing, itself last; what was converted by another one goes."""
     jobs, inputs = _jobs(found, options)
@@ -161,7 +161,7 @@ def _is_relative(log: Log) -> bool:
     return not (is_remote(log.path) or Path(log.path).is_absolute())
 
 
-def _jobs(found: Discovered, options: Options) -> tuple[Sequence[Log], Iterator[tuple[str, int, str]] | None]:
+def _jobs(found: Discovery, options: Options) -> tuple[Sequence[Log], Iterator[tuple[str, int, str]] | None]:
     """What is converted, and the logs with their hashes, where sessions stand in several."""
     if options.sessions_by != "chain":
         return found.logs, None

@@ -23,7 +23,7 @@ from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.version import __version__, code_digest
 from chatsquash.dataset.option_rules import refuse_wrong
-from chatsquash.sources.find import Discovered
+from chatsquash.sources.find import Discovery
 
 _WHOLE = ("part", "unit", "whole", "cut", "reordered")
 """What a log may be beside a whole file, where it is a session of one that holds several."""
@@ -81,10 +81,10 @@ class Listing(Struct):
             raise UsageError(f"{self.folder}: is not here, and the paths of the logs count from there; {hint}")
         return chdir(self.folder)
 
-    def found(self) -> Discovered:
+    def found(self) -> Discovery:
         """What lay beside the logs."""
         beside = Counter(self.others), self.passed_over, self.findings
-        return Discovered(others=beside[0], passed_over=beside[1], findings=beside[2])
+        return Discovery(others=beside[0], passed_over=beside[1], findings=beside[2])
 
 
 class Job(Struct, omit_defaults=True):

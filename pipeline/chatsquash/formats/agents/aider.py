@@ -32,18 +32,18 @@ _ROLE = re.compile(r"(SYSTEM|USER|ASSISTANT)(?: (.*))?", re.DOTALL)
 
 
 def fits(values: list[Json]) -> str | None:
-    """What ``objects`` makes of a history."""
+    """Check for the objects that ``objects`` makes of a history or a log."""
     made = values and all(isinstance(each, dict) and isinstance(each.get("aider"), str) for each in values)
     return "runs of aider" if made else None
 
 
 def begins(head: bytes) -> bool:
-    """Whether a file that begins so may be a history or a log."""
+    """Whether a file that begins like this may be a history or a log."""
     return _BEGINS.match(head) is not None
 
 
 def divided(file: BinaryIO) -> list[bytes] | None:
-    """A text that begins as one does is one unit."""
+    """Treat a text that begins like a history or a log as one unit."""
     del file
     return [b""]
 
@@ -77,13 +77,13 @@ def _blocks(data: str) -> Iterator[Object]:
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """A run is told by the folder of the project, and by its place in the history."""
+    """Identify a run by the folder of its project and its place in the history."""
     *_, folder, name = ("", *path.split("/"))
     return f"{folder}/{origin.id or 1}" if name in IN_PROJECTS and folder else None
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
-    """A conversation for each run, or for each exchange that no later one goes on from.
+    """Return a conversation for each run, or for each exchange that no later one continues.
 
     Edits are texts, so there are no calls; what aider itself printed is left out of runs, which have no system prompt.
     """
@@ -104,7 +104,7 @@ def conversations(values: list[Json]) -> list[Conversation]:
 
 
 class _Speech:
-    """Gathers the lines of whoever speaks into turns."""
+    """Collects lines into turns, one for each speaker in a row."""
 
     def __init__(self, line: int) -> None:
         self.turns = list[LoggedTurn]()
@@ -114,17 +114,16 @@ class _Speech:
         self._said, self._began = list[str](), line
 
     def to(self, role: str, line: int) -> None:
-        """Another one speaks from a line on, unless it is the same one."""
+        """Start a turn of another speaker at a line; do nothing for the same speaker."""
         if role != self.role:
             self.close()
             self.role, self._began = role, line
 
     def add(self, line: str) -> None:
-        """A line that was said."""
         self._said.append(line)
 
     def close(self) -> None:
-        """The turn ends."""
+        """End the turn."""
         said = "\n".join(self._said).strip("\n")
         if self.role and said.strip():
             known = self.known if self.role == "assistant" else Evidence(time=self.known.time)
@@ -160,7 +159,6 @@ def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Convers
 
 
 def _exchange(lines: list[str], line: int, unread: Unread) -> list[LoggedTurn]:
-    """The messages of a prompt and its answer."""
     speaking = _Speech(line)
     speaking.known = Evidence(time=moment(lines[0].removeprefix(_PROMPT).strip()))
     for number, each in enumerate(lines[1:], line + 1):
@@ -180,7 +178,7 @@ def _exchange(lines: list[str], line: int, unread: Unread) -> list[LoggedTurn]:
 
 
 def _unrepeated_exchanges(exchanges: list[tuple[str, list[LoggedTurn]]]) -> list[Conversation]:
-    """The exchanges that the next one does not go on from, since each repeats all that was said."""
+    """Return the exchanges that the next one does not continue, since each repeats the whole history."""
     conversations_of = list[Conversation]()
     for number, (name, turns) in enumerate(exchanges):
         later = exchanges[number + 1][1] if number + 1 < len(exchanges) else []

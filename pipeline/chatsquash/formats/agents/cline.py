@@ -35,12 +35,12 @@ _MESSAGE = (
 _REASONING = ("type", "summary", "text", "ts", "id")
 _USED = ("tokensIn", "cacheReads", "cacheWrites")
 _MARKS = 50
-"""Summaries of a file before which is told what was seen: the last ones."""
+"""The last summaries of a file before which conversations are kept."""
 _RANGE = "conversationHistoryDeletedRange"
 
 
 def fits(values: list[Json]) -> str | None:
-    """A list of messages that begins with a task, and tells of its surroundings."""
+    """Check for a list of messages that begins with a task and describes the environment."""
     listed = values[0] if len(values) == 1 else None
     if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
         return None
@@ -50,24 +50,24 @@ def fits(values: list[Json]) -> str | None:
 
 
 def beside(name: str) -> str | None:
-    """What the screen shows of the task, which tells how many tokens were used."""
+    """Return the name of the file with the messages on the screen, which contain the token counts."""
     return _BESIDE[0] if name in _FILES else None
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """The folder of a task has the id of the task for its name."""
+    """Return the id of a task, which is the name of its folder."""
     del origin
     return session_folder(path) if path.rpartition("/")[2] in _FILES else None
 
 
 def owner(path: str) -> str | None:
-    """The history of the task that another file of its folder tells of."""
+    """Return the history of the task whose folder contains another file."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{_FILES[0]}" if name in _BESIDE else None
 
 
 def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
-    """What the model sees now, then what it saw before each summary and each truncation.
+    """Return what the model sees now, then what it saw before each summary and each truncation.
 
     ``meta`` is what the screen shows.  Calls that older versions spell as XML in texts stay there.  Neither the system
     prompt nor the tools are kept in it.
@@ -78,15 +78,11 @@ def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
     turns = list(_turns(messages, evidence, unread))
     if not turns:
         return []
-    told_of = [*_eras(turns), _visible(turns, None)]
-    *before, last = told_of
-    told_of = [*before, *_ranges(last, meta)]
-    return with_unread(load_eras(anthropic, [[each.logged for each in era] for era in told_of]), unread)
+    eras = [*_eras(turns), *_ranges(_visible(turns, None), meta)]
+    return with_unread(load_eras(anthropic, [[each.logged for each in era] for era in eras]), unread)
 
 
 class _HistoryTurn:
-    """A message of the list."""
-
     def __init__(self, message: Object, logged: LoggedTurn) -> None:
         self.logged = logged
         self.hidden_by = {text(message.get(parent)) for parent, _ in _PARENTS} - {None}
@@ -94,7 +90,6 @@ class _HistoryTurn:
         self.is_mark = message.get("isSummary") is True or message.get("isTruncationMarker") is True
 
     def with_content(self, content: Json) -> _HistoryTurn:
-        """The same with another content."""
         made = copy(self)
         made.logged = self.logged._replace(turn={**self.logged.turn, "content": content})
         return made
@@ -134,7 +129,7 @@ def _with_thoughts(thoughts: list[str], content: Json) -> Json:
 
 
 def _eras(turns: list[_HistoryTurn]) -> Iterator[list[_HistoryTurn]]:
-    """What was seen before each summary and each truncation."""
+    """Yield the turns before each summary and each truncation."""
     first = next((place for place, each in enumerate(turns) if each.logged.evidence.is_sampled), len(turns))
     marks = [place for place, each in enumerate(turns) if each.is_mark and each.names and place > first]
     for place in marks[-_MARKS:]:
@@ -142,14 +137,14 @@ def _eras(turns: list[_HistoryTurn]) -> Iterator[list[_HistoryTurn]]:
 
 
 def _visible(turns: list[_HistoryTurn], until: int | None) -> list[_HistoryTurn]:
-    """The messages that no mark hides, of those that stand before a place."""
+    """Return the messages before a place that no mark hides."""
     seen = turns[:until]
     marks = {name for each in seen if each.is_mark for name in each.names}
     return [each for each in seen if not each.hidden_by & marks]
 
 
 def _ranges(turns: list[_HistoryTurn], meta: Json) -> Iterator[list[_HistoryTurn]]:
-    """What was seen before each time that Cline left a range out, up to its end, and what is seen now."""
+    """Yield the turns before each deletion of a range, up to its end, and the turns seen now."""
     ranges = dict.fromkeys(spot for each in objects(meta) if (spot := _range(each.get(_RANGE), len(turns))))
     seen: tuple[int, int] | None = None
     for cut in [*ranges][-_MARKS:]:
@@ -158,16 +153,16 @@ def _ranges(turns: list[_HistoryTurn], meta: Json) -> Iterator[list[_HistoryTurn
     yield _without(turns, seen)
 
 
-def _range(told_of: Json, most: int) -> tuple[int, int] | None:
-    """The first and the last of the messages that are left out."""
-    if not isinstance(told_of, list) or len(told_of) != 2 or not all(type(each) is int for each in told_of):
+def _range(value: Json, most: int) -> tuple[int, int] | None:
+    """Return the first and the last of the deleted messages."""
+    if not isinstance(value, list) or len(value) != 2 or not all(type(each) is int for each in value):
         return None
-    first, last = told_of
+    first, last = value
     return (first, last) if 0 <= first <= last < most - 1 else None
 
 
 def _without(turns: list[_HistoryTurn], cut: tuple[int, int] | None) -> list[_HistoryTurn]:
-    """The messages but those of a range, and but results whose calls are gone with them."""
+    """Return the messages outside a range, without results whose calls are deleted with it."""
     if cut is None:
         return turns
     called, turns_left = set[str](), list[_HistoryTurn]()
@@ -187,7 +182,7 @@ def _is_orphan(block: Json, called: set[str]) -> bool:
 
 
 def _evidence(messages: list[Json], meta: Json) -> list[Evidence]:
-    """What is known of each message; the requests on the screen tell tokens where they are as many as the replies."""
+    """Return what is known of each message; token counts apply if there are as many requests as replies."""
     requests = [_tokens(each) for each in objects(meta) if each.get("say") == "api_req_started"]
     replies = sum(at(each, "role") == "assistant" for each in messages)
     used: Iterable[tuple[int | None, int | None]] = requests if len(requests) == replies else [(None, None)] * replies

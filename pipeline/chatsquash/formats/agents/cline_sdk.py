@@ -25,19 +25,19 @@ _USED = ("inputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 
 def fits(values: list[Json]) -> str | None:
-    """A file of a version, with messages, a session and the kind of its agent."""
+    """Check for a file with a version, messages, a session and the kind of its agent."""
     value = values[0] if len(values) == 1 else None
     fitting = isinstance(value, dict) and value.keys() >= {"version", "agent", "sessionId", "messages"}
     return "agent and sessionId beside messages" if fitting and isinstance(at(value, "messages"), list) else None
 
 
 def beside(name: str) -> str | None:
-    """What a compaction left, and what the session was set to."""
+    """Return a glob for the session's settings and for what a compaction left."""
     return f"{escape(name.removesuffix(_SUFFIX))}.[!m]*" if name.endswith(_SUFFIX) else None
 
 
 def owner(path: str) -> str | None:
-    """The messages of the session that another file beside them tells of."""
+    """Return the messages of the session that another file beside them describes."""
     for suffix in (".compaction.json", ".json"):
         if path.endswith(suffix) and not path.endswith(_SUFFIX):
             folder, _, name = path.rpartition("/")
@@ -47,7 +47,7 @@ def owner(path: str) -> str | None:
 
 
 def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
-    """What the model sees now, then what it saw before a compaction; ``meta`` are the files beside.
+    """Return what the model sees now, then what it saw before a compaction; ``meta`` are the files beside.
 
     The definitions of tools are not kept in it.
     """
@@ -101,7 +101,7 @@ def _evidence(message: Object, model: str | None) -> Evidence:
 
 
 def _block(block: Json) -> Json:
-    """A block as Anthropic has it."""
+    """Return a block as Anthropic has it."""
     match block:
         case {"type": "image", "data": str(data), "mediaType": str(mime)}:
             return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}

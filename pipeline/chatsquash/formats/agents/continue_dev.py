@@ -32,7 +32,7 @@ _FAILED = ("errored", "canceled")
 
 
 def fits(values: list[Json]) -> str | None:
-    """A session has a working directory and a history of items that each hold a message."""
+    """Check for a session with a history of items that each contain a message."""
     value = values[0] if len(values) == 1 else None
     items = objects(at(value, "history"))
     fitting = isinstance(at(value, "sessionId"), str) and bool(items) and all("message" in each for each in items)
@@ -40,7 +40,7 @@ def fits(values: list[Json]) -> str | None:
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
-    """What the model sees at the end, then what it saw before each summary; what was shown stands before its message.
+    """Return what the model sees at the end, then what it saw before each summary.
 
     The system prompt is that of the first prompt that was logged, where the history has none.
     """
@@ -59,12 +59,12 @@ def conversations(values: list[Json]) -> list[Conversation]:
                 tools.setdefault(name, {key: defined[key] for key in ("type", "function") if key in defined})
     defined_tools = list(openai_chat.tools(list(tools.values())).functions)
     session = text(at(value, "sessionId"))
-    told_of = list(_eras(items, model, unread))
-    return with_unread(load_eras(openai_chat, told_of, defined_tools, session_id=session), unread)
+    eras = list(_eras(items, model, unread))
+    return with_unread(load_eras(openai_chat, eras, defined_tools, session_id=session), unread)
 
 
 def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[list[LoggedTurn]]:
-    """What the model saw before each summary, and what it sees now."""
+    """Yield the turns before each summary, and those the model sees now."""
     answered = _answered_calls(items)
     system = _system(items)
     turns, thoughts, room = list(system), list[Json](), EntryBudget(len(items))
@@ -97,7 +97,7 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
 
 
 def _system(items: list[Object]) -> list[LoggedTurn]:
-    """The system prompt of the first prompt that was logged, which is one text, up to what the user said."""
+    """Return the system prompt, which is the logged prompt up to the user's first message."""
     if any(string(item["message"], "role") == "system" for item in items):
         return []
     first_prompt = next((item for item in items if string(item["message"], "role") == "user"), None)
@@ -105,22 +105,21 @@ def _system(items: list[Object]) -> list[LoggedTurn]:
     prompt = next((each for each in logged if each), "")
     if first_prompt is None or not prompt.startswith(_SYSTEM):
         return []
-    first = next(
-        (each for each in [*_context_texts(first_prompt), *texts(first_prompt["message"].get("content"))] if each), ""
-    )
+    said = [*_context_texts(first_prompt), *texts(first_prompt["message"].get("content"))]
+    first = next(filter(None, said), "")
     end = prompt.find(f"{_USER}{first[:100]}") if first else -1
     prompt_text = prompt[len(_SYSTEM) : end] if end >= 0 else ""
     return [LoggedTurn("promptLogs", {"role": "system", "content": prompt_text}, Evidence(1))] if prompt_text else []
 
 
 def _answered_calls(items: list[Object]) -> set[str]:
-    """The calls whose results stand with them, and may stand as messages once more."""
+    """Return the calls whose results are stored with them and may be repeated as messages."""
     states = (state for item in items for state in _states(item) if state.get("output") is not None)
     return {name for state in states if (name := string(state, "toolCallId"))}
 
 
 def _states(item: Object) -> list[Object]:
-    """The calls of an item; earlier versions knew one."""
+    """Return the calls of an item; earlier versions had at most one."""
     return objects(item.get("toolCallStates")) or objects(listed(item.get("toolCallState")))
 
 
@@ -147,7 +146,7 @@ def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], un
 
 
 def _thoughts(message: Object, unread: Unread) -> list[Json]:
-    """A thought as blocks of reasoning, as OpenRouter has them."""
+    """Return a thought as reasoning blocks in OpenRouter's form."""
     hidden, signature = string(message, "redactedThinking"), string(message, "signature")
     said = "".join(texts(message.get("content")))
     signed = {"signature": signature, "format": _SIGNED} if signature else {}
@@ -158,12 +157,12 @@ def _thoughts(message: Object, unread: Unread) -> list[Json]:
 
 
 def _context_texts(item: Object) -> list[str]:
-    """What stood before the user's text."""
+    """Return the context that precedes the user's text."""
     return [said for each in objects(item.get("contextItems")) if (said := text(each.get("content")))]
 
 
 def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]) -> list[LoggedTurn]:
-    """What the assistant said, and the results of its calls."""
+    """Return the turn of a reply and the results of its calls."""
     message = item["message"]
     log = next(iter(objects(item.get("promptLogs"))), {})
     named = text(log.get("modelTitle")) or model
@@ -192,7 +191,6 @@ def _result(state: Object, output: Json) -> Object:
 
 
 def _content(content: Json) -> Json:
-    """A text, or parts as OpenAI has them."""
     if not isinstance(content, list):
         return content
     return [_part(part) for part in content]

@@ -21,6 +21,7 @@ KEPT = (
     "${COPILOT_HOME:-~/.copilot}/history-session-state/*.jsonl",
 )
 
+_RESULT = ("toolCallId", "success", "result", "error", "toolName", "model")
 _KNOWN = ("session.start", "user.message", "assistant.message", "tool.execution_complete")
 _LINE = ("type", "id", "parentId", "timestamp", "data", "agentId", "ephemeral")
 _REPEATED = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start", "assistant.turn_end")
@@ -32,7 +33,7 @@ _SAID = (
 
 
 def fits(values: list[Json]) -> str | None:
-    """Events have types with a point in them, and data; one at least is of those that only this agent has."""
+    """Check for events with dotted types and data, at least one of a type that only this agent has."""
     lines = objects(values)
     if not lines or len(lines) != len(values) or not all(isinstance(each.get("data"), dict) for each in lines):
         return None
@@ -42,13 +43,13 @@ def fits(values: list[Json]) -> str | None:
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """The folder of a session has its id for its name."""
+    """Return the id of a session, which is the name of its folder."""
     del origin
     return session_folder(path) if path.rpartition("/")[2] == "events.jsonl" else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """What the model sees at the end, then what it saw before each compaction, then the sub-agents.
+    """Return what the model sees at the end, then what it saw before each compaction, then sub-agents.
 
     The definitions of tools are not kept in it.
     """
@@ -75,7 +76,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 
 def _began(events: list[Object]) -> dict[str, str]:
-    """The calls that began agents, by the ids of these; of older versions the call is the id."""
+    """Return the calls that started agents, by agent id; in older versions the call id is the agent id."""
     started = [each for each in events if each.get("type") == "subagent.started"]
     calls = [(text(each.get("agentId")), text(at(each, "data", "toolCallId"))) for each in started]
     return {agent: call for agent, call in calls if agent and call}
@@ -91,9 +92,10 @@ def _agent_conversations(
             of: ConversationKind = "compacted" if number else "subagent" if name else "main"
             own = f"{name or '1'}.{number + 1}" if len(eras) > 1 else name or "1"
             known: Object = {"id": own, "kind": of, "session_id": session}
-            known |= (
-                {"parent": f"{name or '1'}.{number}"} if number else {"call": began.get(name, name)} if name else {}
-            )
+            if number:
+                known["parent"] = f"{name or '1'}.{number}"
+            elif name:
+                known["call"] = began.get(name, name)
             if len(eras) == len(agents) == 1:
                 known |= {"id": "", "parent": None}
             yield load_conversation(openai_chat, eras[number], **known)
@@ -101,7 +103,7 @@ def _agent_conversations(
 
 @dataclass(slots=True)
 class _AgentView:
-    """What one agent saw, as events tell it."""
+    """What one agent saw, built from events."""
 
     unread: Unread
     turns: list[LoggedTurn] = field(default_factory=list)
@@ -114,7 +116,6 @@ class _AgentView:
     """Where that message stands."""
 
     def add(self, place: str, of: str, data: Object, evidence: Evidence) -> None:
-        """Take an event."""
         match of:
             case "system.message":
                 self._system(place, data, evidence._replace(model=None))
@@ -137,7 +138,7 @@ class _AgentView:
                 self.unread.one(f"event {of}")
 
     def leave(self) -> None:
-        """Keep what was seen so far."""
+        """Keep the turns so far."""
         if any(each.evidence.is_sampled for each in self.turns):
             self.eras.append(list(self.turns))
 
@@ -146,7 +147,7 @@ class _AgentView:
         self.turns.append(LoggedTurn(place, turn, evidence))
 
     def _system(self, place: str, data: Object, evidence: Evidence) -> None:
-        """The prompt of each run is told anew; only what differs from the one before is another message."""
+        """Add a prompt that differs from the previous one; each run repeats it."""
         role = "developer" if data.get("role") == "developer" else "system"
         turn: Object = {"role": role, "content": data.get("content")}
         if self.prompts.get(role) != turn["content"]:
@@ -154,7 +155,7 @@ class _AgentView:
             self._turn(place, turn, evidence)
 
     def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
-        """A message, which may be a piece of an answer."""
+        """Add a message, which may be a piece of a reply."""
         self.unread.rest("assistant.message", data, *_SAID)
         calls = [_call(each) for each in objects(data.get("toolRequests"))]
         thoughts, content = text(data.get("reasoningText")), text(data.get("content"))
@@ -180,9 +181,7 @@ class _AgentView:
         if data.get("isUserRequested") is True:
             self.unread.one("command of the user")
             return
-        self.unread.rest(
-            "tool.execution_complete", data, "toolCallId", "success", "result", "error", "toolName", "model"
-        )
+        self.unread.rest("tool.execution_complete", data, *_RESULT)
         self.unread.rest("tool.execution_complete.result", data.get("result"), "content", "detailedContent")
         content = at(data, "result", "content")
         if content is None:
@@ -198,12 +197,12 @@ class _AgentView:
             return
         self.leave()
         system = [each for each in self.turns if each.turn["role"] in ("system", "developer")]
-        told_of = LoggedTurn(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
-        self.turns, self.last = [*system, told_of], None
+        replacement = LoggedTurn(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
+        self.turns, self.last = [*system, replacement], None
 
 
 def _call(request: Object) -> Object:
-    """A call; older versions name the tool and the arguments otherwise."""
+    """Return a call; older versions use other names for the tool and the arguments."""
     name = request.get("name", request.get("toolName"))
     arguments = request.get("arguments", request.get("args"))
     if request.get("type") == "custom":
@@ -213,7 +212,7 @@ def _call(request: Object) -> Object:
 
 
 def _join_pieces(one: Object, other: Object) -> Object:
-    """Two pieces of an answer as one."""
+    """Join two pieces of a reply."""
     content = "".join(filter(None, (one.get("content"), other.get("content"))))
     calls = [*one.get("tool_calls", []), *other.get("tool_calls", [])]
     thoughts = "".join(filter(None, (one.get("reasoning_content"), other.get("reasoning_content"))))

@@ -32,20 +32,18 @@ _BROKEN = ("error", "canceled")
 
 
 def fits(values: list[Json]) -> str | None:
-    """A session has its UUID beside its hash, and messages of parts."""
-    is_one = bool(values) and all(
-        isinstance(at(each, "meta", "uuid"), str) and _are_messages(at(each, "messages")) for each in values
-    )
-    return "meta.uuid, and messages of parts" if is_one else None
+    """Check for sessions with a UUID beside their hash, and messages made of parts."""
+    return "meta.uuid, and messages of parts" if values and all(map(_is_session, values)) else None
 
 
-def _are_messages(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(at(each, "parts"), list) and "role" in each for each in value)
+def _is_session(value: Json) -> bool:
+    messages = at(value, "messages")
+    if not isinstance(at(value, "meta", "uuid"), str) or not isinstance(messages, list):
+        return False
+    return all(isinstance(at(each, "parts"), list) and "role" in each for each in messages)
 
 
 class _CrushMessage(NamedTuple):
-    """A message of a session, and what is known of it."""
-
     turn: Object
     evidence: Evidence
     is_summary: bool
@@ -57,12 +55,12 @@ class _StoredSession(NamedTuple):
     eras: list[list[_CrushMessage]]
 
     def name(self, number: int) -> str:
-        """What a conversation is called: the first is called as the session."""
+        """Return the name of a conversation; the first has that of the session."""
         return f"{self.id}.{number + 1}" if number else self.id
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """What the model sees of each session, then what it saw of it before each compaction.
+    """Return what the model sees of each session, then what it saw of it before each compaction.
 
     Neither the system prompt nor the tools are kept.
     """
@@ -76,14 +74,14 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 
 def _shown_eras(session: _StoredSession) -> list[int]:
-    """The conversation in use, then those before it that have a reply."""
+    """Return the conversation in use, then the earlier ones that have a reply."""
     *before, last = range(len(session.eras))
     replied = (any(each.evidence.is_sampled for each in session.eras[number]) for number in before)
     return [last, *compress(before, replied)]
 
 
 def _callers(sessions: list[_StoredSession]) -> dict[tuple[str, str], str]:
-    """The conversations by their sessions and the calls in them."""
+    """Return the conversations by their sessions and the calls in them."""
     callers: dict[tuple[str, str], str] = {}
     for session in sessions:
         for number, era in enumerate(session.eras):
@@ -123,7 +121,7 @@ def _session(value: Object, place: str, line: int, unread: Unread) -> _StoredSes
 
 
 def _read_message(message: Json, place: str, line: int, summary: str, unread: Unread) -> _CrushMessage | None:
-    """A message as a turn; ``None`` for one that holds nothing that a model sees."""
+    """Return a message as a turn; ``None`` for one without anything that a model sees."""
     expect_object(message, f"{place} is")
     role, parts = message.get("role"), message.get("parts")
     if role not in _ROLES or not isinstance(parts, list) or len(objects(parts)) < len(parts):
@@ -171,7 +169,7 @@ _LARGEST = 1 << 32
 
 
 def read_part(of: Json, data: Object, place: str, unread: Unread) -> list[Json]:
-    """A part as the AI SDK has it."""
+    """Return a part as the AI SDK has it."""
     if not isinstance(of, str) or of not in _PART:
         unread.one(f"part of the type {of if isinstance(of, str) else kind(of)}")
         return []
@@ -182,7 +180,6 @@ def read_part(of: Json, data: Object, place: str, unread: Unread) -> list[Json]:
 
 
 def _spoken_part(of: str, data: Object) -> list[Json]:
-    """What is said, thought or shown."""
     match of:
         case "text":
             return _text(string(data, "text").strip())
@@ -197,13 +194,13 @@ def _spoken_part(of: str, data: Object) -> list[Json]:
 
 
 def _code(data: Object) -> str:
-    """The code with which a command ended, if it is one."""
+    """Return the exit code of a command, if it is a number."""
     code = data.get("exit_code")
     return str(code) if type(code) is int and abs(code) < _LARGEST else "unknown"
 
 
 def _tool(of: str, data: Object, place: str) -> Json:
-    """A call, or its result."""
+    """Return a call or a result."""
     if of == "tool_result":
         return {"type": "tool-result", **_call_names(data, place), "output": _output(data)}
     hosted = {"providerExecuted": True} if data.get("provider_executed") is True else {}
@@ -215,7 +212,7 @@ def _text(value: str) -> list[Json]:
 
 
 def _call_names(data: Object, place: str) -> Object:
-    """The id and the name of a call; raises ``TurnError`` where one is none."""
+    """Return the id and the tool of a call; raise ``TurnError`` without them."""
     name, own = data.get("name"), data.get("tool_call_id", data.get("id"))
     if not isinstance(name, str) or not isinstance(own, str) or not own:
         raise TurnError(f"{place} has no id or no name of a tool")
@@ -231,7 +228,7 @@ def _output(data: Object) -> Object:
 
 
 def _options(data: Object) -> Object:
-    """Who signed or encrypted reasoning, as the AI SDK says it."""
+    """Return the signatures and the encrypted form of reasoning as the AI SDK has them."""
     response = members(data.get("responses_data"))
     options = {
         "anthropic": {"signature": string(data, "signature")},
@@ -247,7 +244,7 @@ def _options(data: Object) -> Object:
 
 
 def _file(data: Object, unread: Unread) -> list[Json]:
-    """A file that the user added; of one that was printed only the size is there."""
+    """Return a file that the user added; of a printed session only its size is known."""
     mime, data_text = string(data, "MIMEType"), string(data, "Data")
     if mime.startswith("text/") and data_text:
         try:
@@ -256,11 +253,8 @@ def _file(data: Object, unread: Unread) -> list[Json]:
             unread.one("part.binary.Data")
             return []
     name = string(data, "Path").replace("\\", "/").rpartition("/")[2]
-    return (
-        [{"type": "file", "mediaType": mime, "data": data_text, **({"filename": name} if name else {})}]
-        if data_text
-        else []
-    )
+    file = {"type": "file", "mediaType": mime, "data": data_text, **({"filename": name} if name else {})}
+    return [file] if data_text else []
 
 
 _SESSION = ("id", "parent_session_id", "created_at")
@@ -268,14 +262,14 @@ _MESSAGE = ("id", "session_id", "created_at")
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
-    """The database has sessions that count their messages, and messages with ``parts``."""
+    """Check for sessions that count their messages, and messages with ``parts``."""
     sessions, messages = {*columns.get("sessions", [])}, {*columns.get("messages", [])}
     is_one = {*_SESSION, "message_count"} <= sessions and {*_MESSAGE, "role", "parts"} <= messages
     return {"sessions": _SESSION, "messages": _MESSAGE} if is_one else None
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Each session with those that its calls began, by their times; messages of one second are in their order."""
+    """Group each session with those that its calls started, by time; messages of one second keep their order."""
     sessions = sorted(index["sessions"], key=lambda row: (order(row[3]), order(row[1])))
     parents: dict[object, object] = {}
     for _, own, parent, _ in sessions:
@@ -293,7 +287,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """The sessions of a family as Crush prints them; raises ``TurnError`` for a message whose parts are no JSON."""
+    """Return the sessions of a family as Crush prints them; raise ``TurnError`` for parts that are not JSON."""
     sessions: dict[object, Object] = {}
     for row in rows.get("sessions", []):
         left = {name: readable(value) for name, value in row.items() if name not in ("id", "created_at", "updated_at")}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from glob import escape
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries_after_header, moment
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, paths, text, with_unread
-from chatsquash.formats.threads import conversations as told_of
+from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, load_paths, paths, text, with_unread
 from chatsquash.formats.values import Object, at, string
 
 NAME = "droid"
@@ -24,34 +23,29 @@ _SUMMARY = ("summary", "summaryText", "text", "content")
 
 
 def fits(values: list[Json]) -> str | None:
-    """The first line begins a session that has an owner."""
+    """Check whether the first line begins a session."""
     first = values[0] if values else None
     fitting = at(first, "type") == "session_start" and isinstance(at(first, "id"), str)
     return "a line of the type session_start" if fitting else None
 
 
 def beside(name: str) -> str | None:
-    """The file with the model and the usage of the session."""
+    """Return a glob for the file with the model and the usage of the session."""
     return f"{escape(name.removesuffix('.jsonl'))}.settings.json" if name.endswith(".jsonl") else None
 
 
 def owner(path: str) -> str | None:
-    """The session that settings belong to."""
+    """Return the session that a settings file belongs to."""
     return f"{path.removesuffix('.settings.json')}.jsonl" if path.endswith(".settings.json") else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """What the model sees at the end, then what compactions replaced, then branches that were left.
+    """Return what the model sees at the end, then what compactions replaced, then abandoned branches.
 
     Neither the system prompt nor the tools are kept in it.
     """
-    unread, header, rows = Unread(), Object(), list[tuple[int, int, Object]]()
-    for place, line, value in entries(values, lines):
-        if value.get("type") == "session_start":
-            header = header or value
-            unread.rest("session_start", value, *_BEGIN)
-        else:
-            rows.append((place, line, value))
+    unread = Unread()
+    header, rows = entries_after_header(values, lines, "session_start", unread, *_BEGIN)
     if not rows:
         return []
     model = text(at(meta, "model"))
@@ -64,11 +58,11 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
         return []
     before = _before([value for *_, value in rows], [step.is_summary for step in steps])
     ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
-    return with_unread(told_of(anthropic, steps, ways, {"session_id": text(header.get("id"))}), unread)
+    return with_unread(load_paths(anthropic, steps, ways, {"session_id": text(header.get("id"))}), unread)
 
 
 def _before(rows: list[Object], summaries: list[bool]) -> list[int]:
-    """Of each line the one before it; a summary without a parent stands behind the line above it."""
+    """Return the previous line of each line; a summary without a parent follows the line above it."""
     parents = [text(value.get("parentId")) for value in rows]
     if not any(parents):
         return list(range(-1, len(rows) - 1))

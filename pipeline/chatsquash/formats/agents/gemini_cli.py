@@ -31,7 +31,7 @@ _UPDATES = ("$set", "$rewindTo")
 
 
 def fits(values: list[Json]) -> str | None:
-    """A session names its project's hash or edits itself; a checkpoint is a history of contents."""
+    """Check for a session with its project's hash or with edits, or for a checkpoint with contents."""
     if any(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"} for line in objects(values)):
         return "$set or $rewindTo, or sessionId beside projectHash"
     if values and all(map(_is_record, values)):
@@ -46,13 +46,13 @@ def _is_record(line: Json) -> bool:
 
 
 def _history(value: Json) -> list[Json]:
-    """The contents of a checkpoint; empty for anything else."""
+    """Return the contents of a checkpoint; empty for anything else."""
     history = value.get("history") if isinstance(value, dict) else value
     return history if isinstance(history, list) and history and all(map(_is_content, history)) else []
 
 
 def _is_content(value: Json) -> bool:
-    """Whether a value has a role of Gemini's and parts, which have no types."""
+    """Whether a value has a role of Gemini's and untyped parts."""
     if not isinstance(value, dict) or value.get("role") not in ("user", "model"):
         return False
     parts = value.get("parts")
@@ -60,22 +60,22 @@ def _is_content(value: Json) -> bool:
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """Sub-agents lie in a folder with the id of their session, which lies beside that; its name has 8 letters of it."""
+    """Return a glob for a sub-agent's parent: beside the folder named by its id, with 8 letters of that in its name."""
     del origin
     chats, _, parent = path.rpartition("/")[0].rpartition("/")
     return f"{escape(chats)}/session-*{parent[:8]}.json*" if is_plain_name(parent) else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """The conversation as it ended, then what it was before messages were taken back or replaced.
+    """Return the conversation as it ended, then what it was before messages were removed or replaced.
 
     Neither the system prompt nor the tools are kept in it.
     """
     history = _history(values[0]) if len(values) == 1 else []
     if history:
-        evidence = [Evidence(1, is_sampled=content["role"] == "model") for content in history]
         turns = [
-            LoggedTurn(f"history[{place}]", *pair) for place, pair in enumerate(zip(history, evidence, strict=True))
+            LoggedTurn(f"history[{place}]", content, Evidence(1, is_sampled=content["role"] == "model"))
+            for place, content in enumerate(history)
         ]
         return [load_conversation(gemini, turns)]
     session = _SessionState()
@@ -105,7 +105,7 @@ _SESSION = ("sessionId", "startTime", "lastUpdated", "messages", "kind")
 
 
 class Record(NamedTuple):
-    """A message, and where it stands."""
+    """A message and its place."""
 
     place: str
     line: int
@@ -122,7 +122,7 @@ class _SessionPath(NamedTuple):
     records: list[Record]
 
     def began(self) -> dict[str, str]:
-        """The sub-agents that its calls began, with the ids of the calls."""
+        """Return the sub-agents that its calls started, with the ids of the calls."""
         calls = (call for each in self.records for call in objects(each.record.get("toolCalls")))
         return {agent: string(call, "id") for call in calls if (agent := string(call, "agentId"))}
 
@@ -138,12 +138,11 @@ class _SessionState:
     unread: Unread = field(default_factory=Unread)
 
     def ways(self) -> list[_SessionPath]:
-        """The messages as they ended first, then those that were left."""
+        """Return the messages as they ended, then those that were abandoned."""
         left = [_SessionPath(str(number), "branch", "1", records) for number, records in enumerate(self.left, 2)]
         return [_SessionPath("1", None, None, list(self.records.values())), *left]
 
     def add(self, place: str, number: int, line: Object) -> None:
-        """Take one line."""
         match line:
             case {"$rewindTo": str(key)}:
                 keys = list(self.records)
@@ -165,7 +164,7 @@ class _SessionState:
                 self.unread.rest("line", line)
 
     def set(self, place: str, number: int, members: Object) -> None:
-        """Members of the session: all its messages, and what it says of itself."""
+        """Set members of the session, which may include all its messages."""
         self.header = {**self.header, **members}
         self.unread.rest("session", members, *_SESSION)
         messages = members.get("messages")
@@ -182,7 +181,7 @@ class _SessionState:
         self.records = records
 
     def leave(self, keys: list[str]) -> None:
-        """Only these messages stay; what was there is kept, if the model gave any that go."""
+        """Reduce the messages to some; keep what was there if the model's are among the removed."""
         gone = self.records.keys() - set(keys)
         if any(self.records[key].record.get("type") == "gemini" for key in gone):
             self.left.append(list(self.records.values()))
@@ -194,7 +193,7 @@ _CALL = ("id", "name", "args", "result", "agentId")
 
 
 class _RecordReader:
-    """The contents of messages; a result that is told twice, beside its call and by the user, counts once."""
+    """Turns records into contents; a result given beside its call and by the user counts once."""
 
     def __init__(self, unread: Unread) -> None:
         self.unread = unread
@@ -203,7 +202,7 @@ class _RecordReader:
         """What stood beside the last results."""
 
     def read(self, records: list[Record]) -> list[LoggedTurn]:
-        """The turns of messages; what the client tells the user is none."""
+        """Return the turns of messages, without what the client tells the user."""
         turns: list[LoggedTurn] = []
         for place, line, record in records:
             of = record.get("type")
@@ -225,13 +224,13 @@ class _RecordReader:
         return turns
 
     def rest(self, record: Object) -> None:
-        """Count what is not read of a message."""
+        """Count the members of a message that are not read."""
         self.unread.rest("message", record, *_RECORD)
         for call in objects(record.get("toolCalls")):
             self.unread.rest("message.toolCalls", call, *_CALL)
 
     def results(self, call: Object) -> list[Json]:
-        """The results beside a call; of calls that were made at once, each may have those of all."""
+        """Return the new results beside a call; parallel calls may each have those of all."""
         linked = [_with_call_id(part, call) for part in _answer(call)]
         fresh = [part for part in linked if _response(part) is not None and self.is_new(part)]
         others = [part for part in linked if _response(part) is None]
@@ -239,12 +238,12 @@ class _RecordReader:
         return [part for part in linked if part in fresh or part in others] if fresh else []
 
     def fresh_parts(self, parts: list[Json]) -> list[Json]:
-        """What the user says beside results that were there before."""
+        """Return the user's parts without results that were there before."""
         repeats = any(_response(part) is not None for part in parts)
         return [part for part in parts if self.is_new(part) and not (repeats and part in self.beside)]
 
     def is_new(self, part: Json) -> bool:
-        """Whether a part is no result that was there before."""
+        """Whether a part is not a repeated result."""
         key = string(_response(part), "id")
         if key and key in self.answered:
             return False
@@ -253,7 +252,7 @@ class _RecordReader:
 
 
 def _of_model(record: Object, at: Evidence) -> Evidence:
-    """What is known of a reply; thoughts are no part of the output that is counted."""
+    """Return what is known of a reply; thoughts are counted apart from the output."""
     tokens = record.get("tokens")
     said = [count(value) for name in ("output", "thoughts") if (value := member(tokens, name)) is not None]
     whole = sum(each for each in said if each is not None) if said else None
@@ -261,7 +260,7 @@ def _of_model(record: Object, at: Evidence) -> Evidence:
 
 
 def _answer(call: Object) -> list[Json]:
-    """The parts of a call's result; one that is not told as a result is made one."""
+    """Return the parts of a call's result; texts are wrapped in a result."""
     parts = _parts(call.get("result"))
     if not parts or any(_response(part) is not None for part in parts):
         return parts
@@ -272,13 +271,13 @@ def _answer(call: Object) -> list[Json]:
 
 
 def _with_call_id(part: Json, call: Object) -> Json:
-    """A part with the id of its call where it is a result without one."""
+    """Return a part; a result without an id gets that of its call."""
     answer = _response(part)
     return part if answer is None or string(answer, "id") else {"functionResponse": {**answer, "id": call.get("id")}}
 
 
 def _said(record: Object) -> list[Json]:
-    """Thoughts, what is said, and calls, as the parts of a turn."""
+    """Return thoughts, contents and calls as the parts of a turn."""
     said = _parts(record.get("content"))
     answered = [string(camel(part).get("functionCall"), "id") for part in said]
     calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, answered)]
@@ -288,17 +287,17 @@ def _said(record: Object) -> list[Json]:
 
 
 def _thought(thought: Object) -> Object:
-    """A thought as the model writes them, its subject in bold."""
+    """Return a thought as the model writes it, with its subject in bold."""
     subject, text = string(thought, "subject"), string(thought, "description")
     return {"thought": True, "text": "\n\n".join(filter(None, [f"**{subject}**" if subject else "", text]))}
 
 
 def _parts(content: Json) -> list[Json]:
-    """A text, a part or a list of both as parts; an empty text is none."""
+    """Return a text, a part or a list of both as parts; empty texts are dropped."""
     return [{"text": part} if isinstance(part, str) else part for part in listed(content) if part != ""]
 
 
 def _response(part: Json) -> Any:
-    """The result in a part, if it is one."""
+    """Return the result in a part, if there is one."""
     answer = camel(part).get("functionResponse")
     return answer if isinstance(answer, dict) else None

@@ -12,7 +12,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.blocks import Block, Call
 from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.formats.base import TurnError, expect_list
-from chatsquash.formats.database_rows import key, order, parse_cell
+from chatsquash.formats.database_rows import id_text, key, order, parse_cell
 from chatsquash.formats.evidence import (
     Evidence,
     LoggedMessages,
@@ -50,7 +50,7 @@ _Line = tuple[int, int, Object]
 
 
 def fits(values: list[Json]) -> str | None:
-    """A session has a working directory beside what it is about; messages have tags in camel case, or flags."""
+    """Check for sessions with a working directory, or for messages with camel-case tags or visibility flags."""
     first = values[0] if values else None
     if isinstance(first, dict) and "working_dir" in first and any(name in first for name in _BESIDE):
         return "working_dir and " + next(name for name in _BESIDE if name in first)
@@ -66,7 +66,7 @@ def _has_tags(message: Object) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """What the model sees of each session, then what it saw of it before each compaction.
+    """Return what the model sees of each session, then what it saw of it before each compaction.
 
     Neither the system prompt nor the tools are kept in it.
     """
@@ -75,8 +75,8 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         if "working_dir" in line or not sessions:
             sessions.append([])
         sessions[-1].append((place, number, line))
-    told_of = [conversation for lines in sessions for conversation in _session(lines)]
-    return [conversation for conversation in told_of if conversation.messages]
+    converted = [conversation for lines in sessions for conversation in _session(lines)]
+    return [conversation for conversation in converted if conversation.messages]
 
 
 def _session(lines: list[_Line]) -> list[Conversation]:
@@ -95,24 +95,24 @@ def _session(lines: list[_Line]) -> list[Conversation]:
     earlier = [_load(before_compaction(era), unread) for era in before if any(each.evidence.is_sampled for each in era)]
     used = last._replace(evidence=_with_session_usage(last.evidence, header))
     whole = [*earlier, used]
-    own = _id(header) or lines[0][0]
+    own = id_text(header.get("id")) or lines[0][0]
     names = [f"{own}.{number}" for number in range(1, len(whole) + 1)] if earlier else [""]
     *others, first = [_conversation(each, header, names[: number + 1]) for number, each in enumerate(whole)]
     return [with_origin(first, unread=unread.of(0)), *others]
 
 
 def is_visible(message: Json) -> bool:
-    """Whether the model sees a message now."""
+    """Whether the model currently sees a message."""
     return at(message, "metadata", "agentVisible") is not False
 
 
 def is_for_model(message: Json) -> bool:
-    """Whether goose wrote a message for the model alone: a summary, or what it says behind one."""
+    """Whether goose wrote a message for the model alone: a summary, or its answer to one."""
     return at(message, "metadata", "userVisible") is False
 
 
 def eras(turns: list[LoggedTurn]) -> list[list[LoggedTurn]]:
-    """The messages before the first compaction, those behind it, and so on, each beginning with the summary.
+    """Return the messages before the first compaction, those after it, and so on, each from its summary on.
 
     A compaction hides all messages that were there, and adds a summary in the user's name with an answer to it.  What
     stands for a single call and its result is in the user's name, too, and has no answer.
@@ -131,13 +131,13 @@ def eras(turns: list[LoggedTurn]) -> list[list[LoggedTurn]]:
 
 
 def before_compaction(era: list[LoggedTurn]) -> list[LoggedTurn]:
-    """What the model was told before a compaction; what stands for a single call there stands beside it."""
+    """Return what the model saw before a compaction; summaries of single calls stay beside them."""
     first = next((place for place, each in enumerate(era) if not is_for_model(each.turn)), len(era))
     return [*era[:first], *(each for each in era[first:] if not is_for_model(each.turn))]
 
 
 def _is_summary(turns: list[LoggedTurn], place: int) -> bool:
-    """Whether a message stands for others; of several that goose wrote one after the other only the first does."""
+    """Whether a message is a summary; of several in a row that goose wrote, only the first is."""
     message = turns[place].turn
     begins = place > 0 and not is_for_model(turns[place - 1].turn)
     return begins and is_for_model(message) and at(message, "role") == "user"
@@ -150,9 +150,9 @@ def _load(read: list[LoggedTurn], unread: Unread) -> LoggedMessages:
 
 
 def _conversation(loaded: LoggedMessages, header: Object, names: list[str]) -> Conversation:
-    """A conversation of a session, which goes on from a summary of the one before; ``names`` are their ids up to it."""
+    """Return a conversation that continues from a summary of the previous one; ``names``: the ids up to it."""
     *before, name = names
-    known: Object = {"session_id": _id(header), "id": name}
+    known: Object = {"session_id": id_text(header.get("id")), "id": name}
     if before:
         known |= {"kind": "compacted", "parent": before[-1]}
     elif header.get("session_type") == "sub_agent":
@@ -161,14 +161,8 @@ def _conversation(loaded: LoggedMessages, header: Object, names: list[str]) -> C
     return Conversation(loaded.messages, [], origin=origin(loaded, session_times=times, **known))
 
 
-def _id(header: Object) -> str | None:
-    """The id of a session as a text."""
-    logged = header.get("id")
-    return str(logged) if isinstance(logged, str | int) and logged != "" else None
-
-
 def _model(header: Object) -> str | None:
-    """The model that the session is set to."""
+    """Return the model that the session is set to."""
     config = header.get("model_config") or header.get("model_config_json")
     try:
         config = jsonio.loads(config.encode()) if isinstance(config, str) else config
@@ -188,7 +182,7 @@ def _evidence(message: Json, line: int, model: str | None) -> Evidence:
 
 
 def _with_session_usage(evidence: list[Evidence], header: Object) -> list[Evidence]:
-    """The tokens of a session are those of its last reply, where that has none of its own."""
+    """Apply the tokens of the session to its last reply, if that has none."""
     places = [place for place, each in enumerate(evidence) if each.is_sampled]
     if not places or evidence[places[-1]].prompt_tokens is not None:
         return evidence
@@ -199,14 +193,14 @@ def _with_session_usage(evidence: list[Evidence], header: Object) -> list[Eviden
 
 
 def _messages_of(session: Object, place: int) -> list[tuple[str, Json]]:
-    """The messages in the object of a session; none where they are lines of their own."""
+    """Return the messages in the object of a session; empty if they are lines of their own."""
     name = next((name for name in _TURNS if session.get(name) is not None), "")
     messages = expect_list(session.get(name, []), f"entry {place} has a {name} that is")
     return [(f"{name}[{number}]", message) for number, message in enumerate(messages)]
 
 
 def _turn(message: Json, place: str, unread: Unread) -> Object | None:
-    """A message as Anthropic would have it, without its id and time; ``None`` if only the user sees what is in it."""
+    """Return a message as Anthropic's, without its id and time; ``None`` if only the user sees its contents."""
     if not isinstance(message, dict):
         raise TurnError(f"{place} is no object")
     content = message.get("content")
@@ -225,7 +219,7 @@ def _turn(message: Json, place: str, unread: Unread) -> Object | None:
 
 
 def _with_signatures(message: Message) -> Message:
-    """A message whose calls have their signatures where those of Gemini stand."""
+    """Move the signatures of calls to where those of Gemini are."""
     made = chat.turn(message)
     if made is None or made.role != "assistant":
         return message
@@ -246,21 +240,16 @@ SHOWN = ("systemNotification", "actionRequired", "toolConfirmationRequest", "con
 
 
 def block(item: Json) -> Json:
-    """A part of a message as a block; one that Anthropic has nothing like stays as it is."""
+    """Return a part of a message as a block; a part unknown to Anthropic stays as it is."""
     match item:
         case {"type": "toolRequest" | "frontendToolRequest", "toolCall": dict(wrapped), **rest}:
             called = wrapped.get("value", wrapped)
             # A call that could not be parsed has neither a name nor arguments; its result needs it all the same.
             if not isinstance(called, dict) or "name" not in called:
                 return {**rest, "type": "tool_use"}
+            call = {"type": "tool_use", "id": item.get("id"), "name": called["name"]}
             arguments = {"input": called["arguments"]} if called.get("arguments") is not None else {}
-            return {
-                "type": "tool_use",
-                "id": item.get("id"),
-                "name": called["name"],
-                **arguments,
-                **without(rest, "id"),
-            }
+            return {**call, **arguments, **without(rest, "id")}
         case {"type": "toolResponse", "toolResult": result}:
             return {"type": "tool_result", "tool_use_id": item.get("id"), **_output(result)}
         case {"type": "redactedThinking", **rest}:
@@ -271,7 +260,7 @@ def block(item: Json) -> Json:
 
 
 def _output(result: Json) -> Object:
-    """A result's content, of which the model sees what is not for the user alone."""
+    """Return the content of a result without parts for the user alone."""
     if isinstance(result, dict) and ("error" in result or result.get("status") == "error"):
         error = result.get("error")
         return {"content": error if isinstance(error, str) else compact(error), "is_error": True}
@@ -288,7 +277,7 @@ def _output(result: Json) -> Object:
 
 
 def _content(part: Json) -> Json:
-    """A content of the Model Context Protocol as a block; marks of who it is for say nothing to the model."""
+    """Return a content of the Model Context Protocol as a block, without its audience."""
     match part:
         case {"type": "text", "text": str(text)}:
             return {"type": "text", "text": text}
@@ -305,7 +294,7 @@ _order = partial(order, errors="surrogateescape")
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
-    """Goose's database has sessions, and messages that name theirs and have ``content_json``."""
+    """Check for sessions, and messages that name theirs and have ``content_json``."""
     sessions, messages = columns.get("sessions", []), columns.get("messages", [])
     if not ({*_SESSION_COLUMNS} <= {*sessions} and {*_MESSAGE_COLUMNS, "content_json"} <= {*messages}):
         return None
@@ -313,7 +302,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Each session with those that it began, by their times; a message of no session belongs to none."""
+    """Group each session with those that it started, by time; a message without a session is dropped."""
     families_by_root: dict[object, dict[str, list[int]]] = {}
     roots: dict[object, object] = {}
     sessions = sorted(index["sessions"], key=lambda row: (_order(row[1]), _order(row[2])))
@@ -330,7 +319,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """The sessions of a family, each as its export; raises ``TurnError`` for a message that is none."""
+    """Return the sessions of a family as exports; raise ``TurnError`` for an invalid message."""
     sessions: list[Object] = []
     by_id: dict[object, list[Json]] = {}
     for row in rows.get("sessions", []):

@@ -6,10 +6,11 @@ import re
 
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.formats.agents.kimi_code import split_thoughts
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, session_folder
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import text, with_unread
-from chatsquash.formats.values import Object, at, listed, objects, string, texts
+from chatsquash.formats.values import Object, objects, string, texts
 
 NAME = "kimi_cli"
 HOLDS_TOOLS = False
@@ -27,7 +28,7 @@ _ERROR = "<system>ERROR"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Rows have roles, some of which only Kimi has, or parts for thoughts."""
+    """Check for rows with roles, some of which only Kimi has, or with parts for thoughts."""
     rows = objects(values)
     if len(rows) != len(values) or not all(isinstance(row.get("role"), str) for row in rows) or len(rows) < 1:
         return None
@@ -44,18 +45,18 @@ def _thinks(row: Object) -> bool:
 
 
 def beside(name: str) -> str | None:
-    """What is known of a sub-agent."""
+    """Return the file that describes a sub-agent."""
     return "meta.json" if name == "context.jsonl" else None
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """The folder of a session has its id for its name; sub-agents have folders below it."""
+    """Return the id of a session, the name of its folder; sub-agents have folders below it."""
     del origin
     return session_folder(path, "subagents") if _CONTEXT.search(path) else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """What the model saw; ``meta`` is what is known of a sub-agent.
+    """Return what the model saw; ``meta`` describes a sub-agent.
 
     Neither the model nor times nor the definitions of tools are kept in it.
     """
@@ -63,9 +64,8 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     for place, line, row in entries(values, lines):
         role = string(row, "role")
         if role == "_system_prompt":
-            turns.append(
-                LoggedTurn(f"entry {place}", {"role": "system", "content": row.get("content")}, Evidence(line))
-            )
+            turn: Object = {"role": "system", "content": row.get("content")}
+            turns.append(LoggedTurn(f"entry {place}", turn, Evidence(line)))
         elif role in _OWN:
             unread.one(f"row {role}")
         else:
@@ -79,16 +79,11 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 
 def _turn(row: Object) -> Object:
-    """A row as a message of OpenAI chat."""
-    parts = listed(row.get("content"))
-    thoughts = [
-        string(part, "think") for part in objects(parts) if part.get("type") == "think" and string(part, "think")
-    ]
+    """Return a row as a message of OpenAI chat."""
+    content = row.get("content")
+    parts, thoughts = split_thoughts(content)
     turn = {name: row[name] for name in ("role", "tool_call_id", "name") if row.get(name) is not None}
-    if isinstance(row.get("content"), list):
-        turn["content"] = [part for part in parts if at(part, "type") != "think"] or None
-    else:
-        turn["content"] = row.get("content")
+    turn["content"] = (parts or None) if isinstance(content, list) else content
     if calls := objects(row.get("tool_calls")):
         turn["tool_calls"] = [_call(call) for call in calls]
     if thoughts and turn.get("role") == "assistant":

@@ -23,25 +23,25 @@ _FINISHED = {"end_turn": "stop", "tool_calls": "tool_calls", "max_tokens": "leng
 
 
 def fits(values: list[Json]) -> str | None:
-    """Records name what was put into the context."""
+    """Check for records that add to the context."""
     lines = objects(values)
     own = sum(each.get("type") in (_EVENT, _MESSAGE) for each in lines)
     return f"{_EVENT} or {_MESSAGE} in {own} lines" if own and len(lines) == len(values) else None
 
 
 def beside(name: str) -> str | None:
-    """What is known of the agents of the session."""
+    """Return the file that describes the agents of the session."""
     return "../../state.json" if name == _WIRE else None
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """The folder of a session has its id for its name; each of its agents has a folder in ``agents``."""
+    """Return the id of a session, the name of its folder; its agents have folders in ``agents``."""
     del origin
     return session_folder(path, "agents") if path.rpartition("/")[2] == _WIRE else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """What the model sees at the end, then what it saw before each compaction, and before the context was emptied.
+    """Return what the model sees at the end, then what it saw before each compaction and each clearing.
 
     The definitions of tools are not kept in it.
     """
@@ -79,7 +79,6 @@ class _Context:
     """The answer that is being given: its place, its line, its time, and what it holds so far."""
 
     def add(self, place: str, line: int, record: Object) -> None:
-        """Take a record."""
         of = string(record, "type")
         time = moment(record.get("time"))
         if of == "config.update":
@@ -110,12 +109,12 @@ class _Context:
             self.unread.one(f"record {of}")
 
     def leave(self, *, is_last: bool = False) -> None:
-        """Keep what was said so far as a conversation."""
+        """Keep the turns so far as a conversation."""
         if any(each.evidence.is_sampled for each in self.turns):
             self._keep(self.kind, self.turns, is_last=is_last)
 
     def _keep(self, kind: ConversationKind, turns: list[LoggedTurn], *, is_last: bool = False) -> None:
-        """Keep a conversation, unless very many would repeat what was said."""
+        """Keep a conversation, unless too many would repeat the same turns."""
         if self.room.take(len(turns)) or is_last:
             said = [self.system, *turns] if self.system else list(turns)
             self.conversations.append((kind, len(self.conversations) + 1, said))
@@ -123,7 +122,7 @@ class _Context:
             self.unread.one("history beyond those that are read")
 
     def step_ends(self) -> None:
-        """The answer that was being given is whole."""
+        """Finish the current reply."""
         step, self.step = self.step, None
         if step is None or not (step["content"] or step["tool_calls"] or step["thoughts"]):
             return
@@ -136,10 +135,10 @@ class _Context:
     def _message(self, place: str, evidence: Evidence, message: Json) -> None:
         role = string(message, "role")
         self.unread.rest("message", message, "role", "content", "toolCalls", "toolCallId", "origin", "id")
-        content, thoughts = _parted(at(message, "content"))
+        content, thoughts = split_thoughts(at(message, "content"))
         turn: Object = {"role": role, "content": content}
         if calls := objects(at(message, "toolCalls")):
-            turn["tool_calls"] = [spell_call(call.get("id"), call.get("name"), call.get("args")) for call in calls]
+            turn["tool_calls"] = [spell_call(*map(call.get, ("id", "name", "args"))) for call in calls]
             turn["content"] = content or None
         turn |= {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
         turn |= {"tool_call_id": at(message, "toolCallId")} if role == "tool" else {}
@@ -154,7 +153,7 @@ class _Context:
             self.step = {"place": place, "evidence": known, **parts}
         step = self.step
         if of == "content.part" and step is not None:
-            content, thoughts = _parted([at(event, "part")])
+            content, thoughts = split_thoughts([at(event, "part")])
             step["content"] += content if isinstance(content, list) else []
             step["thoughts"] += thoughts
         elif of == "tool.call" and step is not None:
@@ -177,7 +176,7 @@ class _Context:
             self.step["evidence"] = self.step["evidence"]._replace(**tokens)
 
     def _compaction(self, place: str, evidence: Evidence, record: Object) -> None:
-        """A summary stands for what was said, or for the first of it."""
+        """Replace the turns, or the first of them, with a summary."""
         self.step_ends()
         self.unread.rest("compaction", record, "type", "time", "agentId", "summary", "compactedCount")
         self.leave()
@@ -187,7 +186,7 @@ class _Context:
         self.turns, self.kind = [summary, *rest], "compacted"
 
     def _undo(self, times: int) -> None:
-        """The last prompts of the user are taken back, with what came of them."""
+        """Remove the user's last prompts and everything after them."""
         before = list(self.turns)
         for _ in range(min(times, len(before))):
             while self.turns and self.turns.pop().turn["role"] != "user":
@@ -197,8 +196,8 @@ class _Context:
             self._keep("branch", before)
 
 
-def _parted(content: Json) -> tuple[Json, list[str]]:
-    """A content without its thoughts, and these."""
+def split_thoughts(content: Json) -> tuple[Json, list[str]]:
+    """Split a content into its parts and its thoughts."""
     parts = listed(content) if not isinstance(content, str) else [{"type": "text", "text": content}]
     thoughts = [said for part in objects(parts) if part.get("type") == "think" and (said := string(part, "think"))]
     return [part for part in parts if at(part, "type") != "think"], thoughts

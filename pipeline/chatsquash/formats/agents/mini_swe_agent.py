@@ -18,14 +18,14 @@ _EXTRA = ("timestamp", "response", "actions", "returncode", "raw_output", "cost"
 
 
 def fits(values: list[Json]) -> str | None:
-    """The format names itself."""
+    """Check for the name of the format."""
     value = values[0] if len(values) == 1 else None
     named = at(value, "trajectory_format")
     return f"trajectory_format {named}" if isinstance(named, str) and named.startswith("mini-swe-agent") else None
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
-    """The messages up to the one that only says how the run ended.
+    """Return the messages up to the one that only reports how the run ended.
 
     The one tool, where it is a tool, is not defined in it.
     """
@@ -51,7 +51,6 @@ def conversations(values: list[Json]) -> list[Conversation]:
 
 
 def _evidence(message: Object, extra: Json, model: str | None) -> Evidence:
-    """What the provider's own answer says."""
     time = moment(at(extra, "timestamp"))
     if message.get("role") != "assistant":
         return Evidence(1, time)

@@ -17,7 +17,7 @@ KEPT = (
 
 
 def fits(values: list[Json]) -> str | None:
-    """A session of Pi with entries, or prefixes of texts, that only OpenClaw writes."""
+    """Check for a session of Pi with entries, or prefixes of texts, that only OpenClaw writes."""
     if not pi.is_session(values) or not pi.is_of_openclaw(values):
         return None
     own = any(each.get("type") == "custom" for each in objects(values[1:]))
@@ -25,5 +25,5 @@ def fits(values: list[Json]) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """As those of Pi: what the gateway puts before a text stays, since the model saw it."""
+    """Load a session like one of Pi; the gateway's prefixes stay, since the model saw them."""
     return pi.conversations(values, lines)

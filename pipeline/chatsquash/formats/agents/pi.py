@@ -7,10 +7,9 @@ import re
 from chatsquash.core.model import Conversation, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError, expect_object
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, span
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries_after_header, moment, span
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, paths, text, with_unread
-from chatsquash.formats.threads import conversations as told_of
+from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, load_paths, paths, text, with_unread
 from chatsquash.formats.values import (
     Object,
     at,
@@ -41,7 +40,7 @@ _FIRST = 200
 
 
 def fits(values: list[Json]) -> str | None:
-    """The first line is the header of a session, and nothing of what only OpenClaw writes stands behind it."""
+    """Check for the header of a session that OpenClaw did not write."""
     return "a line of the type session with cwd" if is_session(values) and not is_of_openclaw(values) else None
 
 
@@ -52,7 +51,7 @@ def is_session(values: list[Json]) -> bool:
 
 
 def is_of_openclaw(values: list[Json]) -> bool:
-    """Whether among the first lines is what OpenClaw alone writes."""
+    """Whether OpenClaw wrote any of the first lines."""
     return any(map(_is_of_openclaw, objects(values[1:_FIRST])))
 
 
@@ -65,18 +64,12 @@ def _is_of_openclaw(entry: Object) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """What the model sees on the path to the last line, then what compactions replaced, then branches that were left.
+    """Return what the model sees on the path to the last line, then what compactions replaced, then branches.
 
     Neither the system prompt nor the tools are kept in it.
     """
-    unread, header = Unread(), Object()
-    rows = list[tuple[int, int, Object]]()
-    for place, line, value in entries(values, lines):
-        if value.get("type") == "session":
-            header = header or value
-            unread.rest("session", value, *_HEADER)
-        else:
-            rows.append((place, line, value))
+    unread = Unread()
+    header, rows = entries_after_header(values, lines, "session", unread, *_HEADER)
     if not rows:
         return []
     names = [text(value.get("id")) for _, _, value in rows]
@@ -87,7 +80,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         before = list(range(-1, len(rows) - 1))
     ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
     session = {"session_id": text(header.get("id"))} | span(header.get("timestamp"), None)
-    return with_unread(told_of(anthropic, steps, ways, session), unread)
+    return with_unread(load_paths(anthropic, steps, ways, session), unread)
 
 
 _ENTRY = ("type", "id", "parentId", "timestamp")
@@ -121,7 +114,7 @@ _BRANCH = "The following is a summary of a branch that this conversation came ba
 
 
 def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Unread) -> ThreadEntry:
-    """An entry; ``known`` are the places of all entries by their names."""
+    """Return an entry; ``known`` are the places of all entries by name."""
     of = string(entry, "type")
     if of not in _READ:
         unread.one(f"entry of the type {of}")
@@ -146,9 +139,8 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntr
     message = expect_object(entry.get("message"), f"{place} has a message that is")
     role = string(message, "role")
     if role not in _SAID:
-        raise TurnError(
-            f"{place} has the role {compact(message.get('role'))[:40]}, which is none of {', '.join(_SAID)}"
-        )
+        seen = compact(message.get("role"))[:40]
+        raise TurnError(f"{place} has the role {seen}, which is none of {', '.join(_SAID)}")
     if not _OF_MESSAGES[role].issuperset(message):
         unread.rest(f"message {role}", message, *_OF_MESSAGES[role])
     time = moment(message.get("timestamp")) or moment(entry.get("timestamp"))
@@ -161,7 +153,7 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntr
 
 
 def _assistant(place: str, line: int, time: Moment | None, message: Object) -> ThreadEntry:
-    """What a model said; what failed or was broken off may be there in part."""
+    """Return the entry of a reply; a failed or aborted one may be partial."""
     used = message.get("usage")
     known = Evidence(
         line,
@@ -179,7 +171,7 @@ def _assistant(place: str, line: int, time: Moment | None, message: Object) -> T
 
 
 def _said(role: str, message: Object) -> Object:
-    """What is sent in the user's name."""
+    """Return a message in the user's name."""
     match role:
         case "toolResult":
             failed = {"is_error": True} if message.get("isError") is True else {}
@@ -200,16 +192,13 @@ def _user(content: Json) -> Object:
 
 
 def _content(content: Json) -> list[Json]:
-    """A text or parts, as parts."""
-    return (
-        [{"type": "text", "text": content}]
-        if isinstance(content, str) and content
-        else [part for part in listed(content) if part != ""]
-    )
+    """Return a text or parts as parts."""
+    if isinstance(content, str) and content:
+        return [{"type": "text", "text": content}]
+    return [part for part in listed(content) if part != ""]
 
 
 def _part(part: Json) -> Json:
-    """A part of a message as a block, which most parts are."""
     is_block = type(part) is dict and len(part) == 2 and part.get("type") in ("text", "thinking")
     return part if is_block else _block(part)
 
@@ -232,7 +221,7 @@ def _block(part: Json) -> Json:
 
 
 def _ran(message: Object) -> str:
-    """A command that the user ran himself, as the model is told of it."""
+    """Return a command that the user ran, as the model sees it."""
     said = f"Ran `{string(message, 'command')}`\n"
     output = string(message, "output")
     said += f"```\n{output}\n```" if output else "(no output)"

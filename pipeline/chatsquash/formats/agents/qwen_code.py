@@ -5,8 +5,7 @@ from __future__ import annotations
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, of, with_origin
 from chatsquash.formats.providers import gemini
-from chatsquash.formats.threads import ThreadEntry, link_entries, paths, text, with_unread
-from chatsquash.formats.threads import conversations as told_of
+from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, paths, text, with_unread
 from chatsquash.formats.values import Object, at, count, listed, objects, string, total
 
 NAME = "qwen_code"
@@ -26,7 +25,7 @@ _BOOT = "agent_bootstrap"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Most lines have an id, the one before and a session, and some have a message of parts."""
+    """Check whether most lines have an id, a parent and a session, and some have a message of parts."""
     lines = objects(values)
     own = sum(map(_OWN.issubset, lines))
     spoken = sum(map(has_parts, lines))
@@ -42,7 +41,7 @@ def has_parts(line: Json) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """What the model sees on the path to the last line, then what compressions replaced, then branches that were left.
+    """Return what the model sees on the path to the last line, then what was compressed, then branches.
 
     Neither the system prompt nor the tools are kept in it, but in a sub-agent's that began with a history.
     """
@@ -51,13 +50,11 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     if not rows:
         return []
     steps = [_step(f"entry {place}", line, value, unread) for place, line, value in rows]
-    before = link_entries(
-        [text(value.get("uuid")) for value in values], [text(value.get("parentUuid")) for value in values]
-    )
+    before = link_entries(*([text(value.get(name)) for value in values] for name in ("uuid", "parentUuid")))
     ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
     inner = any(value.get("isSidechain") is True or text(value.get("agentId")) for value in values[:1])
     session: Object = {"session_id": next((name for value in values if (name := text(value.get("sessionId")))), None)}
-    converted = told_of(gemini, steps, ways, session, _tools(values))
+    converted = load_paths(gemini, steps, ways, session, _tools(values))
     if inner:
         converted = [with_origin(each, kind="subagent") if of(each).kind == "main" else each for each in converted]
     return with_unread(converted, unread)
@@ -86,19 +83,14 @@ def _step(place: str, line: int, value: Object, unread: Unread) -> ThreadEntry:
 
 
 def _system(value: Object) -> list[Object]:
-    """The system instruction that a sub-agent's history came with."""
+    """Return the system instruction of a sub-agent's history."""
     instruction = at(value, "systemPayload", "systemInstruction")
-    if isinstance(instruction, str):
-        return [{"role": "system", "parts": [{"text": instruction}]}] if instruction else []
-    return (
-        [{"role": "system", "parts": instruction["parts"]}]
-        if isinstance(instruction, dict) and instruction.get("parts")
-        else []
-    )
+    parts = [{"text": instruction}] if text(instruction) else at(instruction, "parts")
+    return [{"role": "system", "parts": parts}] if parts else []
 
 
 def _tools(values: list[Object]) -> list[Json]:
-    """The definitions that a sub-agent's history came with."""
+    """Return the tools of a sub-agent's history."""
     definitions = next((tools for value in values if (tools := at(value, "systemPayload", "tools"))), None)
     return list(gemini.tools(definitions).functions) if isinstance(definitions, list) else []
 

@@ -23,14 +23,14 @@ _MESSAGE = (
 
 
 def fits(values: list[Json]) -> str | None:
-    """A trajectory has steps, a history and the environment that it ran in."""
+    """Check for a trajectory with an environment and an outcome."""
     value = members(values[0]) if len(values) == 1 else {}
     fitting = isinstance(value.get("trajectory"), list) and "environment" in value
     return "trajectory beside environment and info" if fitting and isinstance(value.get("info"), dict) else None
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
-    """The best attempt, then the others; demonstrations are context.
+    """Return the best attempt, then the others; demonstrations are context.
 
     The definitions of tools are not kept in it.
     """
@@ -55,13 +55,13 @@ def conversations(values: list[Json]) -> list[Conversation]:
 
 
 def _model(config: Json) -> str | None:
-    """The model that the run was set to, whose settings are a text in some versions."""
+    """Return the model of the run; in some versions the settings are a JSON text."""
     settings = parsed(config) if isinstance(config, str) else config
     return text(at(settings, "agent", "model", "name"))
 
 
 def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> list[LoggedTurn]:
-    """The history of an attempt; without one what the last step was asked, and its answer."""
+    """Return the history of an attempt; without one, the last step's query and response."""
     history = attempt.get("history")
     if isinstance(history, list) and history:
         return [_turn(message, f"{where}history[{at}]", model, unread) for at, message in enumerate(history)]

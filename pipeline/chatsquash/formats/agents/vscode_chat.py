@@ -27,7 +27,7 @@ _FURTHEST = 1_000_000
 
 
 def fits(values: list[Json]) -> str | None:
-    """Requests have a message with a text and a list of what was answered; a log begins with such a session."""
+    """Check for requests with a message and a response, or for a log that begins with such a session."""
     if is_log(values):
         state = at(values[0], "v")
         return "an operation log of requests" if isinstance(at(state, "requests"), list) else None
@@ -38,12 +38,12 @@ def fits(values: list[Json]) -> str | None:
 
 
 def is_log(values: list[Json]) -> bool:
-    """Whether lines are operations, the first of which gives the state."""
+    """Whether lines are operations, the first of which sets the state."""
     return bool(values) and at(values[0], "kind") == 0 and isinstance(at(values[0], "v"), dict)
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
-    """What the model sees at the end, then what it saw before each summary; a request that was taken back is gone.
+    """Return what the model sees at the end, then what it saw before each summary.
 
     Neither the system prompt nor the tools are kept in it.
     """
@@ -54,12 +54,12 @@ def conversations(values: list[Json]) -> list[Conversation]:
     eras: list[list[LoggedTurn]] = [[]]
     for number, request in enumerate(requests):
         _take(request, f"requests[{number}]", eras, unread)
-    told_of = [era for era in eras if any(each.evidence.is_sampled for each in era)] or eras[-1:]
-    return with_unread(load_eras(openai_chat, told_of, session_id=text(at(value, "sessionId"))), unread)
+    replied = [era for era in eras if any(each.evidence.is_sampled for each in era)] or eras[-1:]
+    return with_unread(load_eras(openai_chat, replied, session_id=text(at(value, "sessionId"))), unread)
 
 
 def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unread) -> None:
-    """What a request and its answer add to what the model sees."""
+    """Add the turns of a request and its response."""
     expect_object(request, f"{where} is")
     unread.rest("request", request, *_REQUEST)
     metadata = members(at(request, "result", "metadata"))
@@ -89,17 +89,16 @@ def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unrea
 
 
 def _prompt(request: Object, metadata: Object) -> Json:
-    """What the model was shown of the prompt, where that is kept; else what the user wrote."""
+    """Return the prompt as rendered for the model, if that is known; otherwise what the user wrote."""
     rendered = [said for part in objects(metadata.get("renderedUserMessage")) if (said := text(part.get("text")))]
     message = request.get("message")
     return "\n".join(rendered) or (message if isinstance(message, str) else string(message, "text"))
 
 
 def _round(value: Object) -> Object | None:
-    """An answer of the model: its text, its thoughts and its calls."""
-    calls = [
-        spell_call(call.get("id"), call.get("name"), call.get("arguments")) for call in objects(value.get("toolCalls"))
-    ]
+    """Return a reply: its text, its thoughts and its calls."""
+    names = ("id", "name", "arguments")
+    calls = [spell_call(*map(call.get, names)) for call in objects(value.get("toolCalls"))]
     thinking = at(value, "thinking", "text")
     thoughts = "".join(part for part in listed(thinking) if isinstance(part, str))
     said = text(value.get("response"))
@@ -109,7 +108,7 @@ def _round(value: Object) -> Object | None:
 
 
 def _result_text(result: Json) -> str:
-    """The texts of a result, which may be a tree of what is rendered."""
+    """Return the texts of a result, which may be a tree of rendered nodes."""
     texts, waiting = list[str](), [result]
     while waiting:
         each = waiting.pop()
@@ -126,7 +125,7 @@ def _result_text(result: Json) -> str:
 
 
 def _screen(request: Object, unread: Unread) -> str:
-    """What the screen shows of an answer, where nothing else is kept."""
+    """Return the response on the screen, for requests without anything else."""
     said = list[str]()
     for part in listed(request.get("response")):
         of = string(part, "kind")
@@ -143,7 +142,7 @@ def _screen(request: Object, unread: Unread) -> str:
 
 
 def _replay(operations: list[Json]) -> Json:
-    """The state that a log of operations comes to; raises ``TurnError`` for one that has no place."""
+    """Apply a log of operations; raise ``TurnError`` for one that does not fit."""
     state: Json = at(operations[0], "v")
     for number, line in enumerate(operations[1:], 2):
         place = f"entry {number}"
@@ -169,7 +168,7 @@ def _inside(holder: Json, step: Json) -> Json:
 
 
 def _apply(holder: Json, last: Json, line: Json, place: str) -> None:
-    """Set, push or delete at the end of a path."""
+    """Set, append or delete at the end of a path."""
     of, value = at(line, "kind"), at(line, "v")
     if of == 2:
         target = _inside(holder, last)

@@ -9,8 +9,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import ThreadEntry, link_entries, of_each, paths, text, with_unread
-from chatsquash.formats.threads import conversations as told_of
+from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, of_each, paths, text, with_unread
 from chatsquash.formats.values import Object, at, compact, kind, listed, members, objects, string
 
 NAME = "chatgpt"
@@ -69,7 +68,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     for way in ways:
         places.append(list(range(at_place, at_place + len(way))))
         at_place += len(way)
-    return with_unread(told_of(openai_chat, flat, places, session), unread)
+    return with_unread(load_paths(openai_chat, flat, places, session), unread)
 
 
 def _latest(nodes: list[Object]) -> int:

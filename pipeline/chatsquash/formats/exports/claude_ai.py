@@ -6,8 +6,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import ThreadEntry, link_entries, of_each, paths, text, with_unread
-from chatsquash.formats.threads import conversations as told_of
+from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, of_each, paths, text, with_unread
 from chatsquash.formats.values import Object, at, compact, kind, objects, string
 
 NAME = "claude_ai"
@@ -66,7 +65,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(value.get("uuid"))}
     session |= bounds(value.get("created_at"), value.get("updated_at"))
-    return with_unread(told_of(anthropic, steps, ways, session), unread)
+    return with_unread(load_paths(anthropic, steps, ways, session), unread)
 
 
 def _newest(listed: list[Object], before: list[int]) -> int:

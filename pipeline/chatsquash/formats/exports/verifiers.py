@@ -8,8 +8,7 @@ from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_turns, moment, origin
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import ThreadEntry, link_entries, paths, text, with_unread
-from chatsquash.formats.threads import conversations as told_of
+from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, paths, text, with_unread
 from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
 
 NAME = "verifiers"
@@ -71,7 +70,7 @@ def _trace(trace: Json, where: str, line: int, unread: Unread) -> list[Conversat
     before = link_entries([str(number) for number in range(len(nodes))], [_name(parent) for parent in parents])
     ways = paths(before, len(nodes) - 1, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(trace.get("id")), **_reward(trace.get("rewards"))}
-    return told_of(openai_chat, steps, ways, session, _tools(trace.get("tools")))
+    return load_paths(openai_chat, steps, ways, session, _tools(trace.get("tools")))
 
 
 def _name(parent: Json) -> str | None:

@@ -8,7 +8,7 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from chatsquash.core.logged import ELSEWHERE, WHY
+from chatsquash.core.accounting import ELSEWHERE, WHY
 from chatsquash.core.model import Severity
 from chatsquash.core.text import counted
 from chatsquash.dataset.reports.redactions import REDACTIONS
@@ -41,7 +41,7 @@ class _Tool(NamedTuple):
     unanswered: int
 
 
-def charts(result: ResultFolder, counts: Counts, table: pl.DataFrame) -> Iterator[Chart]:
+def result_charts(result: ResultFolder, counts: Counts, table: pl.DataFrame) -> Iterator[Chart]:
     """What the charts show; ``table`` has the characters of records, too."""
     yield _by_day(table)
     written = table.filter(table["file"].is_not_null())

@@ -14,7 +14,7 @@ from typing import Protocol, cast
 from chatsquash.core import jsonio
 from chatsquash.core.registry import Room
 from chatsquash.reading.envelopes import plain
-from chatsquash.reading.members import Members, joined, members, picked, within
+from chatsquash.reading.members import Members, first_present, join_members, members, within
 
 
 class Envelope(Protocol):
@@ -86,7 +86,7 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
     taken.pop("problem", None)
     if cut := taken.pop("cut", None):
         taken["cut_by_logger"] = cut
-    return joined(taken)
+    return join_members(taken)
 
 
 def aside(line: bytes, envelope: Envelope) -> str | None:
@@ -121,7 +121,7 @@ def session_id(line: Members) -> str | None:
     envelope = of_members(line) or PLAIN
     named: Callable[[Members], bytes | None] | None = getattr(envelope, "session", None)
     raw = (
-        (named(line) if named else picked(line, envelope.SESSION))
+        (named(line) if named else first_present(line, envelope.SESSION))
         or within(line.get("request")).get("session_id")
         or b""
     )

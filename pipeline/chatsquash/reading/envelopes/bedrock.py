@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.reading.envelopes.plain import NAMED
-from chatsquash.reading.members import Members, picked, present, within
+from chatsquash.reading.members import Members, first_present, present, within
 
 NAME = "Bedrock invocation logs"
 WHAT = "`{schemaType: ModelInvocationLog, modelId, input, output, timestamp}`"
@@ -19,7 +19,7 @@ def fits(line: Members) -> bool:
 
 def session(line: Members) -> bytes | None:
     """The session that whoever asked gave with the request, for the log alone."""
-    return picked(within(line.get("requestMetadata")), NAMED)
+    return first_present(within(line.get("requestMetadata")), NAMED)
 
 
 def unwrap(line: Members) -> Members:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.reading.envelopes.plain import NAMED
-from chatsquash.reading.members import Members, picked, present, unquoted, within
+from chatsquash.reading.members import Members, first_present, present, unquoted, within
 
 NAME = "Cloudflare Logpush"
 WHAT = "`{RequestBody, ResponseBody, Metadata, ...}`"
@@ -23,7 +23,7 @@ def fits(line: Members) -> bool:
 
 def session(line: Members) -> bytes | None:
     """The session that the client named in the metadata."""
-    return picked(within(unquoted(line.get("Metadata"))), NAMED)
+    return first_present(within(unquoted(line.get("Metadata"))), NAMED)
 
 
 def unwrap(line: Members) -> Members:
@@ -32,8 +32,8 @@ def unwrap(line: Members) -> Members:
     return present(
         request=asked,
         response=answered,
-        status=picked(line, _STATUS),
-        timestamp=picked(line, _TIMES),
+        status=first_present(line, _STATUS),
+        timestamp=first_present(line, _TIMES),
         session_id=session(line),
         problem=_ENCRYPTED if asked is None else None,
     )

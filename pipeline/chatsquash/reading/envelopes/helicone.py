@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsquash.reading.members import Members, picked, present, unquoted, within
+from chatsquash.reading.members import Members, first_present, present, unquoted, within
 
 NAME = "Helicone"
 WHAT = "`{request_body, response_body, request_created_at, request_properties}`"
@@ -40,7 +40,7 @@ def unwrap(line: Members) -> Members:
         request=None if is_elsewhere else asked,
         response=unquoted(line.get("response_body")),
         status=line.get("response_status"),
-        timestamp=picked(line, _TIMES),
+        timestamp=first_present(line, _TIMES),
         session_id=session(line),
         problem=b'"its body was not exported: export with --include-body"' if is_elsewhere else None,
     )

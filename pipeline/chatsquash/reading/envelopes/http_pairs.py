@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.reading.envelopes.plain import SESSION
-from chatsquash.reading.members import Members, picked, present, unquoted, within
+from chatsquash.reading.members import Members, first_present, present, unquoted, within
 
 NAME = "HTTP pairs"
 WHAT = "`{request: {headers, body}, response: {status, body}, logged_at}`"
@@ -25,8 +25,8 @@ def unwrap(line: Members) -> Members:
     request, response = within(line.get("request")), within(line.get("response"))
     return present(
         request=unquoted(request.get("body")),
-        response=picked(response, ("body_raw", "body")) or line.get("response"),
-        status=picked(response, _STATUS) or line.get("status"),
+        response=first_present(response, ("body_raw", "body")) or line.get("response"),
+        status=first_present(response, _STATUS) or line.get("status"),
         timestamp=line.get("timestamp") or request.get("timestamp") or line.get("logged_at"),
-        session_id=picked(line, SESSION) or request.get("session_id"),
+        session_id=first_present(line, SESSION) or request.get("session_id"),
     )

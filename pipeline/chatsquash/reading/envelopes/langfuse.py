@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats.providers.openai_chat.response import holding
-from chatsquash.reading.members import Members, picked, present, unquoted
+from chatsquash.reading.members import Members, first_present, present, unquoted
 
 NAME = "Langfuse"
 WHAT = "`{type: GENERATION, trace_id, input, output, start_time}`"
@@ -39,8 +39,8 @@ def unwrap(line: Members) -> Members:
         request=jsonio.dumps(asked) if asked else None,
         response=jsonio.dumps(_response(jsonio.value(given or b"null"), line)),
         status=b"500" if line.get("level") == b'"ERROR"' else None,
-        timestamp=picked(line, _TIMES),
-        session_id=picked(line, SESSION),
+        timestamp=first_present(line, _TIMES),
+        session_id=first_present(line, SESSION),
         problem=b'"its input is no list of messages"' if not asked else None,
     )
 
@@ -60,7 +60,7 @@ def _request(value: Json, line: Members) -> dict[str, Json] | None:
         made = {"messages": [{"role": "user", "content": value}]}
     else:
         return None
-    model = jsonio.value(picked(line, _MODELS) or b"null")
+    model = jsonio.value(first_present(line, _MODELS) or b"null")
     made = {"model": model, **made} if isinstance(model, str) else made
     defined = _tools(line)
     return {**made, "tools": defined} if defined and "tools" not in made else made
@@ -68,7 +68,7 @@ def _request(value: Json, line: Members) -> dict[str, Json] | None:
 
 def _tools(line: Members) -> list[Json]:
     """The definitions of a row, by their names or in a list, each maybe spelled as a text."""
-    value = jsonio.value(unquoted(picked(line, _DEFINED)) or b"null")
+    value = jsonio.value(unquoted(first_present(line, _DEFINED)) or b"null")
     listed = [{"name": name, "of": each} for name, each in value.items()] if isinstance(value, dict) else value
     tools = list[Json]()
     for each in listed if isinstance(listed, list) else []:
@@ -96,4 +96,4 @@ def _response(value: Json, line: Members) -> Json:
         message = value[-1]
     if not isinstance(message, dict):
         return value
-    return holding({"role": "assistant", **message}, jsonio.value(picked(line, _MODELS) or b"null"))
+    return holding({"role": "assistant", **message}, jsonio.value(first_present(line, _MODELS) or b"null"))

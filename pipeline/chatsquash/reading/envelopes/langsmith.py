@@ -6,7 +6,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats.providers.openai_chat.response import holding
 from chatsquash.formats.values import at
-from chatsquash.reading.members import Members, picked, present, unquoted
+from chatsquash.reading.members import Members, first_present, present, unquoted
 
 NAME = "LangSmith"
 WHAT = "`{run_type: llm, inputs, outputs, start_time, extra}`"
@@ -33,7 +33,7 @@ def session(line: Members) -> bytes | None:
     """The thread that the client named, else the trace; what is called a session there is a project."""
     metadata = at(jsonio.value(unquoted(line.get("extra")) or b"null"), "metadata")
     named = next((value for name in _THREADS if isinstance(value := at(metadata, name), str) and value), None)
-    return jsonio.dumps(named) if named else picked(line, ("trace_id", "id"))
+    return jsonio.dumps(named) if named else first_present(line, ("trace_id", "id"))
 
 
 def unwrap(line: Members) -> Members:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.reading.envelopes.plain import SESSION
-from chatsquash.reading.members import Members, joined, picked, present, unquoted, within
+from chatsquash.reading.members import Members, first_present, join_members, present, unquoted, within
 
 NAME = "LiteLLM"
 WHAT = "`{call_type, messages, response, startTime, ...}`"
@@ -31,11 +31,11 @@ def unwrap(line: Members) -> Members:
     request = {"input" if b"responses" in line["call_type"] else "messages": turns} if turns else {}
     request |= {name: raw for name in _BESIDE if (raw := given.get(name) or asked.get(name))}
     return present(
-        request=joined(request),
+        request=join_members(request),
         response=unquoted(line.get("response")),
         status=line.get("status"),
-        timestamp=picked(line, TIMES),
-        session_id=picked(line, SESSION),
+        timestamp=first_present(line, TIMES),
+        session_id=first_present(line, SESSION),
         cut=_cut(line),
     )
 

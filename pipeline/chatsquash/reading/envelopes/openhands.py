@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatsquash.reading.envelopes.litellm import TIMES
 from chatsquash.reading.envelopes.plain import SESSION
-from chatsquash.reading.members import Members, joined, picked, present, within
+from chatsquash.reading.members import Members, first_present, join_members, present, within
 
 NAME = "OpenHands completions"
 WHAT = "`{messages, response, args, kwargs, timestamp}`"
@@ -23,8 +23,8 @@ def unwrap(line: Members) -> Members:
     request = {"messages": line.get("fncall_messages") or line["messages"]}
     request |= {name: given[name] for name in ("tools",) if name in given}
     return present(
-        request=joined(request),
+        request=join_members(request),
         response=line.get("fncall_response") or line["response"],
-        timestamp=picked(line, TIMES),
-        session_id=picked(line, SESSION),
+        timestamp=first_present(line, TIMES),
+        session_id=first_present(line, SESSION),
     )

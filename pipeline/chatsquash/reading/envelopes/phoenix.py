@@ -9,7 +9,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats.providers.openai_chat.response import holding
 from chatsquash.formats.values import at
-from chatsquash.reading.members import Members, picked, present, within
+from chatsquash.reading.members import Members, first_present, present, within
 
 NAME = "Phoenix"
 WHAT = "`{attributes: {llm.input_messages.0.message.role, ...}, start_time}`"
@@ -51,7 +51,7 @@ def session(line: Members) -> bytes | None:
     named = at(_attributes(line), "session", "id")
     if isinstance(named, str) and named:
         return jsonio.dumps(named)
-    return picked(line, _TRACES) or picked(within(line.get("context")), ("trace_id",))
+    return first_present(line, _TRACES) or first_present(within(line.get("context")), ("trace_id",))
 
 
 def unwrap(line: Members) -> Members:

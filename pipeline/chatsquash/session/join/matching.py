@@ -20,7 +20,7 @@ from chatsquash.core.reasoning import is_part
 from chatsquash.formats.base import TurnError
 from chatsquash.reading.identify import document_in
 from chatsquash.sources import relatives
-from chatsquash.sources.open import opened
+from chatsquash.sources.open import open_file
 from chatsquash.trees.canonical import is_long, spelled
 from chatsquash.trees.documents import FilePath, Key, paths_of
 from chatsquash.trees.replies import Reply
@@ -92,7 +92,7 @@ def looked_at(agents: Iterable[Log]) -> list[Relative]:
 
 def _places(log: Log, options: Options) -> list[FilePath]:
     try:
-        with opened(log.path, options) as file:
+        with open_file(log.path, options) as file:
             document = document_in(file, options, log.unit)
     except (OSError, TurnError):
         return []

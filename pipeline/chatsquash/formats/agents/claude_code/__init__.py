@@ -33,7 +33,7 @@ _BESIDE = (
 
 
 def fits(values: list[Json]) -> str | None:
-    """Most lines have a session's id beside their own, or are known to have none."""
+    """Check whether most lines have a session id and their own, or are of a type that has none."""
     if any(map(has_parts, values)):
         return None
     count = sum(map(_is_line, values))
@@ -50,13 +50,13 @@ def _is_line(line: Json) -> bool:
 
 
 def beside(name: str) -> str | None:
-    """A glob for the file that lies beside one of a sub-agent, and tells which call began it."""
+    """Return a glob for the metadata file of a sub-agent, which names the call that started it."""
     is_agent = name.startswith("agent-") and name.endswith(".jsonl")
     return escape(f"{name.removesuffix('.jsonl')}.meta.json") if is_agent else None
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """The session of a sub-agent lies beside the folder that is named after it, in older versions beside the agent."""
+    """Return the session of a sub-agent: beside the folder named after it, in older versions beside the agent."""
     folder, _, name = path.rpartition("/")
     above, inside, _ = f"{folder}/".rpartition("/subagents/")
     if inside:
@@ -66,7 +66,7 @@ def home(path: str, origin: Origin) -> str | None:
 
 
 def siblings(path: str) -> str:
-    """Sub-agents of a session lie in one folder."""
+    """Return a glob for the sub-agents of a session, which are in one folder."""
     return f"{escape(path.rpartition('/')[0])}/agent-*.jsonl*"
 
 
@@ -118,7 +118,7 @@ _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
 
 
 def count_unread(contents: FileContents, taken: set[int]) -> dict[str, int]:
-    """How often each is there; ``taken`` are the places of the lines that conversations hold."""
+    """Count what no conversation contains; ``taken`` are the places of the lines that conversations contain."""
     counts: Counter[str] = Counter(_name(value) for _, value in contents.others)
     members = _Members()
     for row in contents.tree.values():
@@ -136,21 +136,20 @@ def _is_read(row: LogLine, taken: set[int]) -> bool:
 
 
 def _name(value: Object) -> str:
-    """What a line is."""
+    """Name a line by its type and flags."""
     of = string(value, "type") or "line without a type"
     more = [string(value, "subtype") or string(value, "operation") or string(value.get("attachment"), "type")]
     return " ".join([of, *filter(None, more), *(flag for flag in _FLAGS if value.get(flag) is True)])
 
 
 class _Members:
-    """Counts the members of lines that are not read and not null, for all lines with the same members at once."""
+    """Counts the members that are neither read nor null, once for all lines with the same members."""
 
     def __init__(self) -> None:
         self._shapes: Counter[tuple[str, ...]] = Counter()
         """How often each set of members that are not null is there, behind the type of the line and their place."""
 
     def add(self, value: Object) -> None:
-        """Take those of one line."""
         line_type = string(value, "type")
         self._shapes[line_type, "", *_non_null(value)] += 1
         for inner in _INSIDE:
@@ -158,7 +157,7 @@ class _Members:
                 self._shapes[line_type, inner, *_non_null(body)] += 1
 
     def names(self) -> Counter[str]:
-        """How often each is there."""
+        """Return the counts by name."""
         names: Counter[str] = Counter()
         for (line_type, inner, *members), count in self._shapes.items():
             where = f"{line_type}.{inner}" if inner else line_type
@@ -168,5 +167,4 @@ class _Members:
 
 
 def _non_null(value: Object) -> Iterable[str]:
-    """The members that are not null."""
     return [name for name, member in value.items() if member is not None] if None in value.values() else value

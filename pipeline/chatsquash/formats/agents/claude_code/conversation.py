@@ -29,7 +29,7 @@ _UNREAD = Moment(0)
 
 
 class Snapshot(NamedTuple):
-    """What was in force at the end of a conversation."""
+    """The system prompt and the tools in force at the end of a conversation."""
 
     system: list[Json]
     """Blocks of a system prompt."""
@@ -40,7 +40,7 @@ class Snapshot(NamedTuple):
 
 
 def in_force(tree: LineTree, leaf: LogLine) -> Snapshot:
-    """The last system prompt and the last definitions of a chain, up to the compaction that follows a line."""
+    """Return the last system prompt and tools of a chain, up to the compaction that follows a line."""
     system, tools = list[Json](), list[Json]()
     line = None
     for row in tree.snapshots.get(leaf.chain, []):
@@ -55,14 +55,14 @@ def in_force(tree: LineTree, leaf: LogLine) -> Snapshot:
 
 
 def _block(value: Json) -> Json:
-    """A part of a system prompt, which is a text; ``None`` for what is none."""
+    """Return a part of a system prompt as a text block; ``None`` for anything else."""
     if isinstance(value, str) and value:
         return {"type": "text", "text": value}
     return value if isinstance(at(value, "text"), str) else None
 
 
 def _tool(tool: Object) -> Object:
-    """A definition: its schema may be that of the arguments, or the whole of it again."""
+    """Return a definition; its ``schema`` may be that of the arguments or the complete definition again."""
     schema = tool.get("schema")
     if isinstance(schema, dict) and "input_schema" in schema:
         return schema
@@ -73,7 +73,7 @@ def _tool(tool: Object) -> Object:
 
 
 def conversation(path: Path, place: Origins, snapshot: Snapshot, known: FileReplies) -> Conversation:
-    """A conversation of a file."""
+    """Build one conversation of a file."""
     turns = known.turns.messages(path.rows)
     system = view.messages(anthropic.system(snapshot.system))
     messages = [*system, *(message for message, _ in turns)]
@@ -100,7 +100,7 @@ def conversation(path: Path, place: Origins, snapshot: Snapshot, known: FileRepl
 def _findings(
     messages: list[Message], lines: list[int | None], moments: list[tuple[int, Moment]]
 ) -> tuple[tuple[int | None, RepeatedViolation], ...]:
-    """Texts that the client wrote in the user's name, and the first time that names no zone."""
+    """Return texts that the client wrote in the user's name, and the first time without a zone."""
     both = zip(messages, lines, strict=True)
     texts = [(line, RepeatedViolation("client-text", (kind,))) for message, line in both for kind in kinds(message)]
     naive = [(line, RepeatedViolation("naive-timestamp")) for line, moment in moments if moment.naive]
@@ -108,7 +108,7 @@ def _findings(
 
 
 class FileReplies:
-    """What was read of the lines of a file, which several conversations may hold."""
+    """Replies and times of a file's lines, which several conversations may share."""
 
     def __init__(self, replies: Iterable[str]) -> None:
         """``replies``: the keys of the lines that begin replies."""
@@ -121,14 +121,14 @@ class FileReplies:
         return row.key in self._replies
 
     def time(self, row: LogLine) -> Moment | None:
-        """When a line was written, as far as it says so."""
+        """Return the time of a line, if it has one."""
         time = self._times.get(row.place, _UNREAD)
         if time is _UNREAD:
             time = self._times[row.place] = moment(row.value.get("timestamp"))
         return time
 
     def replies(self, spoken: Iterable[tuple[int, MessageTurn]], kept_keys: set[str]) -> Iterator[OriginReply]:
-        """What is known of the replies among the assistant's messages, which stand at these places."""
+        """Yield what is known of the replies among the assistant's messages at these places."""
         for index, turn in spoken:
             key = turn.rows[0].key
             if key in self._replies and key not in kept_keys:
@@ -137,11 +137,10 @@ class FileReplies:
                 yield reply if reply.at == index else reply._replace(at=index)
 
     def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
-        """What the lines of a reply say of it; each repeats the usage, of which the last word is the greatest."""
+        """Combine the lines of a reply; each repeats the usage, of which the largest is the last."""
         bodies = [row.value["message"] for row in turn.rows]
-        usage = max(
-            [members(body.get("usage")) for body in bodies], key=lambda usage: count(usage.get("output_tokens")) or 0
-        )
+        usages = [members(body.get("usage")) for body in bodies]
+        usage = max(usages, key=lambda each: count(each.get("output_tokens")) or 0)
         stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
         return OriginReply(
@@ -161,7 +160,7 @@ _FEW = 8
 
 
 class MessageTurn(Struct, eq=False):
-    """A turn, and the lines that hold it."""
+    """A turn and the lines that contain it."""
 
     value: Object
     rows: list[LogLine]
@@ -170,13 +169,13 @@ class MessageTurn(Struct, eq=False):
 
 
 class MessageTurns:
-    """The turns of a file; what several conversations hold is read once."""
+    """The turns of a file; a turn that several conversations share is built once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], MessageTurn] = {}
 
     def messages(self, rows: list[LogLine]) -> list[tuple[Message, MessageTurn]]:
-        """The messages that lines give, with the turn of each; raises ``TurnError`` that names the place."""
+        """Return the messages of lines, each with its turn; raise ``TurnError`` with the place."""
         messages: list[tuple[Message, MessageTurn]] = []
         replay = _Replay()
         for group in _groups(rows):
@@ -190,7 +189,6 @@ class MessageTurns:
         return messages
 
     def _turn(self, rows: list[LogLine]) -> MessageTurn:
-        """The turn that lines are together."""
         key = tuple([row.place for row in rows])
         turn = self._known.get(key)
         if turn is None:
@@ -200,7 +198,7 @@ class MessageTurns:
 
 
 def _groups(rows: list[LogLine]) -> list[list[LogLine]]:
-    """Lines with those of the same message together, where its first one stands."""
+    """Group the lines of one message at the place of its first line."""
     groups: list[list[LogLine]] = []
     messages: dict[object, list[LogLine]] = {}
     for row in rows:
@@ -215,7 +213,7 @@ def _groups(rows: list[LogLine]) -> list[list[LogLine]]:
 
 
 def _join_rows(rows: list[LogLine]) -> Object:
-    """The turn of lines, of which each has one block of a message, or more."""
+    """Return the turn of lines, each of which has one or more blocks of a message."""
     first = rows[0].turn or {}
     if len(rows) == 1:
         return first
@@ -230,8 +228,6 @@ def _as_blocks(content: Json) -> list[Json]:
 
 
 class _Blocks:
-    """The blocks of a message while its lines are joined."""
-
     def __init__(self, content: Json) -> None:
         self.blocks = list(_as_blocks(content))
         self._passed = list(self.blocks)
@@ -240,7 +236,7 @@ class _Blocks:
         """The spellings of all, once they are more."""
 
     def join(self, more: list[Json]) -> None:
-        """Add the blocks of a line, which may repeat those of earlier ones, or have grown from them."""
+        """Add the blocks of a line, which may repeat earlier ones or extend them."""
         if len(more) >= len(self.blocks) and all(map(_has_grown, self.blocks, more)):
             self.blocks = list(more)
             for block in more:
@@ -249,7 +245,7 @@ class _Blocks:
         self.blocks += [block for block in more if self._is_new(block)]
 
     def _is_new(self, block: Json) -> bool:
-        """Whether a block was not met before; it is now."""
+        """Whether a block has not been seen before; remember it."""
         if not self._seen and len(self._passed) < _FEW and block not in self._passed:
             self._passed.append(block)
             return True
@@ -262,7 +258,7 @@ class _Blocks:
 
 
 def _has_grown(before: Json, after: Json) -> bool:
-    """Whether a block is one that was there before, or what that became."""
+    """Whether a block equals an earlier one or extends its text."""
     if before == after:
         return True
     if not (isinstance(before, dict) and isinstance(after, dict)) or before.get("type") != after.get("type"):
@@ -275,7 +271,7 @@ def _has_grown(before: Json, after: Json) -> bool:
 
 
 class _Replay:
-    """Reads turns as those of a request, with what the turns before them leave open."""
+    """Loads turns in the context of a request, with the calls that earlier turns leave open."""
 
     def __init__(self) -> None:
         self.passed: list[list[Message]] = []
@@ -283,7 +279,6 @@ class _Replay:
         self._state = State()
 
     def load(self, turn: MessageTurn) -> list[Message]:
-        """The messages of a turn."""
         try:
             loaded, self._state = anthropic.load(turn.value, self._behind())
         except TurnError as problem:
@@ -292,7 +287,7 @@ class _Replay:
         return view.messages(loaded)
 
     def _behind(self) -> State:
-        """The state behind the turns so far."""
+        """Return the state after the turns so far."""
         answered, state = set[str](), self._state
         for message in chain.from_iterable(map(reversed, reversed(self.passed))):
             if message["role"] == "assistant":

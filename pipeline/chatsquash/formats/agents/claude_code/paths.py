@@ -17,7 +17,7 @@ _Place = tuple[int, int, int]
 
 
 class Path(Struct, frozen=True):
-    """The lines of a conversation."""
+    """The lines of one conversation."""
 
     leaf: LogLine
     begun: LogLine
@@ -33,7 +33,7 @@ class Path(Struct, frozen=True):
 
 
 def paths(tree: LineTree) -> list[Path]:
-    """That of the last line first, then those in which the assistant said something that no later one has."""
+    """Return the path to the last line first, then those with replies that no later path contains."""
     taken: list[Path] = []
     passed: set[str] = set()
     begun: set[str] = set()
@@ -48,7 +48,7 @@ def paths(tree: LineTree) -> list[Path]:
 
 
 def _says_more(tree: LineTree, leaf: LogLine, passed: set[str]) -> bool:
-    """Whether the assistant says anything between a leaf and the lines that were passed, which these join."""
+    """Whether the assistant says anything between a leaf and the lines already passed."""
     is_more = False
     for row in tree.upward(leaf):
         if row.key in passed:
@@ -59,7 +59,6 @@ def _says_more(tree: LineTree, leaf: LogLine, passed: set[str]) -> bool:
 
 
 def _path(tree: LineTree, leaf: LogLine, others: set[str]) -> Path:
-    """The conversation that ends with a line."""
     walk = list(tree.upward(leaf))[::-1]
     begun = walk[0]
     compaction_here = tree.compactions.get((begun.chain, begun.era))
@@ -76,7 +75,7 @@ def _path(tree: LineTree, leaf: LogLine, others: set[str]) -> Path:
 
 
 class _PathLines:
-    """The lines of a conversation while they are found; what forks the tree is brought together."""
+    """Collects the lines of a conversation; forks of the tree within it are joined."""
 
     def __init__(self, tree: LineTree, rows: Iterable[LogLine]) -> None:
         self.places_by_key: dict[str, tuple[_Place, LogLine]] = {}
@@ -85,7 +84,7 @@ class _PathLines:
         self._answered = {call_id for row in rows for call_id in row.results}
 
     def add(self, row: LogLine, anchor: LogLine | None) -> None:
-        """Add a line that is said, and what belongs to it: blocks of its message, results of its calls, prompts.
+        """Add a line with the blocks of its message, the results of its calls and queued prompts.
 
         ``anchor``: the line behind which it stands, if that is not its own place.
         """
@@ -101,14 +100,13 @@ class _PathLines:
                 self.places_by_key.setdefault(each.key, (place, each))
 
     def _answers(self, blocks: list[LogLine]) -> list[LogLine]:
-        """The results of calls of which no line of the path has one."""
+        """Return the results of calls that no line of the path answers."""
         calls = [(block, call_id) for block in blocks for call_id in block.calls]
         open_calls = [self._tree.answer(block, call_id) for block, call_id in calls if call_id not in self._answered]
         self._answered.update(call_id for _, call_id in calls)
         return [answer for answer in open_calls if answer]
 
     def in_order(self) -> list[LogLine]:
-        """All of them, in order."""
         return [row for _, row in sorted(self.places_by_key.values(), key=lambda each: each[0])]
 
 
@@ -117,7 +115,7 @@ _SIDE = ("acompact-", "aprompt_suggestion-", "aside_question-")
 
 
 class Origins(NamedTuple):
-    """What a conversation is among those of its file."""
+    """The place of a conversation among those of its file."""
 
     id: str
     kind: ConversationKind
@@ -129,7 +127,7 @@ class Origins(NamedTuple):
 
 
 def places(tree: LineTree, taken: list[Path]) -> list[Origins]:
-    """What each conversation is; they come in the order in which lines that several share belong to the first."""
+    """Return the place of each conversation; a line that several share belongs to the first of them."""
     names = _names(taken)
     owners: dict[str, str] = {}
     for name, path in zip(names, taken, strict=True):
@@ -146,7 +144,7 @@ def places(tree: LineTree, taken: list[Path]) -> list[Origins]:
 
 
 def originals(taken: list[Path]) -> set[str]:
-    """The first lines of replies that are no copies of earlier ones, nor of what an agent is asked about."""
+    """Return the first lines of replies, without copies of earlier ones and without what side requests repeat."""
     firsts: dict[object, LogLine] = {}
     aside: dict[object, LogLine] = {}
     said = {row.place: row for path in taken for row in path.rows if row.message}
@@ -159,13 +157,13 @@ def originals(taken: list[Path]) -> set[str]:
 
 
 def is_aside(path: Path) -> bool:
-    """Whether Claude Code asked for it of its own: for a summary, a suggestion, or beside the conversation."""
+    """Whether Claude Code made this request for itself: a summary, a suggestion or a side question."""
     is_inner, agent = path.begun.chain
     return is_inner and agent.startswith(_SIDE)
 
 
 def _names(taken: list[Path]) -> list[str]:
-    """Of a sub-agent its own id, of others that of the last line; none where there is only one."""
+    """Name a sub-agent by its own id, others by the id of the last line; a single conversation has no name."""
     agents = Counter(path.begun.chain[1] for path in taken if not path.is_branch)
     names = []
     for path in taken:
@@ -189,7 +187,7 @@ def _place(name: str, path: Path, links: _Links) -> Origins:
 
 
 class _Links:
-    """What tells the origins of conversations: the lines before, and the calls that may have begun sub-agents."""
+    """The links between conversations: owners of lines, and the calls that may have started sub-agents."""
 
     def __init__(self, tree: LineTree, owners: dict[str, str], begun: dict[str, str]) -> None:
         self._tree = tree
@@ -209,7 +207,7 @@ class _Links:
                     self._by_prompt.setdefault(prompt, []).append((owners.get(row.key), call_id))
 
     def summarised(self, boundary: LogLine) -> str | None:
-        """The conversation with the last reply before a compaction."""
+        """Return the conversation with the last reply before a compaction."""
         named = self._tree.rows.get(string(boundary.value, "logicalParentUuid"))
         if named and named.place < boundary.place:
             above = (row for row in self._tree.upward(named) if row.message and row.key in self.owners)
@@ -219,7 +217,7 @@ class _Links:
         return self.owners.get(before.key) if before else None
 
     def call_of(self, path: Path) -> tuple[str | None, str | None]:
-        """The conversation and the call that began a sub-agent: a result names it, or its prompt is the call's."""
+        """Return the conversation and the call that started a sub-agent, by a result or by an equal prompt."""
         if known := self.by_agent.get(path.begun.chain[1]):
             return known
         said = path.rows[0].turn

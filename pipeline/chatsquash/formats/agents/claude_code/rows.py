@@ -54,12 +54,12 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
 
     @property
     def is_summary(self) -> bool:
-        """Whether it is the summary that stands for what was compacted."""
+        """Whether it is the summary that replaces compacted lines."""
         return self.value.get("isCompactSummary") is True
 
 
 class Gap(NamedTuple):
-    """Lines that are missing one after the other, since they could not be read."""
+    """Consecutive lines that are missing because they could not be read."""
 
     line: int
     """The first of them."""
@@ -67,7 +67,7 @@ class Gap(NamedTuple):
 
 
 class FileContents(Struct, frozen=True):
-    """What a file holds."""
+    """The lines of a file."""
 
     tree: dict[str, LogLine]
     """By their keys, in the order of the file; of repeated ones the first."""
@@ -78,12 +78,12 @@ class FileContents(Struct, frozen=True):
 
 
 def is_boundary(value: Object) -> bool:
-    """Whether a line says that what stands before it was compacted."""
+    """Whether a line marks that everything before it was compacted."""
     return value.get("type") == "system" and value.get("subtype") == BOUNDARY
 
 
 def rows(values: list[Json], lines: list[int] | None) -> FileContents:
-    """The lines of a file; one of a message without an id follows the one before."""
+    """Return the lines of a file; a line of a message without an id follows the previous one."""
     queued = cache(partial(_attached_prompts, values))
     tree: dict[str, LogLine] = {}
     others: list[tuple[int, Object]] = []
@@ -110,7 +110,7 @@ def rows(values: list[Json], lines: list[int] | None) -> FileContents:
 
 
 def _ids(turn: Object) -> tuple[list[str], list[str]]:
-    """The ids of the calls and of the results in a turn."""
+    """Return the ids of the calls and of the results in a turn."""
     calls, results = list[str](), list[str]()
     content = turn.get("content")
     for block in content if isinstance(content, list) else ():
@@ -125,7 +125,7 @@ def _ids(turn: Object) -> tuple[list[str], list[str]]:
 
 
 class _EraCounts:
-    """How many compactions the chains of a file have had so far."""
+    """Counts the compactions of each chain while lines are read."""
 
     def __init__(self) -> None:
         self._counts: Counter[Chain] = Counter()
@@ -133,7 +133,7 @@ class _EraCounts:
         """Chains in which nothing was said since the last one but summaries."""
 
     def of(self, chain: Chain, value: Object, *, is_said: bool) -> tuple[int, bool]:
-        """The era of a line, and whether that begins with it: with a boundary, or a summary that has none before it."""
+        """Return the era of a line and whether the era begins with it (a boundary, or a summary without one)."""
         is_summary = value.get("isCompactSummary") is True
         begins = is_boundary(value) or (is_summary and chain not in self._begun)
         if begins:
@@ -145,7 +145,7 @@ class _EraCounts:
 
 
 def _parent(value: Object) -> str:
-    """What a line follows: the line that a compaction names may be written behind it, so it is not followed."""
+    """Return the key of the previous line; the parent that a compaction names may come later, so it is ignored."""
     parent = string(value, "parentUuid")
     return parent or ("" if is_boundary(value) else string(value, "logicalParentUuid"))
 
@@ -154,7 +154,7 @@ def _parent(value: Object) -> str:
 
 
 def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tuple[bool, Object | None]:
-    """Whether a line is a prompt that was sent meanwhile, and the turn that a line is."""
+    """Return whether a line is a queued prompt, and its turn."""
     of = value.get("type")
     if of in ("user", "assistant"):
         return False, _message_turn(value, place) if _is_said(value) else None
@@ -165,7 +165,7 @@ def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tupl
 
 
 def _is_said(value: Object) -> bool:
-    """Whether the model said it or was given it; errors and notes to the user are the client's own."""
+    """Whether the model produced or received a line; errors and notes to the user are the client's own."""
     if value["type"] == "assistant":
         return value.get("isApiErrorMessage") is not True and at(value, "message", "model") != "<synthetic>"
     return value.get("isVisibleInTranscriptOnly") is not True or value.get("isCompactSummary") is True
@@ -180,13 +180,13 @@ def _message_turn(value: Object, place: int) -> Object:
 
 
 def _attached_prompts(values: list[Json]) -> Counter[str]:
-    """How often each text was attached as a prompt that was sent meanwhile; most files need not know."""
+    """Count how often each text is attached as a queued prompt (computed only for files that need it)."""
     prompts = (_attached_prompt(value) for value in objects(values))
     return Counter(prompt for prompt in prompts if isinstance(prompt, str))
 
 
 def _attached_prompt(value: Object) -> Json:
-    """The prompt in an attachment, as text or as blocks; ``None`` where there is none."""
+    """Return the prompt in an attachment, as a text or as blocks; ``None`` without one."""
     if at(value, "attachment", "type") != "queued_command":
         return None
     prompt = at(value, "attachment", "prompt")
@@ -195,7 +195,7 @@ def _attached_prompt(value: Object) -> Json:
 
 
 def _absorbed(value: Object, queued: Callable[[], Counter[str]]) -> str | None:
-    """The prompt that left the queue to be read in the midst of a turn, unless an attachment holds it, too.
+    """Return a prompt that left the queue in the middle of a turn, unless an attachment contains it too.
 
     It is taken out of those that were ``queued``.
     """

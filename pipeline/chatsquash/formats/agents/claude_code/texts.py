@@ -20,17 +20,17 @@ OPEN, CLOSE = "<system-reminder>", "</system-reminder>"
 
 
 def is_command_echo(text: str) -> bool:
-    """Whether a text repeats a command that the user typed; what the command says to the model is another text."""
+    """Whether a text repeats a command that the user typed; what the command sends to the model is another text."""
     return _is_only(text, _ECHOES.match)
 
 
 def is_local_output(text: str) -> bool:
-    """Whether a text is what a command printed that ran beside the model, or the warning in front of it."""
+    """Whether a text is the output of a local command, or the warning that precedes it."""
     return _is_only(text, _OUTPUTS.match) or _CAVEAT.match(text) is not None
 
 
 def _is_only(text: str, opening: Callable[[str, int], re.Match[str] | None]) -> bool:
-    """Whether a text is one or more elements with only white space around and between."""
+    """Whether a text consists of one or more elements, with only white space between them."""
     at = 0
     while opened := opening(text, at):
         close = f"</{opened[1]}>"
@@ -42,17 +42,17 @@ def _is_only(text: str, opening: Callable[[str, int], re.Match[str] | None]) -> 
 
 
 def is_interruption(text: str) -> bool:
-    """Whether a text says that the user stopped the model."""
+    """Whether a text reports that the user interrupted the model."""
     return _INTERRUPTIONS.match(text) is not None
 
 
 def without_reminders(text: str) -> str:
-    """A text without the client's reminders; one that is not closed is none."""
+    """Return a text without the client's reminders; an unclosed reminder stays."""
     return without_marked(text, OPEN, CLOSE)
 
 
 def has_reminder(text: str) -> bool:
-    """Whether a text holds a reminder."""
+    """Whether a text contains a reminder."""
     opened = text.find(OPEN)
     return opened >= 0 and text.find(CLOSE, opened) >= 0
 
@@ -66,7 +66,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...], Callable[[str], bool]], ...] = (
 
 
 def kinds(message: Message) -> Iterator[str]:
-    """Which of these a message holds."""
+    """Yield the kinds of client texts that a message contains."""
     said = texts_of(message) if message["role"] in _ROLES else ()
     texts = [text for text in said if OPEN in text or _BEGINS.match(text)]  # others cannot be the client's
     for kind, roles, test in _KINDS if texts else ():
@@ -75,7 +75,7 @@ def kinds(message: Message) -> Iterator[str]:
 
 
 def texts_of(message: Message) -> Iterator[str]:
-    """The texts of a message, part by part."""
+    """Yield the texts of a message, part by part."""
     content = message.get("content")
     for part in content if isinstance(content, list) else [content]:
         if (text := chat.part_text(part)) is not None:

@@ -16,7 +16,7 @@ _Era = tuple[Chain, int]
 
 
 class Compaction(Struct, frozen=True):
-    """What a conversation goes on with behind a compaction."""
+    """How a conversation continues after a compaction."""
 
     row: LogLine
     """The boundary, or the summary where there is none."""
@@ -27,7 +27,7 @@ class Compaction(Struct, frozen=True):
 
 
 class LineTree:
-    """The lines of a file, with what each follows."""
+    """The lines of a file, each with the line before it."""
 
     def __init__(self, contents: FileContents) -> None:
         self.rows = contents.tree
@@ -54,7 +54,6 @@ class LineTree:
     # Parents
 
     def _resolve_parents(self, gaps: list[Gap]) -> dict[str, LogLine | None]:
-        """The line that each follows."""
         parents: dict[str, LogLine | None] = {}
         lost: dict[str, LogLine | None] = {}
         passed: dict[Chain, list[LogLine]] = {}
@@ -69,7 +68,7 @@ class LineTree:
         return parents
 
     def _substitute(self, row: LogLine, behind: list[Gap], passed: list[LogLine]) -> LogLine | None:
-        """What a line whose parent is missing goes on from: the last one before a line that could not be read.
+        """Return the line that replaces a missing parent: the last one before an unreadable line.
 
         Each such line stands for one parent.  Where there is none, the line begins a conversation.
         """
@@ -82,7 +81,7 @@ class LineTree:
         return passed[before - 1] if before else None
 
     def above(self, row: LogLine) -> LogLine | None:
-        """The line that one follows in its conversation, on the same chain; behind kept lines that is a summary."""
+        """Return the previous line on the same chain; after lines that a compaction kept, its summary."""
         parent = self._parents[row.key]
         if parent is None or parent.chain != row.chain:
             return None
@@ -93,7 +92,7 @@ class LineTree:
         return parent
 
     def upward(self, row: LogLine) -> Iterator[LogLine]:
-        """A line and all before it, the last one first."""
+        """Yield a line and all lines before it, last first."""
         passed: set[str] = set()
         above: LogLine | None = row
         while above and above.key not in passed:
@@ -114,7 +113,7 @@ class LineTree:
         return compactions
 
     def _compaction(self, rows: list[LogLine]) -> Compaction:
-        """What the lines of an era begin with."""
+        """Return the compaction that begins an era."""
         first = rows[0]
         summary = next((row for row in rows if row.is_summary), first)
         said = at(first.value, "compactMetadata")
@@ -125,7 +124,7 @@ class LineTree:
         return Compaction(first, anchor if anchor and is_own else summary, kept_lines)
 
     def _kept_lines(self, said: object) -> list[LogLine]:
-        """The lines that a compaction kept: it names them all, or the first and the last."""
+        """Return the lines that a compaction kept: it names all of them, or the first and the last."""
         named = at(said, "preservedMessages", "allUuids") or at(said, "preservedMessages", "uuids")
         if isinstance(named, list):
             return [self.rows[key] for key in named if isinstance(key, str) and key in self.rows]
@@ -142,7 +141,7 @@ class LineTree:
     # What is said
 
     def _ends(self) -> tuple[list[LogLine], dict[str, list[LogLine]]]:
-        """The lines that nothing which was said follows; prompts sent meanwhile among them stand behind another."""
+        """Return the last lines of conversations, and queued prompts by the lines that they follow."""
         nearest = self._nearest()
         followed = {before.key for row in self.said if not row.is_queued and (before := nearest[row.key])}
         for row in reversed(self.said):
@@ -155,7 +154,7 @@ class LineTree:
         return leaves, self._behind({row.key for row in ends if row.is_queued}, nearest)
 
     def _behind(self, meanwhile: set[str], nearest: dict[str, LogLine | None]) -> dict[str, list[LogLine]]:
-        """Prompts that were sent meanwhile and nothing follows, by the keys of the lines that they stand behind."""
+        """Return queued prompts that nothing follows, by the keys of the lines that they follow."""
         riders: dict[str, list[LogLine]] = {}
         anchors: dict[str, LogLine] = {}
         last: dict[Chain | None, LogLine] = {}
@@ -171,7 +170,7 @@ class LineTree:
         return riders
 
     def _nearest(self) -> dict[str, LogLine | None]:
-        """The nearest line above each that was said."""
+        """Return the nearest line with a turn above each line with a turn."""
         known: dict[str, LogLine | None] = {}
         for row in self.said:
             above = self.above(row)
@@ -184,19 +183,19 @@ class LineTree:
         return known
 
     def last_reply(self, row: LogLine) -> LogLine | None:
-        """The last thing that the assistant said on a chain before a line of it."""
+        """Return the assistant's last line on a chain before a line of it."""
         spoken = self._spoken.get(row.chain, [])
         before = bisect_left(spoken, row.place, key=lambda each: each.place)
         return spoken[before - 1] if before else None
 
     def blocks(self, row: LogLine) -> list[LogLine]:
-        """The lines of an assistant's message."""
+        """Return the lines of an assistant's message."""
         return self._messages[row.message] if row.message else []
 
     def answer(self, row: LogLine, call_id: str) -> LogLine | None:
-        """The result of a call."""
+        """Return the line with the result of a call."""
         return self._results.get(((row.chain, row.era), call_id))
 
     def meanwhile(self, row: LogLine) -> list[LogLine]:
-        """Prompts that were sent while the agent worked, and that stand behind a line."""
+        """Return the prompts that were queued while the agent worked and that follow a line."""
         return self._riders.get(row.key, [])

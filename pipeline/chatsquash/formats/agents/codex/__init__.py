@@ -25,7 +25,7 @@ _BETWEEN_AGENTS = "inter_agent_communication"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Most lines have a type of Codex's and a payload; the oldest files have a header, and bare items behind it."""
+    """Check whether most lines have a type of Codex's and a payload, or bare items follow a header (oldest files)."""
     count = sum(map(_is_line, values))
     if values and count * 2 > len(values):
         return f"session lines with a payload in {count} of {len(values)} lines"
@@ -46,13 +46,13 @@ def _is_header(line: Json) -> bool:
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """The session that began a sub-agent lies in the same folder, that of the day; names of files end with the id."""
+    """Return a glob for the parent session of a sub-agent: in the same folder, with its id at the end of its name."""
     folder = path.rpartition("/")[0]
     return f"{escape(folder)}/rollout-*-{origin.parent}.jsonl*" if is_plain_name(origin.parent) else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """The conversation as it ended first, then what it was before each compaction and before turns were taken back."""
+    """Return the conversation as it ended, then what it was before each compaction and each rollback."""
     rollout = Rollout(has_events=any(at(line, "payload", "type") == "user_message" for line in values))
     for place, number, line in entries(values, lines):
         if "type" not in line and _is_header(line):
@@ -81,10 +81,9 @@ def _conversation(
 
 
 def _definitions(rollout: Rollout) -> list[Tool]:
-    """The definitions of tools that a client of Codex answers itself; of Codex's own no file has them."""
-    definitions = next(
-        (tools for meta in rollout.meta if isinstance(tools := meta.payload.get("dynamic_tools"), list)), []
-    )
+    """Return the tools that a client of Codex answers itself; Codex's own tools are in no file."""
+    lists = (meta.payload.get("dynamic_tools") for meta in rollout.meta)
+    definitions = next((tools for tools in lists if isinstance(tools, list)), [])
     spelled = [
         {
             "type": "function",
@@ -99,20 +98,20 @@ def _definitions(rollout: Rollout) -> list[Tool]:
 
 
 def _instructions(rollout: Rollout) -> tuple[list[Message], Meta]:
-    """The system prompt, where the session has one; instructions that a message repeats are the user's own."""
+    """Return the system prompt, if the session has one; instructions that a message repeats are the user's own."""
     items = [each.turn for history in (rollout.now, *rollout.left) for each in history.items]
     for meta in rollout.meta:
         based = meta.payload.get("base_instructions")
         prompt = string(based, "text") or (based if isinstance(based, str) else "")
         older = string(meta.payload, "instructions")
         if prompt or older:
-            is_told = bool(prompt) or not _is_repeated(older, items)
-            return view.messages(openai_responses.system(prompt or older)) if is_told else [], meta
+            is_input = bool(prompt) or not _is_repeated(older, items)
+            return view.messages(openai_responses.system(prompt or older)) if is_input else [], meta
     return [], rollout.meta[0] if rollout.meta else Meta(None, None, {})
 
 
 def _is_repeated(text: str, items: list[Json]) -> bool:
-    """Whether one of the messages holds a text."""
+    """Whether a message contains a text."""
     for item in items:
         content = item.get("content")
         blocks = content if isinstance(content, list) else [{"text": content}]

@@ -28,16 +28,16 @@ _OTHERS = ("user", "developer", "system")
 
 
 def load_items(turns: Iterable[LoggedTurn], head: list[Message], of_head: Evidence) -> LoggedMessages:
-    """The messages of items, behind those of the head; raises ``TurnError`` that names the place."""
-    told_of = _Messages(LoggedMessages(list(head), [of_head] * len(head)))
+    """Return the messages of items, after those of the head; raise ``TurnError`` with the place."""
+    messages = _Messages(LoggedMessages(list(head), [of_head] * len(head)))
     for turn in turns:
-        told_of.add(turn)
-    told_of.close()
-    return told_of.loaded
+        messages.add(turn)
+    messages.close()
+    return messages.loaded
 
 
 class _Messages:
-    """Messages while their items are read."""
+    """Collects messages while items are read."""
 
     def __init__(self, loaded: LoggedMessages) -> None:
         self.loaded = loaded
@@ -51,7 +51,7 @@ class _Messages:
         """The calls that were answered since."""
 
     def add(self, turn: LoggedTurn) -> None:
-        """Take one item; of anybody but the assistant it is a message of its own."""
+        """Add an item; anyone's but the assistant's is a message of its own."""
         item = turn.turn
         of = item.get("type")
         if of in _ASSISTANT or (of == "message" and item.get("role") == "assistant" and _text(item) is not None):
@@ -60,12 +60,12 @@ class _Messages:
             self.close()
             if message["role"] == "tool":
                 self._answered.append(message["tool_call_id"])
-            self._tell(message, turn.evidence)
+            self._append(message, turn.evidence)
         else:
             self._load(turn)
 
     def close(self) -> None:
-        """Make a message of the assistant's items."""
+        """Turn the assistant's open items into a message."""
         opened, self._open = self._open, []
         if not opened:
             return
@@ -77,10 +77,10 @@ class _Messages:
             calls = self._behind()
             turn = assistant_turn(items, calls.call)
             message, self._calls = view.message(turn), calls.called(turn.blocks)
-        self._tell(message, together(opened))
+        self._append(message, together(opened))
 
     def _load(self, turn: LoggedTurn) -> None:
-        """Read an item as one of a request."""
+        """Load an item as one of a request."""
         try:
             if not openai_responses.load(turn.turn, State()).turns:
                 self._open.append(turn)
@@ -91,14 +91,14 @@ class _Messages:
             raise TurnError(f"{turn.place} {problem}") from None
         self._calls = state.calls
         for message in view.messages([made]):
-            self._tell(message, turn.evidence)
+            self._append(message, turn.evidence)
 
-    def _tell(self, message: Message, evidence: Evidence) -> None:
+    def _append(self, message: Message, evidence: Evidence) -> None:
         self.loaded.messages.append(message)
         self.loaded.evidence.append(evidence)
 
     def _behind(self) -> Calls:
-        """What the messages so far leave."""
+        """Return the open calls after the messages so far."""
         if self._said is not None:
             self._calls, self._said = self._calls.called(self._said), None
         for answered in self._answered:
@@ -108,7 +108,7 @@ class _Messages:
 
 
 def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
-    """The usual message of what the assistant thinks, says and calls, in this order, and its blocks."""
+    """Return the usual message of reasoning, a text and calls, in this order, with its blocks."""
     blocks, thoughts, calls = list[Block](), list[str](), list[Object]()
     text: str | None = None
     is_plain = True
@@ -142,7 +142,7 @@ def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
 
 
 def _said(item: Object) -> Text | None:
-    """The text of a message that has nothing else but a phase."""
+    """Return the text of a message that has nothing else but a phase."""
     text, phase = _text(item), item.get("phase")
     if not text or len(item) != _TOLD + ("phase" in item) or not isinstance(phase, str | None):
         return None
@@ -150,7 +150,7 @@ def _said(item: Object) -> Text | None:
 
 
 def _thought(item: Object) -> Reasoning | None:
-    """Reasoning that has one text at most, and nothing that its block has not."""
+    """Return reasoning with at most one text and no members that its block cannot have."""
     summary, encrypted, ident = item.get("summary"), item.get("encrypted_content"), item.get("id", "")
     is_text = isinstance(encrypted, str) and isinstance(ident, str)
     if (
@@ -180,7 +180,7 @@ def _call(item: Object) -> Call | None:
 
 
 def _text(item: Object) -> str | None:
-    """The text of a message, where that is the only thing in it."""
+    """Return the text of a message that contains nothing else."""
     content = item.get("content")
     if isinstance(content, list) and len(content) == 1:
         block = content[0]
@@ -190,7 +190,7 @@ def _text(item: Object) -> str | None:
 
 
 def _message(item: Object) -> Message | None:
-    """The message of what was said to the assistant, or of the result of a call, where it has nothing else."""
+    """Return the message of a prompt or of a result that contains nothing else."""
     if len(item) != _TOLD:
         return None
     of = item.get("type")

@@ -25,7 +25,7 @@ _BURST = 10**9
 
 
 class Meta(NamedTuple):
-    """What a file says of its session, and where."""
+    """What a file says about its session, and where."""
 
     line: int | None
     time: Moment | None
@@ -48,7 +48,7 @@ class RolloutHistory:
     """Where the items stand that the model gave here."""
 
     def add(self, turn: LoggedTurn) -> None:
-        """Take one item more."""
+        """Add an item."""
         if turn.turn.get("role") == "user":
             self.users.append(len(self.items))
         if turn.evidence.is_sampled:
@@ -56,7 +56,7 @@ class RolloutHistory:
         self.items.append(turn)
 
     def without_last(self, turns: int) -> RolloutHistory:
-        """The same without the user's last turns."""
+        """Return the history without the user's last turns."""
         start = self.starts[-turns] if turns <= len(self.starts) else self.starts[0]
         cut = RolloutHistory(self.id, self.kind, self.parent, starts=self.starts[:-turns])
         for each in self.items[:start]:
@@ -64,8 +64,8 @@ class RolloutHistory:
         return cut
 
     def has_reply(self, start: int = 0) -> bool:
-        """Whether the assistant said any of the items from one on."""
-        return any(not is_told(each.turn) for each in self.items[start:])
+        """Whether the assistant produced any of the items from a place on."""
+        return any(not is_input(each.turn) for each in self.items[start:])
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class Rollout:
     """A session while its lines are read."""
 
     has_events: bool
-    """Whether the user's turns are told by events."""
+    """Whether events mark the user's turns."""
     now: RolloutHistory = field(default_factory=lambda: RolloutHistory("1"))
     left: list[RolloutHistory] = field(default_factory=list)
     """What the items were before they were replaced or taken back."""
@@ -97,13 +97,13 @@ class Rollout:
         return bool(self.meta) and isinstance(self.meta[0].payload.get("history_base"), dict)
 
     def pass_time(self, time: Moment | None) -> None:
-        """Lines that come later than the copied ones are the session's own."""
+        """Treat lines that come later than the copied ones as the session's own."""
         if time and self.last_time and time.at - self.last_time.at > _BURST:
             self.copies = False
         self.last_time = time or self.last_time
 
     def begin(self, meta: Meta) -> None:
-        """Take what a session says of itself; the lines of another one, or what was forked of it, are copies."""
+        """Read the metadata of a session; the lines of another one, or of one that was forked, are copies."""
         first = self.meta[0] if self.meta else meta
         is_other = first.payload.get("id") != meta.payload.get("id")
         if is_other or (first is meta and string(meta.payload, "forked_from_id")):
@@ -112,12 +112,12 @@ class Rollout:
         self.unread.rest("session_meta", meta.payload, *_META)
 
     def header(self, number: int, line: Object) -> None:
-        """Take the first line of one of the oldest files."""
+        """Read the first line of one of the oldest files."""
         self.meta.append(Meta(number, moment(line.get("timestamp")), line))
         self.unread.rest("header", line, *_META)
 
     def add(self, place: int, number: int, line: Object) -> None:
-        """Take one line, whose place among those of the file is named in errors."""
+        """Read a line; its place among the lines of the file is named in errors."""
         time = moment(line.get("timestamp"))
         self.pass_time(time)
         of = line.get("type")
@@ -128,10 +128,10 @@ class Rollout:
         elif of == "event_msg":
             self.event(_payload(line))
         else:
-            self.tell(f"entry {place}", line, Evidence(number, time))
+            self.read_rare_line(f"entry {place}", line, Evidence(number, time))
 
-    def tell(self, place: str, line: Object, evidence: Evidence) -> None:
-        """Take a line of a type of which there are few."""
+    def read_rare_line(self, place: str, line: Object, evidence: Evidence) -> None:
+        """Read a line of a rare type."""
         payload = _payload(line)
         match line.get("type"):
             case "session_meta":
@@ -149,7 +149,7 @@ class Rollout:
                 self.unread.one(of if isinstance(of, str) else "line without a type")
 
     def item(self, place: str, item: Json, evidence: Evidence, *, is_copied: bool = False) -> None:
-        """Take one item, unless it is none of the conversation's."""
+        """Read an item, unless it is not part of the conversation."""
         if not isinstance(item, dict):
             raise TurnError(f"{place} has a payload that is {kind(item)}, not an item")
         taken = ordinary(item, self.unread)
@@ -162,7 +162,7 @@ class Rollout:
             self.now.starts.append(len(self.now.items) - 1)
 
     def event(self, payload: Object) -> None:
-        """Take an event: most repeat what items tell."""
+        """Read an event; most repeat items."""
         of = string(payload, "type")
         if of == "user_message":
             self.now.starts.append(self.now.users[-1] if self.now.users else len(self.now.items))
@@ -174,7 +174,7 @@ class Rollout:
             self.unread.one(f"event_msg.{of}")
 
     def use(self, used: Json) -> None:
-        """The tokens of the last reply, which are told behind its items."""
+        """Apply the token counts of the last reply, which follow its items."""
         if self.now.sampled and isinstance(used, dict):
             place = self.now.sampled[-1]
             each = self.now.items[place]
@@ -183,14 +183,14 @@ class Rollout:
             self.now.items[place] = LoggedTurn(each.place, each.turn, evidence)
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
-        """What stands for the items starts another conversation; without that, the user's own and the summary do."""
+        """Start another conversation with the replacement of the items, or with the user's items and the summary."""
         before, history = self.now, payload.get("replacement_history")
         self.unread.rest("compacted", payload, "message", "replacement_history")
         messages = list[LoggedTurn]()
         if not isinstance(history, list):
             if not string(payload, "message"):
                 return
-            messages = [each for each in before.items if is_told(each.turn)]
+            messages = [each for each in before.items if is_input(each.turn)]
             history = [{"type": "message", "role": "user", "content": payload["message"]}]
         self.leave(before, 0)
         self.histories += 1
@@ -202,7 +202,7 @@ class Rollout:
             self.item(f"{place}, replacement_history[{number}]", item, evidence, is_copied=True)
 
     def roll_back(self, turns: Json) -> None:
-        """The user takes back so many turns."""
+        """Remove the user's last turns."""
         if type(turns) is int and turns > 0 and self.now.starts:
             without_last = self.now.without_last(turns)
             self.histories += 1
@@ -211,7 +211,7 @@ class Rollout:
             self.now = without_last
 
     def leave(self, history: RolloutHistory, start: int) -> None:
-        """Keep a history if the assistant said some of the items that go; what was copied stands in another file."""
+        """Keep a history if the assistant produced removed items; copied ones are in another file."""
         if not history.has_reply(start):
             return
         if self.copies:
@@ -246,7 +246,7 @@ def is_bare(line: Object) -> bool:
 
 
 def ordinary(item: Object, unread: Unread) -> Object | None:
-    """An item of OpenAI Responses, or ``None`` for one that is no part of the conversation.
+    """Return an item of OpenAI Responses, or ``None`` for one that is not part of the conversation.
 
     Calls of the local shell and of tools that take a text are as any others, since Codex runs and answers them so, and
     not every format of records has a place for them.
@@ -279,25 +279,25 @@ def _call(call_id: str, name: str, arguments: Object) -> Object:
 
 
 def is_readable(content: object) -> bool:
-    """Whether what one agent tells another is there as text."""
+    """Whether a message between agents is readable text."""
     if isinstance(content, list):
         return bool(content) and all(isinstance(block.get("text"), str) for block in objects(content))
     return isinstance(content, str)
 
 
 def is_of_model(item: Object) -> bool:
-    """Whether the assistant said, thought or called something with an item."""
+    """Whether an item is the assistant's: a message, reasoning or a call."""
     of = string(item, "type")
     if of in ("", "message"):
         return item.get("role") == "assistant"
     return of == "reasoning" or of.endswith("_call")
 
 
-def is_told(item: Object) -> bool:
-    """Whether an item is nobody's reply: somebody else's message, or a summary."""
+def is_input(item: Object) -> bool:
+    """Whether an item is no reply: someone else's message, or a summary."""
     return item.get("role") in ("user", "developer", "system") or item.get("type") == "compaction"
 
 
 def is_prompt(item: Object) -> bool:
-    """Whether the user said an item, which Codex did not put in."""
+    """Whether an item is the user's own, not injected by Codex."""
     return item.get("role") == "user" and not any(text.startswith(_INJECTED) for text in texts(item.get("content")))

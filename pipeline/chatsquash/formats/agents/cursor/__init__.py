@@ -26,7 +26,7 @@ KEPT = (
 
 
 def fits(values: list[Json]) -> str | None:
-    """A composer with its bubbles, a store with its messages, or the lines of a transcript."""
+    """Check for composers with bubbles, stores with messages, or the lines of a transcript."""
     if values and all(map(composer.is_one, values)):
         return "composerId beside a conversation"
     if values and all(map(store.is_one, values)):
@@ -35,13 +35,13 @@ def fits(values: list[Json]) -> str | None:
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """The folder of a store of the CLI has the id of its agent for its name."""
+    """Return the id of an agent of the CLI, which is the name of its store's folder."""
     del origin
     return session_folder(path) if path.rpartition("/")[2] == "store.db" else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """What the model saw last of each session, then what that replaced, then what was left.
+    """Return what the model saw last of each session, then what that replaced, then abandoned branches.
 
     Only the stores of the CLI have the system prompt; nothing has definitions of tools.
     """
@@ -64,7 +64,7 @@ _LAYERS = 3
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
-    """The IDE has values by key in a table of its own, the CLI blobs by id and one value beside them."""
+    """Check for values by key (IDE), or for blobs by id beside a single value (CLI)."""
     if {"key", "value"} <= {*columns.get(_VALUES, [])}:
         has_headers = {"composerId", "value"} <= {*columns.get(_HEADERS, [])}
         return {_VALUES: ("key",), **({_HEADERS: ("composerId",)} if has_headers else {})}
@@ -74,7 +74,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Each composer with its bubbles, by its id; a store is one session."""
+    """Group each composer with its bubbles, by id; a store is one session."""
     if _BLOBS in index:
         return [{table: [row[0] for row in index.get(table, [])] for table in (_META, _BLOBS)}]
     families_by_id: dict[str, dict[str, list[int]]] = {}
@@ -93,7 +93,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """A composer with its bubbles by their ids, or what a store holds; raises ``TurnError`` for what is no JSON."""
+    """Return a composer with its bubbles, or the contents of a store; raise ``TurnError`` for invalid JSON."""
     if _META in rows or _BLOBS in rows:
         return store.from_rows(rows.get(_META, []), rows.get(_BLOBS, []))
     made: Object | None = None
@@ -119,18 +119,14 @@ def _header(row: Object) -> Object:
 
 
 def _object(cell: Json, place: str) -> Object:
-    """The object in a cell, which may be bytes, or a text of a text of JSON."""
+    """Return the object in a cell, which may be bytes, or JSON encoded as a JSON string."""
     value = cell
     for _ in range(_LAYERS):
         if not isinstance(value, str | bytes):
             break
-        data = (
-            value.encode("utf-8", "surrogateescape" if value is cell else "surrogatepass")
-            if isinstance(value, str)
-            else value
-        )
+        errors = "surrogateescape" if value is cell else "surrogatepass"
         try:
-            value = jsonio.loads(data)
+            value = jsonio.loads(value.encode("utf-8", errors) if isinstance(value, str) else value)
         except (ValueError, RecursionError):
             raise TurnError(f"{place[:200]} has a value that is no JSON") from None
     if not isinstance(value, dict):

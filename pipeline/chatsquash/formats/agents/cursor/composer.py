@@ -12,8 +12,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment, of, with_origin
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import ThreadEntry
-from chatsquash.formats.threads import conversations as along
+from chatsquash.formats.threads import ThreadEntry, load_paths
 from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
 
 _HEADERS, _INLINE, _MAP = "fullConversationHeadersOnly", "conversation", "conversationMap"
@@ -29,14 +28,14 @@ _UNKNOWN = "default"
 
 
 def is_one(value: Json) -> bool:
-    """Whether an object is what the IDE keeps of a session."""
+    """Whether an object is a session of the IDE."""
     if not isinstance(value, dict) or not isinstance(value.get("composerId"), str):
         return False
     return isinstance(value.get(_HEADERS), list) or isinstance(value.get(_INLINE), list)
 
 
 def conversations(place: str, line: int, value: Object, unread: Unread) -> list[Conversation]:
-    """What the model saw at the end, then what each summary replaced.
+    """Return what the model saw at the end, then what each summary replaced.
 
     What no header names was taken back; in which order is not known any more.
     """
@@ -47,13 +46,11 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
     model = string(value.get("modelConfig"), "modelName")
     reader = BubbleReader(line, "" if model == _UNKNOWN else model, unread)
     groups = list(_groups(bubbles))
-    steps = [
-        ThreadEntry(turns := tuple(reader.turns(group)), any(each.evidence.is_sampled for each in turns))
-        for group in groups
-    ]
+    turns = [tuple(reader.turns(group)) for group in groups]
+    steps = [ThreadEntry(each, any(turn.evidence.is_sampled for turn in each)) for each in turns]
     steps, way = _with_summaries(steps, groups, value, line)
     known = {"session_id": string(value, "composerId")} | bounds(value.get("createdAt"), value.get("lastUpdatedAt"))
-    converted = along(openai_chat, steps, [way], known)
+    converted = load_paths(openai_chat, steps, [way], known)
     return [_with_links(each, value, bubbles, unread) for each in converted]
 
 
@@ -61,13 +58,9 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
 
 
 def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
-    """The bubbles in their order."""
     inline = [each for each in objects(value.get(_INLINE)) if string(each, "bubbleId")]
-    by_name = {
-        **{each["bubbleId"]: each for each in inline},
-        **members(value.get(_MAP)),
-        **members(value.get("bubbles")),
-    }
+    by_name = {each["bubbleId"]: each for each in inline}
+    by_name |= members(value.get(_MAP)) | members(value.get("bubbles"))
     order = listed(value.get(_HEADERS)) or inline
     ordered, met = list[Bubble](), set[str]()
     for header in order:
@@ -89,7 +82,7 @@ def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
 
 
 def _groups(bubbles: list[Bubble]) -> list[list[Bubble]]:
-    """The bubbles of each prompt and of each reply; calls of one reply name the same call of the model."""
+    """Group the bubbles of each prompt and of each reply; calls of one reply share the model's call id."""
     groups: list[list[Bubble]] = []
     for bubble in bubbles:
         before = groups[-1][-1] if groups else None
@@ -105,22 +98,15 @@ def _groups(bubbles: list[Bubble]) -> list[list[Bubble]]:
 def _with_summaries(
     steps: list[ThreadEntry], groups: list[list[Bubble]], value: Object, line: int
 ) -> tuple[list[ThreadEntry], list[int]]:
-    """The steps with a summary where it came to stand, and the way through all of them in order."""
+    """Return the steps with the summaries among them, and the path through all of them in order."""
     places = {bubble.name: place for place, group in enumerate(groups) for bubble in group}
     latest = at(value, _LATEST, "summary")
-    summaries = [
-        (place, value_of)
-        for place, group in enumerate(groups)
-        for bubble in group
-        if (value_of := summary(bubble.value))
-    ]
-    if (
-        isinstance(latest, dict)
-        and string(latest, "summary")
-        and string(latest, "summary") not in [each["summary"] for _, each in summaries]
-    ):
+    placed = ((place, summary(bubble.value)) for place, group in enumerate(groups) for bubble in group)
+    summaries = [(place, each) for place, each in placed if each]
+    said = string(latest, "summary")
+    if said and said not in [each["summary"] for _, each in summaries]:
         last = string(value.get(_LATEST), "lastBubbleId") or string(latest, "truncationLastBubbleIdInclusive")
-        summaries.append((places.get(last, -1), latest)) if last in places else None
+        summaries += [(places[last], latest)] if last in places else []
     added = sorted(((place, number) for number, (place, _) in enumerate(summaries)))
     way, at_step = list[int](), 0
     made = list(steps)
@@ -133,7 +119,7 @@ def _with_summaries(
 
 
 def _summary(value: Object, places: dict[str, int], line: int) -> ThreadEntry:
-    """What stands for the bubbles up to one, in the user's name, with the first one that stays."""
+    """Return a summary in the user's name, with the first step that stays."""
     first_kept = places.get(string(value, "clientShouldStartSendingFromInclusiveBubbleId"))
     if first_kept is None and (last := places.get(string(value, "truncationLastBubbleIdInclusive"))) is not None:
         first_kept = last + 1
@@ -145,7 +131,7 @@ def _summary(value: Object, places: dict[str, int], line: int) -> ThreadEntry:
 
 
 def _with_links(conversation: Conversation, value: Object, bubbles: list[Bubble], unread: Unread) -> Conversation:
-    """A conversation with the sub-agents that its calls began, and with the call that began it."""
+    """Return a conversation linked to the sub-agents that it started and to the call that started it."""
     began = dict(pair for bubble in bubbles if (pair := subagent_call(bubble.value)))
     name, header = string(value, "composerId"), value.get("header")
     unread.rest("header", header, "isSubagent", "subagentInfo", "composerId", "createdAt", "lastUpdatedAt")
@@ -175,7 +161,7 @@ _REFUSED = "rejected"
 
 
 class Bubble(NamedTuple):
-    """A bubble, and where it stands."""
+    """A bubble and its place."""
 
     place: str
     name: str
@@ -183,12 +169,12 @@ class Bubble(NamedTuple):
 
     @property
     def call(self) -> Object | None:
-        """The call in it, if it is one."""
+        """The call in it, if there is one."""
         call = self.value.get(_CALL)
         return call if isinstance(call, dict) and string(call, "name") else None
 
     def goes_on_with(self, other: Bubble) -> bool:
-        """Whether another one is of the same reply; behind a call only one that the model made with it is."""
+        """Whether another bubble belongs to the same reply; after a call, only calls made with it do."""
         if not self.value.get("type") == other.value.get("type") == _MODEL:
             return False
         if self.call is None:
@@ -198,27 +184,27 @@ class Bubble(NamedTuple):
 
 
 def summary(bubble: Object) -> Object | None:
-    """The summary that a bubble has of those before it."""
+    """Return the summary in a bubble of those before it."""
     logged = bubble.get(_SUMMARY)
     value = jsonio.value(logged) if isinstance(logged, str) else logged
     return value if string(value, "summary") else None
 
 
 def subagent_call(bubble: Object) -> tuple[str, str] | None:
-    """The sub-agent that a call began, and the call."""
+    """Return the sub-agent that a call started, and the call."""
     agent = string(at(bubble, _CALL, "additionalData"), "subagentComposerId")
     call = string(bubble.get(_CALL), "toolCallId")
     return (agent, call) if agent and call else None
 
 
 class BubbleReader:
-    """The turns of bubbles; a reply has the model of its own bubbles, else that of the prompt."""
+    """Turns bubbles into turns; a reply has the model of its own bubbles, otherwise that of the prompt."""
 
     def __init__(self, line: int, model: str, unread: Unread) -> None:
         self._line, self._model, self._unread = line, model, unread
 
     def turns(self, group: list[Bubble]) -> Iterator[LoggedTurn]:
-        """The turns of a prompt, or of a reply with its results."""
+        """Yield the turn of a prompt, or those of a reply with its results."""
         for bubble in group:
             self._rest(bubble)
         first, role = group[0], group[0].value.get("type")
@@ -244,7 +230,7 @@ class BubbleReader:
             self._unread.rest(f"bubble.{_CALL}", call, *_CALLED)
 
     def _reply(self, group: list[Bubble], model: str) -> Iterator[LoggedTurn]:
-        """What the model thought, said and called, then what its calls gave."""
+        """Yield the reply, then the results of its calls."""
         shown = [{"type": "text", "text": text} for each in group if (text := string(each.value, "text"))]
         thoughts = [thought_block for each in group for thought_block in _thoughts(each.value, model)]
         made = [(each, call) for each in group if (call := each.call)]
@@ -265,13 +251,13 @@ class BubbleReader:
 
 
 def _model(bubble: Object) -> str:
-    """The model that a bubble names, unless Cursor was to choose one."""
+    """Return the model that a bubble names; none if Cursor was to choose one."""
     name = string(bubble.get("modelInfo"), "modelName")
     return "" if name == _UNKNOWN else name
 
 
 def _tokens(bubble: Object) -> tuple[int | None, int | None]:
-    """The tokens of a request and of its reply; newer versions write zeros, which say nothing."""
+    """Return the tokens of a request and of its reply; newer versions write meaningless zeros."""
     sent, said = (count(at(bubble, "tokenCount", name)) for name in ("inputTokens", "outputTokens"))
     return sent or None, said or None
 
@@ -285,7 +271,7 @@ def _thoughts(bubble: Object, model: str) -> list[Json]:
 
 
 def arguments(call: Object) -> Json:
-    """What the model wrote, else what the client made of it; a tool of a server has its own inside that."""
+    """Return the arguments as the model wrote them, otherwise as the client parsed them."""
     raw = _once(call.get("rawArgs"))
     if isinstance(raw, dict) or (isinstance(raw, str) and isinstance(jsonio.value(raw), dict)):
         return raw
@@ -298,20 +284,18 @@ def arguments(call: Object) -> Json:
 
 
 def _once(value: Json) -> Json:
-    """A text, or an object, that may be written as a text of JSON once more."""
+    """Undo one level of JSON encoding of a text or an object."""
     inner = jsonio.value(value) if isinstance(value, str) and value[:1] == '"' else None
     return inner if isinstance(inner, str) else value
 
 
 def _answer(call: Object) -> Object | None:
-    """The result of a call; ``None`` while it has none."""
+    """Return the result of a call; ``None`` while there is none."""
     content, status = _once(call.get("result")), call.get("status")
     status = at(status, "status") if isinstance(status, dict) else status
-    outcome = (
-        "denied"
-        if call.get("userDecision") == _REFUSED
-        else _OUTCOMES.get(status if isinstance(status, str) else "", "")
-    )
+    outcome = _OUTCOMES.get(status, "") if isinstance(status, str) else ""
+    if call.get("userDecision") == _REFUSED:
+        outcome = "denied"
     if content in (None, ""):
         content = _once(call.get("error"))
     if content in (None, "") and status != "completed":

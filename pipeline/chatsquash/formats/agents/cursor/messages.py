@@ -24,19 +24,19 @@ _PART = {
 
 
 def is_summary(message: Object) -> bool:
-    """Whether a message stands for others that were compacted."""
+    """Whether a message replaces compacted messages."""
     return at(message, _OPTIONS, "cursor", "isSummary") is True
 
 
 def named_model(message: Object) -> str:
-    """The model that a message names, in itself or in one of its parts."""
+    """Return the model that a message or one of its parts names."""
     holders = (message, *objects(message.get("content")))
     names = (string(at(each, _OPTIONS, "cursor"), "modelName") for each in holders)
     return next((name for name in names if name), "")
 
 
 def turns(message: Object, model: str, unread: Unread) -> list[Object]:
-    """The turns of a message, of which a tool's has one for each result."""
+    """Return the turns of a message; a tool message has one for each result."""
     unread.rest("message", message, *_MESSAGE)
     unread.rest("message.providerOptions", message.get(_OPTIONS), "cursor")
     unread.rest("message.providerOptions.cursor", at(message, _OPTIONS, "cursor"), *_CURSOR)
@@ -59,7 +59,7 @@ def turns(message: Object, model: str, unread: Unread) -> list[Object]:
 
 
 def said(content: Json, model: str) -> Object:
-    """What an assistant says: reasoning, texts and calls."""
+    """Return an assistant's reasoning, texts and calls as a message."""
     thoughts, shown, calls = list[Json](), list[Json](), list[Json]()
     for part in listed(content):
         match part:
@@ -75,12 +75,12 @@ def said(content: Json, model: str) -> Object:
 
 
 def with_more(thoughts: list[Json], calls: list[Json]) -> Object:
-    """Reasoning and calls as members of a message."""
+    """Return reasoning and calls as members of a message."""
     return {**({"reasoning_details": thoughts} if thoughts else {}), **({"tool_calls": calls} if calls else {})}
 
 
 def thought(text: str, signature: str, hidden: str, model: str) -> Object:
-    """A block of reasoning; only a model of Anthropic's tells who signed or encrypted it."""
+    """Return a block of reasoning; who signed or encrypted it is known for Anthropic's models only."""
     of = "anthropic-claude-v1" if "claude" in model.lower() else "unknown"
     if hidden:
         return {"type": "reasoning.encrypted", "data": hidden, "format": of}
@@ -100,7 +100,7 @@ def _result(part: Object, message: Object) -> Object:
 
 
 def _part(part: Json) -> Json:
-    """A part of a content; an image is data or lies at an address."""
+    """Return a part of a content; an image is data or an address."""
     match part:
         case {"type": "image", "image": str(data)} | {"type": "image", "data": str(data)}:
             mime = string(part, "mimeType") or string(part, "mediaType") or "image/png"

@@ -30,7 +30,7 @@ def is_one(value: Json) -> bool:
 
 
 def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
-    """A store as one object: its messages, and the lists that its roots make of them, the last root's first.
+    """Return a store as one object: its messages, and the lists of them by its roots, the last root first.
 
     Raises ``TurnError`` for one whose last root or messages are missing.
     """
@@ -52,7 +52,7 @@ def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
 
 
 def _metadata(rows: list[Object]) -> Object:
-    """The one value beside the blobs, which is JSON in hexadecimal digits."""
+    """Return the one value beside the blobs, which is hexadecimal JSON."""
     row = next((row for row in rows if row.get("key") == "0"), rows[0] if rows else None)
     data = _bytes(row.get("value")) if row else b"{}"
     try:
@@ -70,7 +70,7 @@ def _bytes(cell: Json) -> bytes:
 
 
 class _Store:
-    """Blobs by their ids, with the messages among them once they are parsed."""
+    """Blobs by id; messages among them are parsed once."""
 
     def __init__(self, blobs: dict[str, bytes]) -> None:
         self._blobs = blobs
@@ -78,7 +78,7 @@ class _Store:
         self._ids = {raw: ident for ident in blobs if (raw := _hash(ident))}
 
     def message(self, ident: str) -> Object | None:
-        """A message; ``None`` for a blob that is none."""
+        """Return a message; ``None`` for any other blob."""
         if ident not in self._messages:
             data = self._blobs[ident]
             value = jsonio.value(data) if data[:1] == b"{" else None
@@ -87,7 +87,7 @@ class _Store:
         return self._messages[ident]
 
     def list_of(self, last: str) -> tuple[list[str], dict[int, int]]:
-        """The messages of the last root, all of which must be there, and its other fields."""
+        """Return the messages of the last root, all of which must exist, and its other fields."""
         fields = root(self._blobs[last])
         if fields is None:
             raise TurnError("the store has a last root that is no message of protobuf")
@@ -100,7 +100,7 @@ class _Store:
         return idents, fields.others
 
     def earlier(self, blob: str) -> list[str]:
-        """The messages of a root that was the last one once; empty for any other blob."""
+        """Return the messages of an earlier root; empty for any other blob."""
         data = self._blobs[blob]
         fields = root(data) if data[:2] == b"\x0a\x20" else None
         idents = [self._ids.get(raw, "") for raw in fields.references] if fields else []
@@ -108,7 +108,7 @@ class _Store:
 
 
 def _hash(ident: str) -> bytes:
-    """The bytes of an id in hexadecimal digits; none for any other."""
+    """Return the bytes of a hexadecimal id; empty for any other id."""
     try:
         return bytes.fromhex(ident)
     except ValueError:
@@ -119,7 +119,7 @@ def _hash(ident: str) -> bytes:
 
 
 def conversations(place: str, line: int, value: Object, unread: Unread) -> list[Conversation]:
-    """What the last root lists, then what roots before it listed that it does not go on from."""
+    """Return the list of the last root, then earlier lists that it does not continue."""
     unread.rest("store", value, *_STORE)
     for name, count in members(value.get("unread")).items():
         for _ in range(count if type(count) is int and 0 < count <= 1_000 else 1):
@@ -136,7 +136,7 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
 
 
 def _lists(place: str, value: Object) -> list[list[StoredMessage]]:
-    """The lists with their messages in place of the ids."""
+    """Return the lists with messages instead of ids."""
     messages, lists = value.get("messages"), value.get("lists")
     if not isinstance(messages, dict) or not isinstance(lists, list):
         raise TurnError(f"{place} has no messages and lists of them")
@@ -171,7 +171,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 class Root(NamedTuple):
-    """What stands at the root of a session."""
+    """The fields of a session's root."""
 
     references: list[bytes]
     """The hashes in its first field, in order."""
@@ -180,7 +180,7 @@ class Root(NamedTuple):
 
 
 def root(data: bytes) -> Root | None:
-    """The references in a message; ``None`` for what is none."""
+    """Return the references in a message; ``None`` for anything else."""
     references, others, at = list[bytes](), Counter[int](), 0
     while at < len(data):
         key, at = _number(data, at)
@@ -205,7 +205,7 @@ def root(data: bytes) -> Root | None:
 
 
 def _past(data: bytes, at: int, kind: int) -> int:
-    """The place behind a value of a fixed length or a number; -1 for what is neither."""
+    """Return the place after a number or a value of a fixed length; -1 for anything else."""
     if kind == _VARINT:
         value, at = _number(data, at)
         return at if value >= 0 else -1
@@ -213,7 +213,7 @@ def _past(data: bytes, at: int, kind: int) -> int:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """A number of a variable length, and the place behind it; -1 where it does not end."""
+    """Return a number of variable length and the place after it; -1 if it does not end."""
     value = 0
     for shift, byte in enumerate(data[at : at + _LONGEST]):
         value |= (byte & 0x7F) << 7 * shift
@@ -227,7 +227,7 @@ _COMPARED = 20
 
 
 class StoredMessage(NamedTuple):
-    """A message, and what tells it from others."""
+    """A message and its key."""
 
     message: Object
     key: bytes
@@ -247,15 +247,13 @@ class MessageView(NamedTuple):
 
 
 def said(message: Object, is_summary: bool) -> StoredMessage:
-    """A message with its key: what was noted beside it changes while it is answered."""
-    key = blake2b(
-        compact([message.get("role"), message.get("content")]).encode("utf-8", "surrogatepass"), digest_size=16
-    )
-    return StoredMessage(message, key.digest(), is_summary)
+    """Return a message with its key, which ignores what changes while the message is answered."""
+    key = compact([message.get("role"), message.get("content")]).encode("utf-8", "surrogatepass")
+    return StoredMessage(message, blake2b(key, digest_size=16).digest(), is_summary)
 
 
 def eras(lists: list[list[StoredMessage]]) -> list[MessageView]:
-    """The first list, then those before compactions, then branches; the others stand in the order of their making.
+    """Return the first list, then those before compactions, then branches, in the order of their creation.
 
     A list is left out that another one goes on from, or that ends with what the model had not said to the end.
     """
@@ -291,7 +289,7 @@ def _era(
     order: list[tuple[bytes, ...]],
     before: dict[tuple[bytes, ...], list[StoredMessage]],
 ) -> MessageView:
-    """A conversation in a row of those that each go on from a summary of the one before."""
+    """Return a conversation in a row in which each continues from a summary of the previous one."""
     summaries = _summaries(messages)
     at = order.index(summaries)
     if not summaries:
@@ -307,7 +305,7 @@ def _summaries(messages: list[StoredMessage]) -> tuple[bytes, ...]:
 
 
 def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
-    """The lists but the first that are neither the beginning of another one nor grew into one."""
+    """Return the lists except the first that are neither the beginning of another one nor grew into one."""
     distinct = unrepeated([[each.key for each in messages] for messages in lists])
     following: dict[bytes, dict[bytes, StoredMessage]] = {}
     ends: dict[int, bytes] = {}
@@ -324,12 +322,12 @@ def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
 
 
 def _grew(last: StoredMessage, others: dict[bytes, StoredMessage]) -> bool:
-    """Whether a message ends a list only since it was not said to the end."""
+    """Whether a message ends a list only because it was incomplete."""
     return any(key != last.key and _goes_on(last.message, each.message) for key, each in others.items())
 
 
 def _goes_on(message: Object, other: Object) -> bool:
-    """Whether an assistant's message says what another one does, and less."""
+    """Whether an assistant's message is the beginning of another one."""
     if not message.get("role") == other.get("role") == "assistant":
         return False
     parts, longer = listed(message.get("content")), listed(other.get("content"))

@@ -20,7 +20,7 @@ _REDACTED = "[REDACTED]"
 
 
 def is_one(values: list[Json]) -> bool:
-    """Whether all lines are messages with nothing around them, or say that a turn ended."""
+    """Whether all lines are bare messages or marks of a turn's end."""
     said = 0
     for line in values:
         if not isinstance(line, dict):
@@ -37,7 +37,7 @@ def is_one(values: list[Json]) -> bool:
 
 
 def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
-    """The one that the lines are."""
+    """Return the conversation of the lines."""
     reader = _TranscriptReader(unread)
     turns = [each for place, line, value in placed for each in reader.read(f"entry {place}", line, value)]
     conversation = load_conversation(openai_chat, turns)
@@ -45,8 +45,6 @@ def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list
 
 
 class _TranscriptReader:
-    """The turns of lines."""
-
     def __init__(self, unread: Unread) -> None:
         self._unread = unread
 
@@ -96,7 +94,7 @@ def _turns(role: Json, content: Json, model: str) -> list[Object]:
 
 
 def _without_redaction(text: str) -> tuple[str, bool]:
-    """A text without the mark of reasoning that is withheld, and whether it had that."""
+    """Return a text without the mark of withheld reasoning, and whether it had one."""
     said = text.rstrip()
     if said == _REDACTED or said.endswith(f"\n{_REDACTED}"):
         return said.removesuffix(_REDACTED).rstrip("\n"), True
@@ -104,7 +102,7 @@ def _without_redaction(text: str) -> tuple[str, bool]:
 
 
 def _other_turns(role: Json, content: Json) -> list[Object]:
-    """What others say, and results of calls, which only few versions have."""
+    """Return the turns of a prompt, and of results, which only few versions have."""
     if isinstance(content, str):
         return [{"role": role, "content": content}]
     answers = [part for part in content if at(part, "type") == "tool_result"]

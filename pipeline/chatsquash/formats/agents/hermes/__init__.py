@@ -25,7 +25,7 @@ _BESIDE = ("message_count", "tool_call_count", "end_reason", "parent_session_id"
 
 
 def fits(values: list[Json]) -> str | None:
-    """A line of the role session_meta comes before messages; an export has sessions with a source and a start."""
+    """Check for a line of the role session_meta before messages, or for exports of sessions."""
     if values and at(values[0], "role") == META and at(values[0], "type") is None:
         is_chat = all(isinstance(each, dict) and isinstance(each.get("role"), str) for each in values)
         return "a line of the role session_meta" if is_chat else None
@@ -39,7 +39,7 @@ def _is_session(value: Json) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """What the model saw last of each session, then what compressions replaced, what was taken back, and delegates."""
+    """Return what the model saw last of each session, then what was compressed or removed, then delegates."""
     unread = Unread()
     placed = list(entries(values, lines))
     if placed and placed[0][2].get("role") == META:
@@ -52,7 +52,7 @@ META = "session_meta"
 
 
 def conversations_of_lines(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
-    """The one that the lines are; each reply has the model of the line of the session before it."""
+    """Return the conversation of the lines; each reply has the model of the last session_meta line."""
     turns: list[LoggedTurn] = []
     tools: list[Json] = []
     model = ""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import ConversationKind, Json
-from chatsquash.formats.database_rows import roots
+from chatsquash.formats.database_rows import id_text, roots
 from chatsquash.formats.threads import first_places, link_entries
 from chatsquash.formats.values import Object, members, string
 
@@ -19,7 +19,7 @@ _DROPPED = ("display_identity", "display_order", "session_id")
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
-    """Its database has sessions of a source, and messages with calls and reasons to end."""
+    """Check for sessions with a source, and messages with calls and finish reasons."""
     sessions, messages = {*columns.get("sessions", [])}, {*columns.get("messages", [])}
     if not ({*_SESSION} <= sessions and {*_MESSAGE, "role", "content", "tool_calls", "finish_reason"} <= messages):
         return None
@@ -30,7 +30,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Sessions with those that go on from them, branch off or work for them; a reset begins another family."""
+    """Group sessions with their continuations, branches and delegates; a reset begins another family."""
     rows = sorted(index["sessions"], key=lambda row: (order(row[2]), order(row[1])))
     sessions = [_session(row) for row in rows]
     known = places(sessions)
@@ -46,7 +46,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
             family[_PROMPTS].append(prompt)
     owners = {own.id: each.root for own, each in zip(sessions, known, strict=True)}
     for rowid, _, session in sorted(index["messages"], key=lambda row: order(row[1])):
-        if (owner := owners.get(name(session) or "")) is not None:
+        if (owner := owners.get(id_text(session) or "")) is not None:
             families_by_root[owner]["messages"].append(rowid)
     return list(families_by_root.values())
 
@@ -54,11 +54,11 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 def _session(row: tuple[Any, ...]) -> SessionLink:
     _, own, started, parent, ended, settings, source, *more = row
     key = more[0] if more else None
-    return SessionLink(name(own) or "", started, name(parent), ended, config(settings), source, key)
+    return SessionLink(id_text(own) or "", started, id_text(parent), ended, config(settings), source, key)
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """The sessions of a family, each as its export, with the messages that are shown no more, too."""
+    """Return the sessions of a family as exports, including messages that are no longer shown."""
     prompts = {_plain(row.get("hash")): _plain(row.get("prompt")) for row in rows.get(_PROMPTS, [])}
     exports: list[Object] = []
     by_id: dict[str | None, list[Json]] = {}
@@ -67,15 +67,15 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
         if (prompt := prompts.get(header.pop(_HASH, None))) is not None:
             header["system_prompt"] = prompt
         exports.append({**header, "messages": []})
-        by_id.setdefault(name(row.get("id")), exports[-1]["messages"])
+        by_id.setdefault(id_text(row.get("id")), exports[-1]["messages"])
     for row in rows.get("messages", []):
-        if (messages := by_id.get(name(row.get("session_id")))) is not None:
+        if (messages := by_id.get(id_text(row.get("session_id")))) is not None:
             messages.append({k: _plain(v) for k, v in row.items() if v is not None and k not in _DROPPED})
     return list(exports)
 
 
 def _plain(cell: Json) -> Json:
-    """A cell as JSON has it; bytes are a text."""
+    """Return a cell as JSON has it; bytes become a text."""
     return cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell
 
 
@@ -85,7 +85,7 @@ _ROOT = -1
 
 
 class SessionLink(NamedTuple):
-    """What tells how a session belongs to others."""
+    """The members that link a session to others."""
 
     id: str
     started: Json
@@ -98,7 +98,7 @@ class SessionLink(NamedTuple):
 
 
 class SessionPlace(NamedTuple):
-    """The place of a session among those that belong together."""
+    """The place of a session in its family."""
 
     parent: int
     """The session that it comes from; -1: none."""
@@ -107,7 +107,7 @@ class SessionPlace(NamedTuple):
 
 
 def places(sessions: list[SessionLink]) -> list[SessionPlace]:
-    """Of each session where it comes from; one that a loop would lead back to begins anew."""
+    """Return the place of each session; one that would close a loop has no parent."""
     names = [each.id for each in sessions]
     first = first_places(names)
     kinds = [_kind(each, sessions[first[each.parent]] if each.parent in first else None) for each in sessions]
@@ -120,7 +120,7 @@ def places(sessions: list[SessionLink]) -> list[SessionPlace]:
 
 
 def _kind(session: SessionLink, parent: SessionLink | None) -> ConversationKind | None:
-    """What a session is to the one that it comes from; ``None``: nothing."""
+    """Return the kind of a session in relation to its parent; ``None``: unrelated."""
     if parent is None:
         return None
     if marked := _marked_kind(session):
@@ -145,15 +145,10 @@ def _mark(session: SessionLink, name: str) -> bool:
 
 
 def config(value: Json) -> Json:
-    """The settings of a session, which may be spelled as JSON."""
+    """Return the settings of a session, which may be a JSON text."""
     return members(jsonio.value(value) if isinstance(value, str) else value)
 
 
-def name(value: Json) -> str | None:
-    """The id of a session as a text."""
-    return str(value) if isinstance(value, str | int) and value != "" else None
-
-
 def order(value: Json) -> tuple[int, Any]:
-    """What sorts times and ids of any type."""
+    """Return a sort key for times and ids of any type."""
     return (0, value) if isinstance(value, int | float) else (1, str(value))

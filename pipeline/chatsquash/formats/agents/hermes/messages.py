@@ -26,12 +26,12 @@ _REVIEWS = (
 
 
 def is_said(message: Object) -> bool:
-    """Whether a model sees a message; others are notes, which Hermes takes out."""
+    """Whether a model sees a message; others are notes that Hermes removes."""
     return message.get("role") in _ROLES
 
 
 def content(message: Object) -> Json:
-    """What a message says: a text, or parts of OpenAI's."""
+    """Return the content of a message: a text, or parts of OpenAI's."""
     value = message.get("content")
     if isinstance(value, str) and value.startswith(_JSON):
         return jsonio.value(_bytes(value.removeprefix(_JSON)), value)
@@ -39,22 +39,21 @@ def content(message: Object) -> Json:
 
 
 def is_summary(message: Object) -> bool:
-    """Whether a message stands for others that were compressed."""
+    """Whether a message replaces compressed messages."""
     said = content(message)
-    return message.get("_compressed_summary") in (1, True) or (
-        isinstance(said, str) and said.lstrip()[:40].startswith(_SUMMARIES)
-    )
+    is_marked = message.get("_compressed_summary") in (1, True)
+    return is_marked or (isinstance(said, str) and said.lstrip()[:40].startswith(_SUMMARIES))
 
 
 def is_review(message: Object) -> bool:
-    """Whether a message asks for a review, which is no part of the conversation."""
+    """Whether a message requests a review, which is not part of the conversation."""
     said = content(message)
     is_asked = message.get("role") in ("user", "system")
     return is_asked and isinstance(said, str) and said.lstrip()[:80].startswith(_REVIEWS)
 
 
 def turn(place: str, message: Object, unread: Unread) -> Object:
-    """A message as OpenAI chat has it, as it was sent; raises ``TurnError`` for calls that are no JSON."""
+    """Return a message as OpenAI chat has it; raise ``TurnError`` for calls that are not JSON."""
     unread.rest("message", message, *_READ)
     role, said = message["role"], content(message)
     if role not in ("assistant", "tool"):
@@ -68,7 +67,7 @@ def turn(place: str, message: Object, unread: Unread) -> Object:
 
 
 def evidence(message: Object, line: int, model: str, *, is_copied: bool) -> Evidence:
-    """What is known of a message; a copy and a summary are none of the model's replies here."""
+    """Return what is known of a message; copies and summaries are not sampled here."""
     known = Evidence(line, moment(message.get("timestamp")))
     if message.get("role") != "assistant" or is_copied or is_summary(message):
         return known
@@ -76,7 +75,7 @@ def evidence(message: Object, line: int, model: str, *, is_copied: bool) -> Evid
 
 
 def _thoughts(place: str, message: Object) -> Object:
-    """Reasoning as members of a message: its text, and blocks that say more."""
+    """Return reasoning as members of a message: its text, and blocks with more."""
     text = next((said for name in _REASONING if (said := string(message, name)).strip()), "")
     details = _parse(place, message, _DETAILS) or [*map(_item, objects(_parse(place, message, _ITEMS)))]
     thoughts = {"reasoning_content": text} if text else {}
@@ -84,20 +83,20 @@ def _thoughts(place: str, message: Object) -> Object:
 
 
 def _item(item: Object) -> Object:
-    """An item of OpenAI Responses as a block of reasoning."""
+    """Return an item of OpenAI Responses as a block of reasoning."""
     said = "\n\n".join(text for each in objects(item.get("summary")) if (text := string(each, "text")))
     known = {"id": item.get("id"), "data": item.get("encrypted_content"), "summary": said or None}
     return {"type": "reasoning.encrypted", "format": "openai-responses-v1", **without(known)}
 
 
 def _call(call: Object) -> Object:
-    """A call, whose id is that which its result names."""
+    """Return a call under the id that its result names."""
     named = {"id": call["call_id"]} if call.get("call_id") else {}
     return {**{name: value for name, value in call.items() if name != "call_id"}, **named}
 
 
 def _parse(place: str, message: Object, name: str) -> Json:
-    """A member that may be spelled as JSON."""
+    """Return a member that may be a JSON text."""
     value = message.get(name)
     if not isinstance(value, str) or not value:
         return value
@@ -112,7 +111,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _is_escaped(text: str) -> bool:
-    """Whether all surrogates in a text stand for bytes that are no UTF-8."""
+    """Whether all surrogates in a text are escaped invalid bytes."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -121,13 +120,13 @@ def _is_escaped(text: str) -> bool:
 
 
 def identity(message: Object, *, with_time: bool = True) -> bytes:
-    """What tells a message from others; a copy has the same."""
+    """Return a key of a message that its copies share."""
     names = ("role", "content", "tool_call_id", "tool_calls", "tool_name", *(["timestamp"] if with_time else []))
     return compact([message.get(name) for name in names]).encode("utf-8", "surrogatepass")
 
 
 def checked_message(place: str, message: Json) -> Object:
-    """A message; raises ``TurnError`` for what is none."""
+    """Return a message; raise ``TurnError`` for anything else."""
     checked_message = expect_object(message, f"{place} is")
     if not isinstance(checked_message.get("role"), str):
         raise TurnError(f"{place} has no role")

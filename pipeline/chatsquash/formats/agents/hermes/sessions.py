@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind
 from chatsquash.formats.agents.hermes import messages
-from chatsquash.formats.agents.hermes.database import SessionLink, SessionPlace, config, name, places
+from chatsquash.formats.agents.hermes.database import SessionLink, SessionPlace, config, places
 from chatsquash.formats.agents.hermes.messages import identity, is_review, is_said, is_summary
 from chatsquash.formats.base import expect_list
+from chatsquash.formats.database_rows import id_text
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, load_conversation, with_origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import EntryBudget
@@ -22,8 +23,6 @@ _SESSION = (
 
 
 class _FamilySession(NamedTuple):
-    """A session of a file."""
-
     place: str
     line: int
     value: Object
@@ -32,7 +31,7 @@ class _FamilySession(NamedTuple):
 
 
 def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
-    """Those of each family of sessions: first that of its last session which is no branch and no delegate's."""
+    """Return the conversations of each family, those of its last main session first."""
     # An export of a chain of compressions has the messages of all its segments once more.
     values = ((place, line, part) for place, line, each in placed for part in objects(each.get("segments")) or [each])
     sessions = [_read_session(*each) for each in values]
@@ -49,7 +48,7 @@ def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list
 
 
 def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
-    """Sessions in use stand before others, the last of them first."""
+    """Sort sessions in use before others, the latest first."""
     started = session.link.started
     is_aside = place.kind in ("branch", "subagent")
     at = float(started) if isinstance(started, int | float) and abs(started) < 1e300 else 0.0
@@ -57,7 +56,7 @@ def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
 
 
 def _read_session(place: int, line: int, value: Object) -> _FamilySession:
-    where = f"entry {place}, session {(name(value.get('id')) or 'without an id')[:80]}"
+    where = f"entry {place}, session {(id_text(value.get('id')) or 'without an id')[:80]}"
     logged = expect_list(value.get("messages"), f"{where} has messages that are")
     rows = []
     for number, message in enumerate(logged):
@@ -69,13 +68,13 @@ def _read_session(place: int, line: int, value: Object) -> _FamilySession:
 def _link(value: Object) -> SessionLink:
     named = ("started_at", "parent_session_id", "end_reason", "model_config", "source", "session_key")
     started, parent, ended, settings, source, key = (value.get(member) for member in named)
-    return SessionLink(name(value.get("id")) or "", started, name(parent), ended, config(settings), source, key)
+    return SessionLink(id_text(value.get("id")) or "", started, id_text(parent), ended, config(settings), source, key)
 
 
 def _conversations(
     sessions: list[_FamilySession], known: list[SessionPlace], number: int, unread: Unread
 ) -> list[Conversation]:
-    """What the model saw in a session: at its end, before compressions in place, and beside."""
+    """Return what the model saw in a session: at its end, before compressions in place, and aside."""
     session, place = sessions[number], known[number]
     unread.rest("session", session.value, *_SESSION)
     above = sessions[place.parent] if place.parent >= 0 else None
@@ -115,24 +114,24 @@ def _conversation(session: _FamilySession, era: SessionView, members: Object, un
 
 
 class SessionMessage(NamedTuple):
-    """A message, and where it stands."""
+    """A message and its place."""
 
     place: str
     message: Object
 
     @property
     def is_active(self) -> bool:
-        """Whether it is sent now; older versions do not say so, and send all."""
+        """Whether it is sent now; older versions have no flag and send all."""
         return self.message.get("active") in (None, 1, True)
 
     @property
     def is_compacted(self) -> bool:
-        """Whether a summary stands for it."""
+        """Whether a summary replaces it."""
         return self.message.get("compacted") in (1, True)
 
 
 class SessionView(NamedTuple):
-    """What the model saw at a time."""
+    """What the model saw at one time."""
 
     kind: ConversationKind | None
     """``None``: that of the session."""
@@ -144,7 +143,7 @@ class SessionView(NamedTuple):
 
 
 def eras(rows: list[SessionMessage], before: list[SessionMessage], rewinds: int, unread: Unread) -> list[SessionView]:
-    """The last one first, then those before compressions, then what was taken back, then reviews.
+    """Return the last view, then those before compressions, then removed rows, then reviews.
 
     ``before`` are the rows of the session from whose compression this one comes.
     """
@@ -173,7 +172,7 @@ def eras(rows: list[SessionMessage], before: list[SessionMessage], rewinds: int,
 
 
 def _spans(rows: list[SessionMessage]) -> list[list[SessionMessage]]:
-    """The rows before each compression in place, and those from the last one on."""
+    """Return the rows before each compression in place, and those from the last one on."""
     if all(row.is_active for row in rows):
         return [rows]
     bounds = [0, *(place for place in _starts(rows) if place), len(rows)]
@@ -185,7 +184,7 @@ def _spans(rows: list[SessionMessage]) -> list[list[SessionMessage]]:
 
 
 def _starts(rows: list[SessionMessage]) -> list[int]:
-    """The places at which what replaces others begins: with a summary, or with copies of rows before it."""
+    """Return the places where a replacement begins: a summary, or copies of earlier rows."""
     met = set[bytes]()
     starts = list[int]()
     begins = 0
@@ -200,7 +199,7 @@ def _starts(rows: list[SessionMessage]) -> list[int]:
 
 
 def _later(spans: list[list[SessionMessage]]) -> set[int]:
-    """The rows that are not sent any more, but copies of them are."""
+    """Return the rows that are no longer sent but whose copies are."""
     later, met = set[int](), set[bytes]()
     for span in reversed(spans):
         for row in reversed(span):
@@ -214,7 +213,7 @@ def _later(spans: list[list[SessionMessage]]) -> set[int]:
 def _with_reviews(
     number: int, rows: list[SessionMessage], before: list[SessionMessage], room: EntryBudget, unread: Unread
 ) -> list[SessionView]:
-    """The rows without reviews, and each review behind what it is about."""
+    """Return the rows without reviews, and each review after the rows that it is about."""
     seen: list[SessionMessage] = []
     reviews: list[SessionView] = []
     at = 0
@@ -237,7 +236,7 @@ def _with_reviews(
 
 
 def _copied_places(rows: list[SessionMessage], before: list[SessionMessage]) -> frozenset[int]:
-    """The places of replies at the beginning that stood before the summary, too."""
+    """Return the places of replies at the beginning that were there before the summary."""
     known = {identity(row.message, with_time=False) for row in before}
     places_of = []
     for place, row in enumerate(rows):
@@ -253,7 +252,7 @@ def _copied_places(rows: list[SessionMessage], before: list[SessionMessage]) -> 
 
 
 class _RemovedRows(NamedTuple):
-    """Rows that were taken back together."""
+    """Rows that were removed together."""
 
     number: int
     """That of the era."""
@@ -269,7 +268,7 @@ class _RemovedRows(NamedTuple):
 def _taken_back(
     number: int, span: list[SessionMessage], kept_ids: set[int], passed: list[SessionMessage]
 ) -> list[_RemovedRows]:
-    """Runs of rows that were taken back, each behind what stood before it."""
+    """Return the runs of removed rows, each with the rows before it."""
     runs: list[_RemovedRows] = []
     before: list[SessionMessage] = []
     is_open = False
@@ -286,7 +285,7 @@ def _taken_back(
 
 
 def _branches(runs: list[_RemovedRows], rewinds: int, room: EntryBudget, unread: Unread) -> list[SessionView]:
-    """What was taken back and had a reply, unless rows of several rewinds may stand one behind the other."""
+    """Return removed runs with a reply, unless rows of several rewinds may follow each other."""
     branches: list[SessionView] = []
     for run in runs:
         has_reply = any(row.message["role"] == "assistant" for row in run.rows)

@@ -6,6 +6,7 @@ import re
 import struct
 import zipfile
 import zlib
+from functools import partial
 from typing import Any, BinaryIO
 
 from chatsquash.core import jsonio
@@ -31,7 +32,7 @@ _LISTS = ("messages", "events", "calls", "attachments")
 
 
 def fits(documents: list[Json]) -> str | None:
-    """A log has a version, a status and an evaluation; what is made of a zip file holds one sample of it."""
+    """Check for a log with a version, a status and an evaluation, or for samples of a zip file."""
     logs = values.objects(documents)
     if not logs or len(logs) != len(documents):
         return None
@@ -43,12 +44,12 @@ def fits(documents: list[Json]) -> str | None:
 
 
 def begins(head: bytes) -> bool:
-    """Whether a file that begins so may be a zip file."""
+    """Whether a file that begins like this may be a zip file."""
     return head.startswith(_ZIP_BEGINS)
 
 
 def divided(file: BinaryIO) -> list[bytes] | None:
-    """The samples of a zip file, each by the beginning of its name; ``None`` for any other file."""
+    """Return the samples of a zip file by the beginnings of their names; ``None`` for any other file."""
     entries_of = _directory(file)
     if entries_of is None or not any(name in entries_of for name in _HEADERS):
         return None
@@ -60,7 +61,7 @@ def divided(file: BinaryIO) -> list[bytes] | None:
 
 
 def objects(file: BinaryIO, unit: bytes) -> list[Json]:
-    """A sample of a zip file, with the evaluation that it is of."""
+    """Return a sample of a zip file with its evaluation."""
     return [_sample(file, unit)]
 
 
@@ -78,9 +79,8 @@ def _sample(file: BinaryIO, unit: bytes) -> Object:
     pieces: Object = {}
     for of in _LISTS:
         begins = f"samples/{name}/{of}/"
-        chunks = sorted(
-            (entry for entry in entries_of if entry.startswith(begins)), key=lambda entry: _start(entry, begins)
-        )
+        chunks = [entry for entry in entries_of if entry.startswith(begins)]
+        chunks.sort(key=partial(_start, begins=begins))
         read = [_json(file, entries_of, entry) for entry in chunks]
         pieces[of] = [item for value in read if isinstance(value, list) for item in value]
     return {"eval": members(at(header, "eval")), "sample": _put_together(sample, pieces)}
@@ -99,7 +99,7 @@ def _json(file: BinaryIO, entries_of: Json, name: str) -> Json:
 
 
 def _put_together(sample: Object, pieces: Object) -> Object:
-    """A sample whose lists stand in chunks."""
+    """Return a sample whose lists are stored in chunks."""
     made = dict(sample)
     made.setdefault("messages", pieces["messages"])
     made.setdefault("events", pieces["events"])
@@ -111,7 +111,7 @@ def _put_together(sample: Object, pieces: Object) -> Object:
 
 
 def conversations(documents: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Of each sample its messages at the end, then what events tell beside them: compacted turns, sub-agents."""
+    """Return the messages of each sample, then compacted turns and sub-agents that only events contain."""
     unread, whole = Unread(), list[Conversation]()
     for place, (line, value) in enumerate(zip(numbers(documents, lines), documents, strict=True), 1):
         samples = [at(value, "sample")] if "sample" in members(value) else at(value, "samples")
@@ -136,7 +136,7 @@ _BROKEN = (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError, st
 
 
 def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
-    """The entries of a zip file by their names; ``None`` for any other file.
+    """Return the entries of a zip file by name; ``None`` for any other file.
 
     Raises ``TurnError`` for one that is damaged.
     """
@@ -151,7 +151,7 @@ def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
 
 
 def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
-    """What an entry holds; raises ``TurnError`` for one that is damaged, encrypted, or larger than is read."""
+    """Return the contents of an entry; raise ``TurnError`` if it is damaged, encrypted or too large."""
     file.seek(info.header_offset)
     head = file.read(_LOCAL.size)
     if len(head) < _LOCAL.size or not head.startswith(_ZIP_BEGINS) or info.flag_bits & 1:

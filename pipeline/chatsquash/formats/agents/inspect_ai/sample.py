@@ -23,7 +23,7 @@ _DEEPEST = 50
 
 
 class _SampleFacts(NamedTuple):
-    """What is known of a sample's replies: what the model's own events say, by the ids of messages."""
+    """What is known of a sample's replies: the model's events by the ids of messages, and attachments."""
 
     model: str | None
     outputs: dict[str, Object]
@@ -32,7 +32,7 @@ class _SampleFacts(NamedTuple):
 
 
 def conversations_of(sample: Json, where: str, line: int, model: str | None, unread: Unread) -> list[Conversation]:
-    """The conversations of a sample."""
+    """Return the conversations of a sample."""
     expect_object(sample, f"{where} is")
     unread.rest("sample", sample, *_SAMPLE)
     events = [each for each in objects(sample.get("events")) if each.get("event") == "model"]
@@ -75,7 +75,7 @@ def _answer_id(event: Object) -> str | None:
 def _others(
     events: list[Object], sample: Object, seen: set[str | None], unread: Unread
 ) -> list[tuple[ConversationKind, list[Json], Object]]:
-    """What events tell of replies that the end state lacks: each conversation that no later event goes on from."""
+    """Return each conversation of replies missing from the end state that no later event continues."""
     pool = listed(at(sample, "events_data", "messages"))
     room = EntryBudget(len(pool) + sum(len(listed(each.get("input"))) + 1 for each in events))
     others, gone_on = list[tuple[ConversationKind, list[Json], Object]](), set[str | None]()
@@ -96,9 +96,9 @@ def _others(
 
 
 def _spans(event: Object, most: int) -> list[range]:
-    """Which of the messages that all events share the model was asked; none where the event has its own."""
-    told_of = [each for each in listed(event.get("input_refs")) if isinstance(each, list) and len(each) == 2]
-    spans = [each for each in told_of if all(type(place) is int and place >= 0 for place in each)]
+    """Return the shared messages that the model received; empty if the event has its own."""
+    pairs = [each for each in listed(event.get("input_refs")) if isinstance(each, list) and len(each) == 2]
+    spans = [each for each in pairs if all(type(place) is int and place >= 0 for place in each)]
     return [range(min(start, most), min(stop, most)) for start, stop in spans]
 
 
@@ -108,11 +108,8 @@ def _turns(messages: list[Json], where: str, line: int, known: _SampleFacts, unr
         place = f"{where}, messages[{number}]"
         expect_object(message, f"{place} is")
         unread.rest("message", message, *_MESSAGE)
-        turns.append(
-            LoggedTurn(
-                place, _turn(_with_attachments(message, known.attached, 0), unread), _evidence(message, line, known)
-            )
-        )
+        turn = _turn(_with_attachments(message, known.attached, 0), unread)
+        turns.append(LoggedTurn(place, turn, _evidence(message, line, known)))
     return turns
 
 
@@ -134,7 +131,7 @@ def _evidence(message: Object, line: int, known: _SampleFacts) -> Evidence:
 
 
 def _with_attachments(value: Json, attached: Object, depth: int) -> Json:
-    """A value in which what was attached stands in its place."""
+    """Return a value with attachments in place of their names."""
     if isinstance(value, str):
         value_of = attached.get(value[len(_ATTACHED) :]) if value.startswith(_ATTACHED) else None
         return value_of if isinstance(value_of, str) else value
@@ -154,10 +151,8 @@ def _turn(message: Object, unread: Unread) -> Object:
     content, thoughts = _content(message.get("content"), unread)
     turn: Object = {"role": role, "content": content}
     if role == "assistant":
-        calls = [
-            spell_call(call.get("id"), call.get("function"), call.get("arguments"))
-            for call in objects(message.get("tool_calls"))
-        ]
+        names = ("id", "function", "arguments")
+        calls = [spell_call(*map(call.get, names)) for call in objects(message.get("tool_calls"))]
         turn |= {"tool_calls": calls, "content": content or None} if calls else {}
         turn |= {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
     if role == "tool":
@@ -170,7 +165,7 @@ def _turn(message: Object, unread: Unread) -> Object:
 
 
 def _content(content: Json, unread: Unread) -> tuple[Json, list[str]]:
-    """A content without its reasoning, and that."""
+    """Split a content into its parts and its reasoning."""
     if not isinstance(content, list):
         return content, []
     shown, thoughts = list[Json](), list[str]()
@@ -197,7 +192,7 @@ def _tools(defined: Json) -> list[Tool]:
 
 
 def _reward(scores: Json) -> Object:
-    """The first score that is a number, or a letter that stands for one."""
+    """Return the first score that is a number or a letter grade."""
     for name, score in members(scores).items():
         value = at(score, "value")
         if isinstance(value, str) and value in _GRADES:

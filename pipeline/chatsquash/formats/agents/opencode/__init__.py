@@ -30,7 +30,7 @@ _ID = "ses_"
 
 
 def fits(values: list[Json]) -> str | None:
-    """A session's id begins with ``ses_``; its messages are parts beside what is said of them, or have types."""
+    """Check for sessions with ids that begin with ``ses_``, and messages of either version."""
     if len(values) == 1 and is_session(values[0]):
         return "an id that begins with ses_ beside projectID"
     if values and all(map(_is_export, values)):
@@ -50,7 +50,7 @@ def _is_message(value: Json) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """What the model sees of each session, what it saw before each compaction, and what was undone.
+    """Return what the model sees of each session, what it saw before each compaction, and what was undone.
 
     Neither the system prompt nor the tools are kept, but for what clients add to the prompt.
     """

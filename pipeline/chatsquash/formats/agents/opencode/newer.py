@@ -45,14 +45,14 @@ _TEXTS = ("text/plain", "application/x-directory")
 
 
 def is_boundary(item: SessionMessage) -> bool:
-    """Whether a message stands for all before it; what only its provider can read stands for nothing here."""
+    """Whether a message replaces everything before it; summaries that only the provider can read do not."""
     value = item.value
     is_done = value.get("type") == COMPACTION and value.get("status") in (None, "completed")
     return is_done and not value.get("providerContext")
 
 
 def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    """The turns of a message, as the model sees them."""
+    """Return the turns of a message as the model sees them."""
     of = item.value.get("type")
     if not isinstance(of, str):
         raise TurnError(f"{item.place} has a type that is {kind(of)}, not a text")
@@ -73,7 +73,7 @@ def _time(item: SessionMessage) -> Moment | None:
 
 
 def _request_parts(item: SessionMessage, of: str, unread: Unread) -> list[Json]:
-    """What anybody but the model says."""
+    """Return the content of anyone but the model."""
     value = item.value
     if of == "shell":
         output = at(value, "output", "output") if isinstance(value.get("output"), dict) else value.get("output")
@@ -86,7 +86,7 @@ def _request_parts(item: SessionMessage, of: str, unread: Unread) -> list[Json]:
 
 
 def _files(value: Object, unread: Unread) -> list[Json]:
-    """The files that a user adds: texts and images; others are not sent."""
+    """Return the texts and images that a user adds; other files are not sent."""
     content = list[Json]()
     for file in objects(value.get("files")):
         mime, data, name = (string(file, member) for member in ("mime", "data", "name"))
@@ -144,7 +144,7 @@ def _content(item: SessionMessage) -> list[Object]:
 
 
 def member_text(part: Object, where: str) -> str:
-    """The text of a part, which may be empty; raises ``TurnError`` where it is none."""
+    """Return the text of a part, which may be empty; raise ``TurnError`` if it is not a text."""
     value = part.get("text")
     if not isinstance(value, str):
         raise TurnError(f"{where} has a text that is {kind(value)}")
@@ -152,7 +152,7 @@ def member_text(part: Object, where: str) -> str:
 
 
 def _options(part: Object, provider: str) -> Object:
-    """What the provider said of a part, by his name."""
+    """Return the provider's metadata of a part, by provider."""
     metadata = part.get("providerMetadata") or at(part, "provider", "metadata")
     if isinstance(metadata, dict) and metadata:
         return {OPTIONS: {key: value for key, value in metadata.items() if isinstance(value, dict)}}
@@ -177,7 +177,7 @@ def _call_and_result(part: Object, where: str, provider: str) -> tuple[Object, C
 
 
 def _answer(state: Object) -> CallResult | None:
-    """The result of a call that has ended."""
+    """Return the result of a finished call."""
     content = objects(state.get("content"))
     words = "\n".join(string(each, "text") for each in content if each.get("type") == "text")
     files = [

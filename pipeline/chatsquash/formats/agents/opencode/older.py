@@ -36,12 +36,12 @@ _ASKED = {COMPACTION: "What did we do so far?", "subtask": "The following tool w
 
 
 def info(item: SessionMessage) -> Object:
-    """What a message says of itself."""
+    """Return the metadata of a message."""
     return members(item.value.get("info"))
 
 
 def parts(item: SessionMessage) -> list[Object]:
-    """The parts of a message; raises ``TurnError`` where they are none."""
+    """Return the parts of a message; raise ``TurnError`` if they are invalid."""
     message_parts = expect_list(item.value.get("parts"), f"{item.place} has parts that are")
     for place, part in enumerate(message_parts):
         if not isinstance(at(part, "type"), str):
@@ -50,7 +50,7 @@ def parts(item: SessionMessage) -> list[Object]:
 
 
 def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    """The turns of a message, as the model sees them."""
+    """Return the turns of a message as the model sees them."""
     header = info(item)
     role = header.get("role")
     if role not in ("user", "assistant"):
@@ -64,13 +64,13 @@ def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
 
 
 def is_failed(item: SessionMessage) -> bool:
-    """Whether opencode leaves a reply out of what it sends later."""
+    """Whether opencode excludes a reply from later requests."""
     error = members(info(item).get("error"))
     return bool(error) and not _is_kept(error, parts(item))
 
 
 def _is_kept(error: Object, message_parts: list[Object]) -> bool:
-    """Whether a reply that ended in an error is still sent: the user stopped it, and it had said something."""
+    """Whether a reply that ended in an error is still sent: the user aborted it after it had content."""
     is_said = any(part["type"] not in ("step-start", "reasoning") for part in message_parts)
     return string(error, "name") == _ABORTED and is_said
 
@@ -123,7 +123,7 @@ def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
 
 
 def _steps(message_parts: list[Object]) -> list[list[Object]]:
-    """The parts of each answer of the model."""
+    """Split parts into the model's replies."""
     steps: list[list[Object]] = [[]]
     for part in message_parts:
         if part["type"] == "step-start" and steps[-1]:
@@ -160,7 +160,7 @@ def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: 
 
 
 def _options(part: Object) -> Object:
-    """What the provider said of a part."""
+    """Return the provider's metadata of a part."""
     metadata = members(part.get("metadata")).items()
     options = {key: value for key, value in metadata if isinstance(value, dict) and key not in _OWN and value}
     return {OPTIONS: options} if options else {}
@@ -181,7 +181,7 @@ def _call_and_result(part: Object, where: str, unread: Unread) -> tuple[Object, 
 
 
 def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
-    """The result of a call; a tool called ``invalid`` says what was wrong with the call of another one."""
+    """Return the result of a call; a tool called ``invalid`` reports what was wrong with another call."""
     match state:
         case {"status": "completed"}:
             output = string(state, "output")
@@ -205,7 +205,7 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
 
 
 def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evidence:
-    """What is known of an answer; what the message says of its usage is about the last one."""
+    """Return what is known of a reply; the message's usage is that of the last one."""
     header = info(item)
     starts = (at(part, "time", "start") or at(part, "state", "time", "start") for part in step)
     started = next(filter(None, starts), at(header, "time", "created"))
@@ -217,14 +217,11 @@ def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evi
     if is_last and not reason:
         reason = string(header, "finish") or (turns.BROKEN_OFF if header.get("error") else "")
     used = end.get("tokens", header.get("tokens") if is_last else None)
-    prompt, completion = turns.tokens(used)
     model = string(header, "modelID") or None
-    return known._replace(
-        is_sampled=True, model=model, prompt_tokens=prompt, completion_tokens=completion, finish_reason=reason or None
-    )
+    return Evidence(known.line, known.time, True, model, *turns.tokens(used), reason or None)
 
 
 def _is_sampled(header: Object, step: list[Object]) -> bool:
-    """Whether a model gave an answer; calls of commands that the user runs have neither steps nor tokens."""
+    """Whether a model produced a reply; calls by the user's commands have neither steps nor tokens."""
     used = turns.tokens(header.get("tokens"))
     return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(used.prompt or used.completion)

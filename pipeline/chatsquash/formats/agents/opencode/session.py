@@ -18,7 +18,7 @@ _SESSION = ("id", "parentID", "time", "revert")
 
 
 class SessionView(NamedTuple):
-    """What was said in one conversation."""
+    """The turns of one conversation."""
 
     said: list[ModelTurn]
     kind: ConversationKind | None = None
@@ -38,18 +38,18 @@ class SessionViews(NamedTuple):
     """The place of the one in use."""
 
     def name(self, place: int) -> str:
-        """What a conversation is called: the first is called as the session."""
+        """Return the name of a conversation; the first has that of the session."""
         return f"{self.id}.{place + 1}" if place else self.id
 
     def shown_places(self) -> list[int]:
-        """The places of the conversation in use, and of the others that have a reply."""
+        """Return the places of the conversation in use and of the others with a reply."""
         replied = (any(each.evidence.is_sampled for each in way.said) for way in self.ways)
         others = [place for place, has_reply in enumerate(replied) if has_reply and place != self.current]
         return [self.current, *others]
 
 
 class SessionReader:
-    """The sessions of a file while they are read."""
+    """Collects the sessions of a file."""
 
     def __init__(self, unread: Unread) -> None:
         self.unread = unread
@@ -57,7 +57,7 @@ class SessionReader:
         self._systems: dict[str, None] = {}
 
     def add(self, value: Object, place: str, line: int) -> None:
-        """Take one session."""
+        """Read one session."""
         header = members(value.get("info"))
         messages = expect_list(value.get("messages"), f"{place} has messages that are")
         self._count(value, header)
@@ -91,7 +91,7 @@ class SessionReader:
     def _undone_views(
         self, items: list[SessionMessage], spoken: list[list[ModelTurn]], views: list[SessionView]
     ) -> list[SessionView]:
-        """What goes on with messages that were undone, if a model gave any of them."""
+        """Return what continues with undone messages, if a model produced any of them."""
         known = {id(each.turn) for way in views for each in way.said}
         whole = [[each for at in era for each in spoken[at]] for era in eras(items, Unread())]
         fresh = [era for era in whole if any(each.evidence.is_sampled and id(each.turn) not in known for each in era)]
@@ -99,7 +99,7 @@ class SessionReader:
         return branches + [SessionView(era, "compacted", len(views) + number) for number, era in enumerate(fresh[1:])]
 
     def conversations(self) -> list[Conversation]:
-        """Of each session the one in use, then what it was before compactions, then what was undone."""
+        """Return the conversation in use of each session, then earlier ones, then undone ones."""
         converted = list[Conversation]()
         links = self._links()
         used = set[str]()
@@ -111,7 +111,7 @@ class SessionReader:
         return with_unread([each for each in converted if each.messages], self.unread)
 
     def _links(self) -> dict[str, tuple[str, str]]:
-        """Of each session that a call began, the conversation with the call, and its id."""
+        """Return the conversation and the call that started each session of a sub-agent."""
         links: dict[str, tuple[str, str]] = {}
         for session in self.sessions:
             for place, way in enumerate(session.ways):
@@ -149,7 +149,7 @@ class SessionReader:
         return known
 
     def _last(self, parent: str) -> str:
-        """The conversation in use of a session, if the file holds it."""
+        """Return the conversation in use of a session, if the file contains it."""
         return next((each.name(each.current) for each in self.sessions if each.id == parent), parent)
 
 
@@ -164,15 +164,13 @@ def _said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
 
 
 def _views(whole: list[list[ModelTurn]]) -> list[SessionView]:
-    """What was said from each compaction to the next, and what of that the model saw once results were cleared."""
+    """Return the turns between compactions, and what the model saw of them after results were cleared."""
     views = list[SessionView]()
     for number, era in enumerate(whole):
         kind: ConversationKind | None = "compacted" if number else None
         cleared = max((each.cleared_at for each in era), default=0)
-        sampled = (
-            (place, each.evidence.time) for place, each in enumerate(era) if cleared and each.evidence.is_sampled
-        )
-        later = next((place for place, time in sampled if time and time.at > cleared), None)
+        times = [each.evidence.time if each.evidence.is_sampled else None for each in era]
+        later = next((place for place, time in enumerate(times) if cleared and time and time.at > cleared), None)
         if later is None or not any(each.evidence.is_sampled for each in era[:later]):
             views.append(SessionView(era, kind, len(views) - 1, is_cleared=later is not None))
             continue
@@ -183,7 +181,7 @@ def _views(whole: list[list[ModelTurn]]) -> list[SessionView]:
 
 
 def _turns_shown(way: SessionView) -> list[tuple[Object, Evidence]]:
-    """The turns of a conversation; what was interrupted at its end has no result yet."""
+    """Return the turns of a conversation; an interrupted call at its end has no result yet."""
     turns = [(each.cleared if way.is_cleared and each.cleared else each.turn, each.evidence) for each in way.said]
     if way.said and (last := way.said[-1].last):
         turns[-1:] = [(last, way.said[-1].evidence)] if last["content"] else []
@@ -202,17 +200,17 @@ class Cut(NamedTuple):
 
 
 def is_older(item: SessionMessage) -> bool:
-    """Whether a message is one of version 1."""
+    """Whether a message is of version 1."""
     return "info" in item.value
 
 
 def name(item: SessionMessage) -> str:
-    """The id of a message."""
+    """Return the id of a message."""
     return string(older.info(item) if is_older(item) else item.value, "id")
 
 
 def eras(items: list[SessionMessage], unread: Unread) -> list[list[int]]:
-    """The messages before the first compaction, what the model was sent behind it, and so on."""
+    """Return the messages before the first compaction, those sent after it, and so on."""
     spans: list[list[int]] = [[]]
     place = 0
     for cut in cuts(items, unread):
@@ -224,7 +222,7 @@ def eras(items: list[SessionMessage], unread: Unread) -> list[list[int]]:
 
 
 def cuts(items: list[SessionMessage], unread: Unread) -> list[Cut]:
-    """The compactions of a session, in their order."""
+    """Return the compactions of a session, in order."""
     places = {name(item): place for place, item in reversed(list(enumerate(items)))}
     budget = EntryBudget(len(items))
     compactions, met = list[Cut](), set[int]()
@@ -244,7 +242,7 @@ def cuts(items: list[SessionMessage], unread: Unread) -> list[Cut]:
 
 
 def _cut(items: list[SessionMessage], place: int, places: dict[str, int]) -> Cut | None:
-    """The compaction that a summary ends; in older versions nobody asks for it."""
+    """Return the compaction that a summary ends; older versions have no request for it."""
     header = older.info(items[place])
     is_summary = header.get("role") == "assistant" and header.get("summary") is True
     if not is_summary or older.is_failed(items[place]):
@@ -261,14 +259,14 @@ def _cut(items: list[SessionMessage], place: int, places: dict[str, int]) -> Cut
 
 
 def _compaction(item: SessionMessage) -> Object | None:
-    """The part by which a message asks for a compaction."""
+    """Return the part of a message that requests a compaction."""
     if older.info(item).get("role") != "user":
         return None
     return next((part for part in older.parts(item) if part["type"] == older.COMPACTION), None)
 
 
 def remaining(items: list[SessionMessage], header: Object, unread: Unread) -> list[SessionMessage] | None:
-    """The messages that are left of a session once something was undone; ``None`` where nothing was."""
+    """Return the messages left after an undo; ``None`` if nothing was undone."""
     undone, part = (string(header.get("revert"), member) for member in ("messageID", "partID"))
     if not undone:
         return None

@@ -36,7 +36,7 @@ Rows = dict[str, list[Object]]
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
-    """The database has sessions with a directory, and messages with ``data``, either with parts or with types."""
+    """Check for sessions with a directory, and messages with ``data`` and either parts or types."""
     fitting = [name for name, marks in _MARKS.items() if {*marks} <= {*columns.get(name, [])}]
     has_older = {*_OLDER} <= {*fitting}
     if not any(name in fitting for name in SESSIONS) or not (has_older or _NEWER in fitting):
@@ -50,7 +50,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Each session with those that its calls began, by their times; a message of no session belongs to none."""
+    """Group each session with those that its calls started, by time; a message without a session is dropped."""
     sessions = [(name, row) for name in SESSIONS for row in index.get(name, [])]
     sessions.sort(key=lambda each: (order(each[1][3]), order(each[1][1])))
     parents: dict[object, object] = {}
@@ -84,7 +84,7 @@ def _put(families_by_root: dict[object, dict[str, list[int]]], family: object, t
 
 
 def from_rows(rows: Rows) -> list[Json]:
-    """The sessions of a family, each as its export; raises ``TurnError`` for a row that holds no JSON.
+    """Return the sessions of a family as exports; raise ``TurnError`` for a row that is not JSON.
 
     A session may stand in the tables of both generations; what is in the others is named beside its messages.
     """
@@ -104,7 +104,7 @@ def from_rows(rows: Rows) -> list[Json]:
 
 
 def _by(rows: list[Object], column: str) -> dict[object, list[Object]]:
-    """Rows by what they belong to."""
+    """Group rows by a column."""
     groups: dict[object, list[Object]] = {}
     for row in rows:
         groups.setdefault(key(row.get(column)), []).append(row)
@@ -112,7 +112,7 @@ def _by(rows: list[Object], column: str) -> dict[object, list[Object]]:
 
 
 def _is_ahead(old: list[Object], parts: list[Object], new: list[Object]) -> bool:
-    """Whether the newer rows of a session are those that it went on with.
+    """Whether the newer rows of a session continue the older ones.
 
     Version 1 kept the newer table beside its own for a while, from some message on; version 2 copied the older rows,
     which stay as they were.
@@ -125,20 +125,19 @@ def _is_ahead(old: list[Object], parts: list[Object], new: list[Object]) -> bool
 
 
 def _time(row: Object, *columns: str) -> int:
-    """The first time in these columns; 0 where there is none."""
+    """Return the first time in these columns; 0 without one."""
     times = (moment(row.get(column)) for column in columns)
     return next((each.at for each in times if each), 0)
 
 
 def _header(row: Object) -> Object:
-    """A session as its export has it."""
+    """Return a session as its export has it."""
     place = row_label(row, "session")
     header: Object = {}
     for column, value in row.items():
         if value is not None and not column.startswith("time_"):
-            header[_RENAMED.get(column, column)] = (
-                parse_cell(row, column, place) if column in _JSON else readable(value)
-            )
+            read = parse_cell(row, column, place) if column in _JSON else readable(value)
+            header[_RENAMED.get(column, column)] = read
     return {**header, "time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
 
 
@@ -162,32 +161,32 @@ _PART_FILE = re.compile(r"(?:.*/)?storage/(?:message/ses_[^/]+/msg_|part/msg_[^/
 
 
 def is_session(value: Json) -> bool:
-    """Whether a value is the file of a session."""
+    """Whether a value is a session's file."""
     is_named = string(value, "id").startswith("ses_") and isinstance(at(value, "time"), dict)
     return is_named and isinstance(value["id"], str) and isinstance(value.get("projectID"), str)
 
 
 def beside(name: str) -> str | None:
-    """Globs for the messages of a session, in a folder of its name, and for their parts, in folders of theirs."""
+    """Return globs for the messages of a session, in a folder of its name, and for their parts."""
     match = _SESSION_FILE.fullmatch(name)
     return f"../../message/{match[1]}/msg_*.json{EACH}../../part/{EACH}/prt_*.json" if match else None
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """The session that began a sub-agent lies beside its own."""
+    """Return the session that started a sub-agent, which is beside its own."""
     folder, _, name = path.rpartition("/")
     is_known = _SESSION_FILE.fullmatch(name) and is_plain_name(origin.parent)
     return f"{escape(folder)}/{origin.parent}.json" if is_known else None
 
 
 def owner(path: str) -> str | None:
-    """The folder with the sessions, of one of which a file holds a message or a part."""
+    """Return the folder of the sessions, one of which a file with a message or a part belongs to."""
     path = path.replace("\\", "/")
     return f"{path[: path.rindex('storage/')]}storage/session" if _PART_FILE.fullmatch(path) else None
 
 
 def as_export(session: Object, beside_files: Json, unread: Unread) -> Object:
-    """A session as its export; ``held`` are its messages and their parts in any order."""
+    """Return a session as its export; ``beside_files`` are its messages and their parts in any order."""
     messages, parts = list[Object](), dict[str, list[Object]]()
     for value in beside_files if isinstance(beside_files, list) else []:
         if isinstance(value, dict) and isinstance(value.get("role"), str):

@@ -18,7 +18,7 @@ CLEARED = "[Old tool result content cleared]"
 
 
 class SessionMessage(NamedTuple):
-    """A message of a session, and where it stands."""
+    """A message of a session and its place."""
 
     place: str
     line: int
@@ -26,7 +26,7 @@ class SessionMessage(NamedTuple):
 
 
 class ModelTurn(NamedTuple):
-    """A turn as the AI SDK has it in its model messages."""
+    """A turn as the AI SDK has it in model messages."""
 
     turn: Object
     evidence: Evidence
@@ -52,29 +52,29 @@ class CallResult(NamedTuple):
 
 
 def text(value: str) -> Object:
-    """A part that is a text."""
+    """Return a text part."""
     return {"type": "text", "text": value}
 
 
 def error_output(value: str) -> Object:
-    """The output of a tool that failed."""
+    """Return the output of a tool that failed."""
     return {"type": "error-text", "value": value}
 
 
 def texts_and_files(said: str, files: list[Object]) -> Object:
-    """The output of a tool that gives files beside a text."""
+    """Return the output of a tool that returned files beside a text."""
     if not files:
         return {**text(said), "value": said}
     return {"type": "content", "value": [*([text(said)] if said else []), *files]}
 
 
 def file_part(of: str, mime: str, url: Json, name: str) -> Object:
-    """A file by its address."""
+    """Return a file by its address."""
     return {"type": of, "mediaType": mime, "url": url, **({"filename": name} if name else {})}
 
 
 def result_parts(part: Object, answer: CallResult) -> tuple[Object, Object, bool]:
-    """A result, the same once it was cleared, and whether it is made up."""
+    """Return a result, the same after it was cleared, and whether it is made up."""
     shown = {**part, "output": answer.output}
     gone = {**part, "output": {"type": "text", "value": CLEARED}} if answer.cleared_at else shown
     return shown, gone, answer.is_made_up
@@ -87,7 +87,7 @@ def reply(
     answers: list[tuple[Object, Object, bool]],
     cleared: int,
 ) -> list[ModelTurn]:
-    """The turns of a reply: what it says, if anything is left of that, and the results of its calls.
+    """Return the turns of a reply, unless it is empty, and of the results of its calls.
 
     ``cleared``: when the last of these was cleared, 0 if none was.
     """
@@ -109,24 +109,23 @@ def _results(answers: list[tuple[Object, Object, bool]], evidence: Evidence, cle
 
 
 def member(holder: Object, name: str, place: str) -> str:
-    """A member that has to be a text; raises ``TurnError`` for one that is none."""
+    """Return a member that must be a text; raise ``TurnError`` otherwise."""
     value = holder.get(name)
     if not isinstance(value, str) or not value:
-        raise TurnError(
-            f"{place} has a {name} that is {kind(value)}, not a text" if value != "" else f"{place} has no {name}"
-        )
+        problem = f"no {name}" if value == "" else f"a {name} that is {kind(value)}, not a text"
+        raise TurnError(f"{place} has {problem}")
     return value
 
 
 def subagent_session(state: Json) -> str:
-    """The session of the sub-agent that a call began, by its state; empty where it began none."""
+    """Return the session of the sub-agent that a call started, by its state; empty without one."""
     holders = objects([state.get(name) for name in ("metadata", "structured")]) if isinstance(state, dict) else []
     named = (string(holder, name) for holder in holders for name in ("sessionId", "sessionID"))
     return next(filter(None, named), "")
 
 
 def tokens(used: Json, *, is_split: bool = False) -> Tokens:
-    """Those that were sent, with those from the cache, and those that came back; none where all are zero.
+    """Return the tokens sent (including cached ones) and received; none if all are zero.
 
     Reasoning stands beside the output (``is_split``), or within it as in older versions, which their sum may tell.
     """

@@ -26,27 +26,26 @@ _HOLDING = ("history", "trajectory")
 
 
 def fits(values: list[Json]) -> str | None:
-    """Most objects are events, or all of them hold a list of such."""
+    """Check whether most objects are events, or all of them contain lists of events."""
     if _is_state(values):
         return "agent.llm and execution_status"
     runs = [_events(each) for each in values]
     histories = [events for events in runs if events is not None]
     if histories and len(histories) == len(values):
         count = sum(bool(events) and _generation(events) is not None for events in histories)
-        return (
-            f"events with source, action and observation in {count} histories" if count * 2 > len(histories) else None
-        )
+        is_most = count * 2 > len(histories)
+        return f"events with source, action and observation in {count} histories" if is_most else None
     generation = _generation(values)
     return f"events of OpenHands {generation}" if generation else None
 
 
 def beside(name: str) -> str | None:
-    """A glob for the events of a session, each in a file of its own; what lies above them tells the rest."""
+    """Return a glob for the events of a session, each in its own file."""
     return f"{_EVENTS}/event-*.json" if name == _STATE else None
 
 
 def owner(path: str) -> str | None:
-    """The file that tells the rest of the session which an event is of."""
+    """Return the state file of the session that an event belongs to."""
     folder, _, name = path.rpartition("/")
     is_event = name.startswith("event-") and name.endswith(".json")
     above = folder.removesuffix(_EVENTS)
@@ -54,7 +53,7 @@ def owner(path: str) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """The conversation of each run: the events are one, or each object holds those of another, or they lie beside."""
+    """Return the conversation of each run: of the events, of each object's events, or of those beside."""
     unread, runs = Unread(), list[_EventRun]()
     if _is_state(values):
         return _of_state(values[0], meta if isinstance(meta, list) else [], unread)
@@ -67,12 +66,11 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     whole = [_conversation(run, unread) for run in runs]
     named = zip(whole, instances, strict=True)
     whole = [with_origin(each, session_id=name) if name and met[name] == 1 else each for each, name in named]
-    told_of = [each for each in whole if each.messages]
-    return with_unread(told_of, unread)
+    return with_unread([each for each in whole if each.messages], unread)
 
 
 def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Conversation]:
-    """The conversation of a session whose events are files of their own; one that is no JSON costs no other."""
+    """Return the conversation of a session whose events are separate files; an invalid one is skipped."""
     events = [event for event in events_read if event is not None]
     unread.rest("state", state, "id", "agent")
     for _ in range(len(events_read) - len(events)):
@@ -83,12 +81,12 @@ def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Co
 
 
 def _is_state(values: list[Json]) -> bool:
-    """Whether a file tells of a session what its events do not."""
+    """Whether a file is the state of a session."""
     return len(values) == 1 and isinstance(at(values[0], "agent", "llm"), dict) and "execution_status" in values[0]
 
 
 class _EventRun(NamedTuple):
-    """The events of one run, and what holds them."""
+    """The events of one run, and the value that contains them."""
 
     value: Json
     events: list[Json]
@@ -96,7 +94,7 @@ class _EventRun(NamedTuple):
 
 
 def _events(value: Json) -> list[Json] | None:
-    """The events that a list or an object holds; ``None`` for an event and anything else."""
+    """Return the events in a list or an object; ``None`` for an event and anything else."""
     if isinstance(value, list):
         return value
     if isinstance(value, dict) and "source" not in value:
@@ -105,7 +103,7 @@ def _events(value: Json) -> list[Json] | None:
 
 
 def _generation(events: list[Json]) -> str | None:
-    """What most events are."""
+    """Return the generation of most events."""
     for name, test in (("V1", v1.is_event), ("V0", v0.is_event)):
         if sum(map(test, events)) * 2 > len(events):
             return name

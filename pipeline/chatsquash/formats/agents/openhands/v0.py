@@ -34,7 +34,7 @@ def is_event(value: Json) -> bool:
 
 
 def conversation(events: list[Event], model: str | None, unread: Unread) -> Conversation:
-    """What was said, called and observed."""
+    """Return the messages, calls and observations of a run."""
     run = _RunReader(model, unread)
     for place, (line, event) in enumerate(events):
         run.add(f"event {place}", line, event)
@@ -43,8 +43,6 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
 
 @dataclass(slots=True)
 class _RunReader:
-    """A conversation while its events are read."""
-
     model: str | None
     """The one that the run is set to."""
     unread: Unread
@@ -56,7 +54,6 @@ class _RunReader:
     """The names of actions that are from no call of the model's, by the events' ids."""
 
     def add(self, where: str, line: int, event: Object) -> None:
-        """Take one event."""
         self.unread.rest("event", event, *_READ)
         action, observation = string(event, "action"), string(event, "observation")
         if action and action not in _UNSAID:
@@ -72,7 +69,7 @@ class _RunReader:
             self.turns.append(LoggedTurn(where, turn, known))
 
     def act(self, action: str, event: Object) -> Object | None:
-        """An action: a message, or a call; one that is from no call of the model's is one of its own."""
+        """Return the turn of an action: a message, or a call; one without a call of the model's is its own call."""
         args, source = event.get("args"), event.get("source")
         if action == "system":
             self.tools = self.tools or openai_chat.tools(at(args, "tools")).functions
@@ -82,10 +79,8 @@ class _RunReader:
         if action == "message" or source == "user":
             words = string(args, "content") or string(args, "command") or string(event, "message")
             images = [image(url) for url in listed(at(args, "image_urls")) if isinstance(url, str)]
-            return {
-                "role": "assistant" if source == "agent" else "user",
-                "content": [text(words), *images] if images else words,
-            }
+            role = "assistant" if source == "agent" else "user"
+            return {"role": role, "content": [text(words), *images] if images else words}
         if source != "agent":
             return None
         if action in ("finish", "reject", "think"):
@@ -95,7 +90,7 @@ class _RunReader:
         return _call_message(event, {}, action)
 
     def call(self, event: Object) -> Object | None:
-        """The response that an action is from, once; where that was not kept, the call of the action alone."""
+        """Return the response of an action, once; without one, the call of the action alone."""
         metadata = event["tool_call_metadata"]
         response = metadata.get("model_response")
         choices = objects(at(response, "choices"))
@@ -110,7 +105,7 @@ class _RunReader:
         return {"role": "assistant", **{name: said[name] for name in _KEPT if said.get(name) is not None}}
 
     def observe(self, observation: str, event: Object) -> Object:
-        """An observation: the result of a call, or what the user's side says by itself."""
+        """Return the turn of an observation: the result of a call, or a message in the user's name."""
         metadata, content = event.get("tool_call_metadata"), string(event, "content")
         call_id = string(metadata, "tool_call_id")
         name = string(metadata, "function_name") or self.calls.get(str(event.get("cause")), "")
@@ -122,7 +117,7 @@ class _RunReader:
 
 
 def _of_model(event: Object, known: Evidence, model: str | None) -> Evidence:
-    """What is known of a reply, by the response that its action is from."""
+    """Return what is known of a reply from the response of its action."""
     response = at(event, "tool_call_metadata", "model_response")
     used, choices = at(response, "usage"), objects(at(response, "choices"))
     return known._replace(
@@ -136,7 +131,7 @@ def _of_model(event: Object, known: Evidence, model: str | None) -> Evidence:
 
 
 def _call_message(event: Object, call: Object, name: str) -> Object:
-    """A message with one call, made of an action: its thought is what was said."""
+    """Return a message with one call, made of an action; its thought is the content."""
     args = event.get("args")
     arguments = compact(without(args, *_SETTINGS)) if isinstance(args, dict) else "{}"
     called = {**call, "function": {"name": name, "arguments": arguments}}

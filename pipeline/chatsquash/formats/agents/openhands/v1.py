@@ -29,14 +29,14 @@ def is_event(value: Json) -> bool:
 
 
 class Event(NamedTuple):
-    """An event, and its line in the file."""
+    """An event and its line."""
 
     line: int
     event: Object
 
 
 def conversation(events: list[Event], model: str | None, unread: Unread) -> Conversation:
-    """What the model saw; actions of one response are one message, and what was condensed stays."""
+    """Return what the model saw; actions of one response are one message, and condensed events stay."""
     turns: dict[str, tuple[str, Object]] = {}
     evidence: dict[str, Evidence] = {}
     tools: list[Tool] = []
@@ -70,7 +70,7 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
 
 
 def _with_content(turn: Object) -> Object:
-    """Parts as content: a text alone is a string; without any, only calls have no content at all."""
+    """Return a turn with its parts as content."""
     content = turn["content"]
     if not isinstance(content, list):
         return turn
@@ -78,7 +78,7 @@ def _with_content(turn: Object) -> Object:
 
 
 def _parts(content: Json) -> list[Json]:
-    """Contents as parts of OpenAI chat."""
+    """Return contents as parts of OpenAI chat."""
     parts_of: list[Json] = []
     for part in listed(content):
         match part:
@@ -94,7 +94,7 @@ def _parts(content: Json) -> list[Json]:
 
 
 def _message(event: Object, where: str) -> Object:
-    """A message of anybody, with what was added to it from the agent's context."""
+    """Return a message with the context that was added to it."""
     said = expect_object(event.get("llm_message"), f"{where} has an llm_message that is")
     content = [*_parts(said.get("content")), *_parts(event.get("extended_content"))]
     calls = [_call(call) for call in objects(said.get("tool_calls"))]
@@ -125,7 +125,7 @@ def _thought(holder: Object) -> Object:
 
 
 def _action(event: Object, before: Object, where: str) -> Object:
-    """An assistant's message with the call of an action; its thoughts stand in the first action of a response."""
+    """Return an assistant's message with the call of an action; the first action of a response has its thoughts."""
     call = expect_object(event.get("tool_call"), f"{where} has a tool_call that is")
     content = [*before.get("content", []), *_parts(event.get("thought"))]
     thoughts = {name: before[name] for name in MEMBERS if name in before} or _thought(event)
@@ -134,7 +134,7 @@ def _action(event: Object, before: Object, where: str) -> Object:
 
 
 def _answer(event: Object) -> Object:
-    """The result of a call: an observation, an error, or the user's refusal as the model is told of it."""
+    """Return the result of a call: an observation, an error or the user's rejection."""
     call_id, name = event.get("tool_call_id"), event.get("tool_name")
     if event["kind"] == "AgentErrorEvent":
         return tool_message(call_id, string(event, "error"), "failed", name)
@@ -148,7 +148,7 @@ def _answer(event: Object) -> Object:
 
 
 def _observed(observed: Json) -> Json:
-    """What a tool returned: its content, the output of older ones, or all there is."""
+    """Return what a tool returned: its content, its output (older versions), or everything."""
     if not isinstance(observed, dict):
         return observed if observed is not None else ""
     if isinstance(observed.get("content"), str | list):
@@ -157,7 +157,7 @@ def _observed(observed: Json) -> Json:
 
 
 def _tool(tool: Object) -> Json:
-    """A tool of a system prompt, as OpenAI has them or as OpenHands has, whose own are without a schema."""
+    """Return a tool of a system prompt in OpenAI's form; OpenHands' own have no schema."""
     mcp = tool.get("mcp_tool")
     own = mcp if isinstance(mcp, dict) else tool
     if "function" in own or not string(own, "name"):
