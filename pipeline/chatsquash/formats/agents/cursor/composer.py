@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.agents.cursor.messages import thought, with_more
+from chatsquash.formats.agents.cursor.messages import reply, thought
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment, of, with_origin
@@ -237,8 +237,7 @@ class BubbleReader:
         calls = [function_call(call.get("toolCallId"), call["name"], arguments(call)) for _, call in made]
         if not (shown or thoughts or calls):
             return
-        turn = {"role": "assistant", "content": shown or None, **with_more(thoughts, calls)}
-        yield LoggedTurn(group[0].place, turn, self._evidence(group, model))
+        yield LoggedTurn(group[0].place, reply(shown, thoughts, calls), self._evidence(group, model))
         for bubble, call in made:
             if (answer := _answer(call)) is not None:
                 yield LoggedTurn(bubble.place, answer, Evidence(self._line))

@@ -71,12 +71,13 @@ def said(content: Json, model: str) -> Object:
                 calls.append(function_call(more.get("toolCallId"), name, more.get("args", more.get("input"))))
             case _:
                 shown.append(_part(part))
-    return {"role": "assistant", "content": shown or None, **with_more(thoughts, calls)}
+    return reply(shown, thoughts, calls)
 
 
-def with_more(thoughts: list[Json], calls: list[Json]) -> Object:
-    """Return reasoning and calls as members of a message."""
-    return {**({"reasoning_details": thoughts} if thoughts else {}), **({"tool_calls": calls} if calls else {})}
+def reply(shown: list[Json], thoughts: list[Json], calls: list[Json]) -> Object:
+    """Return a reply of texts, reasoning and calls."""
+    members = {"content": shown, "reasoning_details": thoughts, "tool_calls": calls}
+    return {"role": "assistant", "content": None, **{name: value for name, value in members.items() if value}}
 
 
 def thought(text: str, signature: str, hidden: str, model: str) -> Object:
