@@ -13,7 +13,7 @@ from chatsquash.formats.calls import function_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment, of, with_origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import ThreadEntry, load_paths
-from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
+from chatsquash.formats.values import Object, as_list, at, compact, count, kind, members, objects, string
 
 _HEADERS, _INLINE, _MAP = "fullConversationHeadersOnly", "conversation", "conversationMap"
 _LATEST = "latestConversationSummary"
@@ -61,7 +61,7 @@ def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
     inline = [each for each in objects(value.get(_INLINE)) if string(each, "bubbleId")]
     by_name = {each["bubbleId"]: each for each in inline}
     by_name |= members(value.get(_MAP)) | members(value.get("bubbles"))
-    order = listed(value.get(_HEADERS)) or inline
+    order = as_list(value.get(_HEADERS)) or inline
     ordered, met = list[Bubble](), set[str]()
     for header in order:
         name = string(header, "bubbleId")

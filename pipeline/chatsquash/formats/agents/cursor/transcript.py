@@ -8,7 +8,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, at, compact, listed, string
+from chatsquash.formats.values import Object, as_list, at, compact, string
 
 _ROLES = ("system", "user", "assistant")
 _ENDS = "turn_ended"
@@ -68,7 +68,7 @@ def _turns(role: Json, content: Json, model: str) -> list[Object]:
     if role != "assistant":
         return _other_turns(role, content)
     shown, thoughts, calls = list[Json](), list[Json](), list[Json]()
-    for part in listed(content):
+    for part in as_list(content):
         match part:
             case str(text) | {"type": "text", "text": str(text)}:
                 said, is_redacted = _without_redaction(text)
