@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from chatsquash import Options, convert
-from chatsquash.core.outcome import Account
+from chatsquash.core.accounting import Account
 from chatsquash.reading.identify import is_readable
 from chatsquash.reading.sessions import split
 from chatsquash.records.datasets import rows

@@ -1,7 +1,7 @@
 """The card of a dataset, and what a loader reads in it."""
 
 from chatsquash import Options, convert
-from chatsquash.core.outcome import ToolUse, Usage
+from chatsquash.core.accounting import ToolUse, Usage
 from chatsquash.dataset.card import CardFacts, Statistics, card
 from tests.conftest import cases, log_line, write_log
 

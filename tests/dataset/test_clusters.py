@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert
+from chatsquash.core.accounting import Usage
 from chatsquash.core.jsonio import dumps
-from chatsquash.core.outcome import Facts, Family, Record, Usage
+from chatsquash.core.outcome import Facts, Family, Record
 from chatsquash.dataset.pre_pass import Clusters
 from chatsquash.session.fingerprints import of_record
 from tests.conftest import assistant, examples, log_line, user, write_log

@@ -15,10 +15,11 @@ from chatsquash.conversion.shards.convert import convert_shard
 from chatsquash.conversion.shards.divide import divide
 from chatsquash.conversion.shards.merge import merge
 from chatsquash.conversion.shards.place import Shard
+from chatsquash.core.accounting import Usage
 from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import TooLargeError, dumps
 from chatsquash.core.log import Log
-from chatsquash.core.outcome import Outcome, Record, SessionRecords, Usage
+from chatsquash.core.outcome import Outcome, Record, SessionRecords
 from chatsquash.dataset.filters import Filters
 from chatsquash.dataset.pre_pass import foreseen
 from chatsquash.session.prompt_prefix import of_line

@@ -1,10 +1,10 @@
 """Which records are wanted."""
 
+from chatsquash.core.accounting import Account, Usage
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import (
-    Account,
     Facts,
     Outcome,
     Record,
@@ -12,7 +12,6 @@ from chatsquash.core.outcome import (
     SessionFindings,
     SessionPrivacy,
     SessionRecords,
-    Usage,
 )
 from chatsquash.dataset.filters import Filters
 from tests.conftest import cases

@@ -5,8 +5,9 @@ from random import Random
 
 import pytest
 
+from chatsquash.core.accounting import Usage
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Likeness, Record, Usage
+from chatsquash.core.outcome import Likeness, Record
 from chatsquash.dataset import near_duplicates
 from chatsquash.dataset.near_duplicates import Near, Nearness
 from chatsquash.records.sketch import LEAST, SIZE, common, share, sketch

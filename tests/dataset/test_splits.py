@@ -2,10 +2,11 @@
 
 import pytest
 
+from chatsquash.core.accounting import Account, Usage
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Account, Facts, Outcome, Record, SessionAccount, SessionRecords, Usage
+from chatsquash.core.outcome import Facts, Outcome, Record, SessionAccount, SessionRecords
 from chatsquash.dataset.splits import Splits, parse
 from tests.conftest import cases
 

@@ -4,11 +4,10 @@ from collections import Counter
 
 import pytest
 
+from chatsquash.core.accounting import Account, Coverage, Usage
 from chatsquash.core.log import Log
-from chatsquash.core.logged import Coverage
 from chatsquash.core.model import Finding
 from chatsquash.core.outcome import (
-    Account,
     Outcome,
     Record,
     SessionAccount,
@@ -16,7 +15,6 @@ from chatsquash.core.outcome import (
     SessionPrivacy,
     SessionRecords,
     SessionReplies,
-    Usage,
 )
 from chatsquash.core.text import listed
 from chatsquash.dataset.summary import Summary

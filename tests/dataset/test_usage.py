@@ -4,7 +4,7 @@ import csv
 import io
 
 from chatsquash.checks.registry import View
-from chatsquash.core.outcome import ToolUse, Usage
+from chatsquash.core.accounting import ToolUse, Usage
 from chatsquash.dataset.reports.tool_usage import COLUMNS, FILES, ToolUsage, table
 from chatsquash.session.tool_usage import measure
 from tests.checks.rows import assistant, call, result, talk, tool, user

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.core.accounting import WHY
 from chatsquash.core.errors import UsageError
-from chatsquash.core.logged import WHY
 from chatsquash.hub.public import public_files
 from chatsquash.pages.report.report import PAGE, report
 from chatsquash.pages.report.sessions import MOST

@@ -2,7 +2,7 @@
 
 import json
 
-from chatsquash.core.logged import LoggedUsage, of_reply
+from chatsquash.core.accounting import LoggedUsage, of_reply
 from chatsquash.core.model import Response
 from chatsquash.formats.providers import openai_chat
 from chatsquash.reading import envelopes

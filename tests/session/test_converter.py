@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given
 
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
+from chatsquash.core.accounting import Account
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
-from chatsquash.core.outcome import Account
 from chatsquash.records import presets
 from chatsquash.records.presets import ShapeResult
 from chatsquash.session.converter import Converter

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from chatsquash import Options
+from chatsquash.core.accounting import Usage
 from chatsquash.core.model import Conversation, Violation
-from chatsquash.core.outcome import Record, Rejection, Usage
+from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records.line import RecordLine
 from chatsquash.session.plan import plan, through
 from chatsquash.session.select import select

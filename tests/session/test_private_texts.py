@@ -4,6 +4,7 @@ from typing import get_args, get_type_hints
 
 import msgspec
 
+from chatsquash.core.accounting import ToolUse, Usage
 from chatsquash.core.log import Log, Piece
 from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.outcome import (
@@ -18,8 +19,6 @@ from chatsquash.core.outcome import (
     SessionAccount,
     SessionFindings,
     SessionRecords,
-    ToolUse,
-    Usage,
 )
 from chatsquash.session import private_texts
 

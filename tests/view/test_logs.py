@@ -164,7 +164,7 @@ def test_the_tree_says_which_path_is_the_record_and_what_the_other_one_is(branch
 
 
 def test_a_conversation_that_names_itself_as_parent_is_drawn_all_the_same():
-    from chatsquash.core.logged import ReplyOutcome
+    from chatsquash.core.accounting import ReplyOutcome
     from chatsquash.core.outcome import Outcome, SessionReplies
     from chatsquash.view.pages.tree import LogPart, nodes
 

@@ -19,11 +19,12 @@ from chatsquash.conversion.complete_options import with_key
 from chatsquash.conversion.incremental import Incremental
 from chatsquash.conversion.inputs import Converting, Given
 from chatsquash.conversion.progress import Observer
+from chatsquash.core.accounting import count_once
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Outcome, Place, counted_once
+from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.text import printable
 from chatsquash.dataset.choice import Choice, Chosen, stop_for
 from chatsquash.dataset.filters import unwanted
@@ -329,7 +330,8 @@ class Conversion:
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:
         """Write the records: what is known of their session then, and where they stand."""
         places: list[Place] = []
-        for record, usage in counted_once(outcome.records):
+        usages = count_once(record.usage for record in outcome.records)
+        for record, usage in zip(outcome.records, usages, strict=True):
             if self._dataset:
                 outcome, place = self._dataset.add(log, outcome, record, usage)
                 places += [place] if place else []

@@ -1,102 +1,14 @@
-"""What becomes of a session: its record or why there is none, its use of tools, and what became of its lines."""
+"""The outcome of a session: its records or why there are none, its findings, its account, replies and privacy."""
 
 from __future__ import annotations
 
-from operator import add
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chatsquash.core.logged import Coverage, ReplyOutcome
+from chatsquash.core.accounting import Account, Coverage, ReplyOutcome, Usage
 from chatsquash.core.model import ConversationKind, Finding, Mark, RejectedLine, Tokens, Violation
-
-
-class ToolUse(NamedTuple):
-    """How one session used one tool."""
-
-    name: str
-    calls: int
-    failed: int
-    """Calls with a result that failed."""
-    unanswered: int
-    """Calls without a result."""
-
-
-class SharedUse(NamedTuple):
-    """The calls of a message that stands in several records of a session."""
-
-    message: int
-    """What the message has for a number in all of them."""
-    calls: int
-    tools: tuple[ToolUse, ...]
-
-
-class Usage(NamedTuple):
-    """How one session used its tools."""
-
-    calls: int
-    tool_names: tuple[str, ...]
-    client_turns: int
-    assistant_turns: int
-    assistant_turns_with_tools: int
-    tools: tuple[ToolUse, ...]
-    """Of the tools that it called."""
-    shared: tuple[SharedUse, ...] = ()
-    """Those of messages that other records of the session hold, too."""
-
-    def once(self, seen: set[int]) -> Usage:
-        """The same without the calls of messages that were seen."""
-        elsewhere = [each for each in self.shared if each.message in seen]
-        if not elsewhere:
-            return self
-        less = {tool.name: tool for tool in self.tools}
-        for tool in (tool for each in elsewhere for tool in each.tools):
-            name, calls, failed, unanswered = less[tool.name]
-            less[tool.name] = ToolUse(name, calls - tool.calls, failed - tool.failed, unanswered - tool.unanswered)
-        return self._replace(calls=self.calls - sum(each.calls for each in elsewhere), tools=tuple(less.values()))
-
-
-def counted_once(records: list[Record]) -> list[tuple[Record, Usage]]:
-    """The records of a session, with the use of tools that none before them counts."""
-    seen: set[int] = set()
-    counted = []
-    for record in records:
-        counted.append((record, record.usage.once(seen)))
-        seen.update(each.message for each in record.usage.shared)
-    return counted
-
-
-class Account(NamedTuple):
-    """What became of each line of a session; every line is in exactly one of these."""
-
-    selected: int = 0
-    """The entry that became the record."""
-    superseded: int = 0
-    """Entries before it."""
-    cut: int = 0
-    """Entries behind it, which have fewer messages."""
-    cleaned: int = 0
-    """Entries that cleaning dropped whole."""
-    left_out: int = 0
-    """Entries of sessions that were left out."""
-    unreadable: int = 0
-    blank: int = 0
-    joined: int = 0
-    """Entries of agents' conversations that were joined with a gateway's session."""
-
-    def plus(self, other: Account) -> Account:
-        """The sums of both."""
-        return Account(*map(add, self, other))
-
-    def without(self, count: int) -> Account:
-        """The same where some of the selected entries become no record after all."""
-        return self._replace(selected=self.selected - count, left_out=self.left_out + count)
-
-    def unwritten(self) -> Account:
-        """The same where no record is written after all."""
-        gone = self.selected + self.superseded + self.cut
-        return self._replace(selected=0, superseded=0, cut=0, left_out=self.left_out + gone)
 
 
 class Facts(NamedTuple):

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from chatsquash.core.outcome import Record, Usage
+from chatsquash.core.accounting import Usage
+from chatsquash.core.outcome import Record
 from chatsquash.core.text import certified, counted, escaped
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.columns import IMAGES, features, has_json

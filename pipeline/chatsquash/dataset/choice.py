@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import dataset
+from chatsquash.core.accounting import total
 from chatsquash.core.errors import StoppedError
 from chatsquash.core.index import Index
 from chatsquash.core.log import Log
-from chatsquash.core.logged import total
 from chatsquash.core.model import Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome

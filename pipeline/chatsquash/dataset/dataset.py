@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from chatsquash.checks import dataset as checks
+from chatsquash.core.accounting import Usage
 from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Outcome, Place, Record, Usage
+from chatsquash.core.outcome import Outcome, Place, Record
 from chatsquash.dataset.card import CARD, CardFacts, Statistics, card
 from chatsquash.dataset.columns import fields, metadata, pair_fields
 from chatsquash.dataset.shards import FOLDER, PAIRS, Shards

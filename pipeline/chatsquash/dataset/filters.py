@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import dataset
+from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.log import Log, is_elsewhere
-from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.model import Violation
 from chatsquash.core.options import ERRORS, Options
 from chatsquash.core.outcome import Outcome, Record
@@ -129,7 +129,7 @@ def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) ->
         sums, before = coverage(rows), outcome.replies.coverage
         covered = replace(sums, conversations=before.conversations, not_chosen=before.not_chosen)
     else:
-        rows, covered = [], outcome.replies.coverage.gone(gone[0])
+        rows, covered = [], outcome.replies.coverage.without_record(gone[0])
     records = [outcome.records[number] for number in kept]
     addresses = sum(record.addresses for record in records)
     left = replace(
@@ -159,7 +159,7 @@ def _moved(row: ReplyOutcome, places: dict[int, int], gone: dict[int, str]) -> R
         return row
     if row.record in places:
         return replace(row, record=places[row.record], others=left)
-    return row.moved(left) if left else row.gone(gone[row.record])
+    return row.in_others(left) if left else row.without_record(gone[row.record])
 
 
 def _has(code: str, outcome: Outcome, record: Record) -> str | None:

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from chatsquash.core.accounting import Account
 from chatsquash.core.log import Log
 from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Account, Outcome
+from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import certified, counted, escaped, listed
 from chatsquash.dataset.omissions import explained, lacks, last_line
 from chatsquash.dataset.replies import Replies

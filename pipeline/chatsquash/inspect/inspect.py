@@ -12,9 +12,9 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from chatsquash.core import chat, jsonio
+from chatsquash.core.accounting import of_entry
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.logged import of_entry
 from chatsquash.core.model import AddedRun, Entry, Message, Seen
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
+from chatsquash.core.accounting import Coverage, ReplyOutcome, total
 from chatsquash.core.log import Log
-from chatsquash.core.logged import Coverage, ReplyOutcome, total
 from chatsquash.core.model import Mark, OriginReply, Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Record, Rejection

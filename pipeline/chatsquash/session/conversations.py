@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
 from chatsquash.checks.reading import short_tail
-from chatsquash.core.logged import Coverage, ReplyOutcome
+from chatsquash.core.accounting import Coverage, ReplyOutcome
 from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options

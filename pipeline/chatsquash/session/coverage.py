@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage as checks
 from chatsquash.checks.coverage import NEVER
-from chatsquash.core.logged import Coverage, ReplyOutcome
+from chatsquash.core.accounting import Account, Coverage, ReplyOutcome
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Account, Family, Record, Rejection, Relative
+from chatsquash.core.outcome import Family, Record, Rejection, Relative
 from chatsquash.session.session import Noted, Session
 from chatsquash.trees.coverage import of_grown
 
@@ -122,6 +122,6 @@ def grown_session(
     """What comes of a session whose every request goes on from the reply before it."""
     covered = of_grown(session.followed)
     if isinstance(made, Rejection):
-        return [], made.why, noted, SessionCoverage(covered.gone("refused"), [], [])
+        return [], made.why, noted, SessionCoverage(covered.without_record("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
     return [made], None, noted, SessionCoverage(covered, [], lost_of(covered, line))

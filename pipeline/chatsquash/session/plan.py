@@ -14,10 +14,11 @@ from chatsquash.checks import examine
 from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
+from chatsquash.core.accounting import Usage
 from chatsquash.core.memo import Last
 from chatsquash.core.model import Conversation, Entry, Mark, Message, SkippedLine, StageResult, Tool, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Rejection, Usage
+from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records import presets
 from chatsquash.records.line import RecordLine
 from chatsquash.redact.pseudonyms import Anonymizer

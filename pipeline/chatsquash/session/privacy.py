@@ -13,8 +13,8 @@ from xxhash import xxh3_128_digest
 
 from chatsquash.checks import private as checks
 from chatsquash.core import jsonio, marks
+from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.log import Log
-from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.model import Finding, Json, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
@@ -270,12 +270,12 @@ def _reply(reply: ReplyOutcome, masked: set[tuple[int, int]]) -> ReplyOutcome:
 def _left_out(outcome: Outcome, log: Log, why: Violation) -> Outcome:
     """The outcome of a session of which nothing may be written."""
     findings = [*outcome.findings, finding(why, outcome.session, log.shown)]
-    rows = [reply.gone("refused") for reply in outcome.replies.rows]
+    rows = [reply.without_record("refused") for reply in outcome.replies.rows]
     return replace(
         outcome,
         output=replace(outcome.output, records=[], pairs=[]),
         report=replace(outcome.report, left_out=why.code, findings=findings),
         account=outcome.account.unwritten(),
-        replies=replace(outcome.replies, coverage=outcome.replies.coverage.gone("refused"), rows=rows),
+        replies=replace(outcome.replies, coverage=outcome.replies.coverage.without_record("refused"), rows=rows),
         privacy=replace(outcome.privacy, addresses=0),
     )

@@ -7,9 +7,10 @@ from typing import Any
 
 from msgspec import structs
 
+from chatsquash.core.accounting import ToolUse
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
-from chatsquash.core.outcome import Ending, Facts, LogNames, Outcome, Record, Relative, SelectedEntry, ToolUse
+from chatsquash.core.outcome import Ending, Facts, LogNames, Outcome, Record, Relative, SelectedEntry
 from chatsquash.core.text import printable
 
 Hide = Callable[[str], str]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from chatsquash.core.accounting import of_entry
 from chatsquash.core.log import Log
-from chatsquash.core.logged import of_entry
 from chatsquash.core.model import Mark, Seen, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Record, Rejection, SelectedEntry

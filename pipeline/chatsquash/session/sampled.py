@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.checks import sampling as checks
-from chatsquash.core.logged import ReplyOutcome
+from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options

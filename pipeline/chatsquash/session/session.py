@@ -8,8 +8,9 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from chatsquash.checks import files, reading
+from chatsquash.core.accounting import Account
 from chatsquash.core.model import Entry, Finding, RejectedLine, RepeatedViolation, SkippedLine, Tool, Violation
-from chatsquash.core.outcome import Account, Record, Relative
+from chatsquash.core.outcome import Record, Relative
 from chatsquash.session.definitions import Redefined
 from chatsquash.trees.growth_tracking import GrowthTracker
 

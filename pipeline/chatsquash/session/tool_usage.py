@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from chatsquash.checks.exchanges import State, bad_results, call_counts, exchanges
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import outcomes
+from chatsquash.core.accounting import SharedUse, ToolUse, Usage
 from chatsquash.core.memo import Last
-from chatsquash.core.outcome import SharedUse, ToolUse, Usage
 
 _SIDES = {"system": "client", "user": "client", "assistant": "assistant"}
 _BESIDE = ("tool", "function")

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core import chat
-from chatsquash.core.logged import ReplyOutcome, Stands
+from chatsquash.core.accounting import ReplyOutcome, Stands
 from chatsquash.core.model import Mark, Message, OriginReply
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate

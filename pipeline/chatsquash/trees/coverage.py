@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Literal
 
 from chatsquash.core import chat, reasoning
+from chatsquash.core.accounting import Coverage, ReplyOutcome
 from chatsquash.core.blocks import Block, Reasoning, Text
-from chatsquash.core.logged import Coverage, ReplyOutcome
 from chatsquash.core.model import Message
 from chatsquash.trees.growth_tracking import GrowthTracker
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.core.logged import total
+from chatsquash.core.accounting import total
 from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Response, Tokens, Tool
 from chatsquash.reading import usage
 

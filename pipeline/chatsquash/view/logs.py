@@ -11,9 +11,9 @@ from pathlib import PurePosixPath
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.log import Log
-from chatsquash.core.logged import ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import printable

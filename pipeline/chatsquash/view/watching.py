@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from chatsquash.core import chat, jsonio
-from chatsquash.core.logged import of_entry
+from chatsquash.core.accounting import of_entry
 from chatsquash.core.model import AddedRun, Entry, Message, Origin, Seen, Tool
 from chatsquash.core.text import counted
 from chatsquash.pages.html.record import size

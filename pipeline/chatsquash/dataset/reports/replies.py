@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsquash.core.logged import ReplyOutcome
+from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable, shown
 from chatsquash.dataset.reports import Report, ReportLine, TakenSession

@@ -7,8 +7,8 @@ import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from chatsquash.core.accounting import Usage, count_once
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Usage, counted_once
 from chatsquash.core.text import escaped
 from chatsquash.dataset.reports import Report, ReportLine, TakenSession
 from chatsquash.session.tool_usage import ToolTotals
@@ -39,7 +39,7 @@ class ToolUsage(Report):
 
     def add(self, taken: TakenSession) -> Iterable[ReportLine]:
         """Count the records of a session, a call that several of them hold once."""
-        for _, usage in counted_once(taken.outcome.records):
+        for usage in count_once(record.usage for record in taken.outcome.records):
             self.count(taken.group, usage)
         return ()
 

@@ -8,7 +8,7 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from chatsquash.core.logged import ELSEWHERE, WHY
+from chatsquash.core.accounting import ELSEWHERE, WHY
 from chatsquash.core.model import Severity
 from chatsquash.core.text import counted
 from chatsquash.dataset.reports.redactions import REDACTIONS

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from chatsquash.core.logged import ELSEWHERE
+from chatsquash.core.accounting import ELSEWHERE
 from chatsquash.core.options import Options, declared
 from chatsquash.core.text import counted
 from chatsquash.dataset.options_json import described

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from chatsquash.core.logged import ELSEWHERE
+from chatsquash.core.accounting import ELSEWHERE
 from chatsquash.core.text import counted
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS

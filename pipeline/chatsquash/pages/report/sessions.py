@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from chatsquash.core.logged import ELSEWHERE, WHY
+from chatsquash.core.accounting import ELSEWHERE, WHY
 from chatsquash.core.model import Json
 from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.pages.html.record import Showing, fitting, medium, size, tools

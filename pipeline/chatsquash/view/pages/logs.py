@@ -9,7 +9,7 @@ from html import unescape
 from itertools import islice
 
 from chatsquash.core import jsonio
-from chatsquash.core.logged import WHY, ReplyOutcome
+from chatsquash.core.accounting import WHY, ReplyOutcome
 from chatsquash.core.model import Message
 from chatsquash.core.text import counted, escaped
 from chatsquash.pages.html.markup import Child, Html, tag, text, together

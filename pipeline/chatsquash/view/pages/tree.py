@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from chatsquash.core.logged import ReplyOutcome
+from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.text import counted, escaped, in_lines
 from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.view.conversation import Conversation

@@ -1,8 +1,9 @@
-"""The logged replies of a session: what each used, what became of each, and how many of them its records hold."""
+"""What happened to the lines of a session, its logged replies, its tool calls and its tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import add
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -64,7 +65,7 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
     redacted: bool = False
     """Whether it is not trained on since a placeholder stands in it for a secret."""
 
-    def moved(self, others: tuple[Stands, ...]) -> ReplyOutcome:
+    def in_others(self, others: tuple[Stands, ...]) -> ReplyOutcome:
         """The same where its record is not written after all, but others are that hold it."""
         first, *rest = others
         fate = self.reasoning
@@ -80,7 +81,7 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
             others=tuple(rest),
         )
 
-    def gone(self, why: str) -> ReplyOutcome:
+    def without_record(self, why: str) -> ReplyOutcome:
         """The same where its record is not written after all."""
         lost = "lost" if self.reasoning == "carried" else self.reasoning
         return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=lost)
@@ -119,7 +120,7 @@ class Coverage(Struct, frozen=True, array_like=True):
         """The replies that a record holds, in whatever wording."""
         return self.carried + self.rewritten
 
-    def gone(self, why: str) -> Coverage:
+    def without_record(self, why: str) -> Coverage:
         """The same where the one record is not written after all."""
         lost = {**self.lost, why: self.lost.get(why, 0) + self.in_records} if self.in_records else self.lost
         return replace(self, carried=0, rewritten=0, lost=lost, with_reasoning=0)
@@ -164,3 +165,90 @@ def total(counts: Iterable[Tokens]) -> Tokens:
         if completed is not None:
             completion = completed + (completion or 0)
     return Tokens(prompt, completion)
+
+
+class ToolUse(NamedTuple):
+    """How one session used one tool."""
+
+    name: str
+    calls: int
+    failed: int
+    """Calls with a result that failed."""
+    unanswered: int
+    """Calls without a result."""
+
+
+class SharedUse(NamedTuple):
+    """The calls of a message that stands in several records of a session."""
+
+    message: int
+    """What the message has for a number in all of them."""
+    calls: int
+    tools: tuple[ToolUse, ...]
+
+
+class Usage(NamedTuple):
+    """How one session used its tools."""
+
+    calls: int
+    tool_names: tuple[str, ...]
+    client_turns: int
+    assistant_turns: int
+    assistant_turns_with_tools: int
+    tools: tuple[ToolUse, ...]
+    """Of the tools that it called."""
+    shared: tuple[SharedUse, ...] = ()
+    """Those of messages that other records of the session hold, too."""
+
+    def once(self, seen: set[int]) -> Usage:
+        """The same without the calls of messages that were seen."""
+        elsewhere = [each for each in self.shared if each.message in seen]
+        if not elsewhere:
+            return self
+        less = {tool.name: tool for tool in self.tools}
+        for tool in (tool for each in elsewhere for tool in each.tools):
+            name, calls, failed, unanswered = less[tool.name]
+            less[tool.name] = ToolUse(name, calls - tool.calls, failed - tool.failed, unanswered - tool.unanswered)
+        return self._replace(calls=self.calls - sum(each.calls for each in elsewhere), tools=tuple(less.values()))
+
+
+def count_once(usages: Iterable[Usage]) -> list[Usage]:
+    """The usages of a session's records, each without the calls of messages that an earlier record contains."""
+    seen: set[int] = set()
+    distinct = []
+    for usage in usages:
+        distinct.append(usage.once(seen))
+        seen.update(each.message for each in usage.shared)
+    return distinct
+
+
+class Account(NamedTuple):
+    """What became of each line of a session; every line is in exactly one of these."""
+
+    selected: int = 0
+    """The entry that became the record."""
+    superseded: int = 0
+    """Entries before it."""
+    cut: int = 0
+    """Entries behind it, which have fewer messages."""
+    cleaned: int = 0
+    """Entries that cleaning dropped whole."""
+    left_out: int = 0
+    """Entries of sessions that were left out."""
+    unreadable: int = 0
+    blank: int = 0
+    joined: int = 0
+    """Entries of agents' conversations that were joined with a gateway's session."""
+
+    def plus(self, other: Account) -> Account:
+        """The sums of both."""
+        return Account(*map(add, self, other))
+
+    def without(self, count: int) -> Account:
+        """The same where some of the selected entries become no record after all."""
+        return self._replace(selected=self.selected - count, left_out=self.left_out + count)
+
+    def unwritten(self) -> Account:
+        """The same where no record is written after all."""
+        gone = self.selected + self.superseded + self.cut
+        return self._replace(selected=0, superseded=0, cut=0, left_out=self.left_out + gone)
