@@ -99,7 +99,7 @@ def message_parts(message: Message) -> Iterator[MessagePart]:
     """What a message says: reasoning, text, parts that are none, calls."""
     if thought := reasoning.text(message):
         yield MessagePart("reasoning", thought)
-    if said := chat.joined(message):
+    if said := chat.joined_text(message):
         yield MessagePart("result" if message["role"] in RESULTS else "text", said)
     for part in chat.other_parts(message):
         if not reasoning.is_part(part):

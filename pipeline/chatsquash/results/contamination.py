@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
-from chatsquash.checks import stored
+from chatsquash.checks import stored_records
 from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import leaves
 from chatsquash.core.model import Violation
@@ -90,7 +90,7 @@ class Evaluation:
         met, places = grams["at"].filter(is_met), self._places.gather(near).filter(is_met)
         if len(met):
             messages = met.n_unique()
-            yield stored.eval_overlap(self._place(int(places[0])), WORDS, messages, int(met[0]))
+            yield stored_records.eval_overlap(self._place(int(places[0])), WORDS, messages, int(met[0]))
 
     def _may_hold(self, text: str) -> bool:
         """Whether a text may have so many words in a row in common with a row."""

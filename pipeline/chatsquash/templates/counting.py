@@ -68,7 +68,7 @@ class Tokenizer:
 
     def count(self, texts: list[str]) -> int:
         """How many tokens texts have, one by one."""
-        return sum(map(len, self._encoded(texts)))
+        return sum(map(len, self._encode(texts)))
 
     def spelled(self, text: str) -> bytes:
         """The tokens of a text, each as four bytes, so that one begins with another as their tokens do."""
@@ -76,7 +76,7 @@ class Tokenizer:
         new = [part for part in dict.fromkeys(parts) if part not in self._known]
         if self._size > _KEPT:
             self._known, self._size, new = {}, 0, [*dict.fromkeys(parts)]
-        for part, encoding in zip(new, self._encoded(new), strict=True):
+        for part, encoding in zip(new, self._encode(new), strict=True):
             ids = array("I", encoding.ids)
             if sys.byteorder == "little":
                 ids.byteswap()
@@ -91,7 +91,7 @@ class Tokenizer:
         starts = [match.start() for match in self._special.finditer(text) if match.lastindex]
         return [text[at:end] for at, end in pairwise([0, *starts, len(text)]) if at < end]
 
-    def _encoded(self, texts: list[str]) -> list[Any]:
+    def _encode(self, texts: list[str]) -> list[Any]:
         # No tokenizer takes lone surrogates.
         clean = [text.encode("utf-8", "replace").decode() for text in texts if text]
         try:

@@ -210,7 +210,7 @@ def _said(message: Message, showing: Showing) -> Iterator[Html]:
     """What a message says, in the order in which it is said: reasoning, text, media."""
     if thought := reasoning.text(message):
         yield _details(f"reasoning, {size(_bytes(thought))}", *_body("thought", thought, showing), class_="thought")
-    if said := chat.joined(message):
+    if said := chat.joined_text(message):
         yield from _result(said, showing) if message["role"] in RESULTS else _body("said", said, showing)
     parts = [part for part in chat.other_parts(message) if not reasoning.is_part(part)]
     members = dict(message)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from chatsquash.checks import private, reading, stored
+from chatsquash.checks import private, reading, stored_records
 from chatsquash.core import jsonio, platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Finding, Violation
@@ -142,7 +142,7 @@ class _Run:
         try:
             value = parse(data)
         except NotARecordError as problem:
-            self._leave_out(source, number, stored.unsearched_line(str(problem)))
+            self._leave_out(source, number, stored_records.unsearched_line(str(problem)))
             return None
         is_hiding = hides(data, value)
         done = self._replaced(source, number, value)
