@@ -46,9 +46,16 @@ def pytest_configure(config):
         config.pluginmanager.register(Progress())
 
 
+def pytest_sessionstart():
+    """Nothing that is collected is garbage."""
+    gc.disable()
+
+
 def pytest_collection_finish():
-    """What was collected lasts until the end, so that no search for garbage has to go through it."""
+    """What was collected lasts until the end, so that no search for garbage has to go through it, nor often."""
     gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-from chatsquash.pages.report import report as page
+from chatsquash.pages import report as page
 from tests.conftest import write_log
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.pages.report import charts
-from chatsquash.pages.report.report import PAGE, report
+from chatsquash.pages.report import PAGE, charts, report
 from chatsquash.results.output import LONGEST
 from tests.conftest import assistant, cases, log_line, write_log
 

@@ -15,7 +15,7 @@ from chatsquash import Options, convert
 from chatsquash.core.accounting import WHY
 from chatsquash.core.errors import UsageError
 from chatsquash.hub.public import public_files
-from chatsquash.pages.report.report import PAGE, report
+from chatsquash.pages.report import PAGE, report
 from chatsquash.pages.report.sessions import MOST
 from chatsquash.records import datasets
 from chatsquash.results.verify import verify

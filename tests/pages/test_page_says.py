@@ -5,8 +5,8 @@ from html import unescape
 
 from chatsquash import Options, convert
 from chatsquash.core.accounting import WHY
+from chatsquash.pages.report import report
 from chatsquash.pages.report.charts import Bar, Chart, _ticks, figure
-from chatsquash.pages.report.report import report
 from tests.conftest import assistant, cases, log_line, write_log
 
 

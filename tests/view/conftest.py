@@ -9,8 +9,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from chatsquash import Options, convert
-from chatsquash.view.app import Viewer, app
+from chatsquash.view.app import app
 from chatsquash.view.guard import Keys
+from chatsquash.view.logs import Viewer
 from tests import hostile_logs
 
 BASE = "http://127.0.0.1:8000"

@@ -3,8 +3,9 @@
 import pytest
 from starlette.testclient import TestClient
 
-from chatsquash.view.app import Viewer, app
+from chatsquash.view.app import app
 from chatsquash.view.guard import DATA_POLICY, POLICY, Keys
+from chatsquash.view.logs import Viewer
 from tests.conftest import cases
 from tests.view.conftest import BASE, Reader
 

@@ -16,7 +16,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.text import counted
-from chatsquash.pages.report.report import report
+from chatsquash.pages.report import report
 from tests import hostile_logs
 from tests.web.browser import ROOT, launched, watched, why_not
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.pages.report.report import report
+from chatsquash.pages.report import report
 from tests.conftest import log_line, write_log
 from tests.web.browser import NARROW, WIDE, serious, too_wide, unfold, unreached, watched
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.pages.report.report import report
+from chatsquash.pages.report import report
 from tests.conftest import KEY
 from tests.web.browser import ROOT
 from tests.web.conftest import Run, served

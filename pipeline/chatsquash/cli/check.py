@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,8 +16,9 @@ from chatsquash.cli.command_line import is_typed, refuse_alone
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
 
 if TYPE_CHECKING:
-    from chatsquash.core.model import Severity
+    from chatsquash.core.model import Finding, Severity
     from chatsquash.results.contamination import Evaluation
+    from chatsquash.results.template import Trials
 
 
 @click.command(
@@ -43,13 +47,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     what --redact names; --fail-on names findings that count in their place. The FILE of --template is a .jinja file, a
     tokenizer_config.json, a chat_template.json or a model's folder.
     """
-    from collections import Counter
-    from itertools import chain
-
     from chatsquash.checks.phrases import Phrases
-    from chatsquash.core.text import printable
-    from chatsquash.dataset import findings_text as report
-    from chatsquash.dataset.summary import by_code
     from chatsquash.redact.requests import redactor
     from chatsquash.results import template as trying
     from chatsquash.results.check import Looks
@@ -62,44 +60,61 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     if trainer and not template:
         trying.refuse_unnamed(trainer)
     if show:
-        if as_json:
-            raise click.UsageError("--json has no effect with --show: leave one of them out.")
-        if is_typed("fail_on"):
-            raise click.UsageError("--fail-on has no effect with --show: leave one of them out.")
-        if not template:
-            raise click.UsageError("--show prints a rendering, so it needs --template.")
-        click.echo(trying.show(datasets, template, show, trainer, **render))
+        click.echo(trying.show(datasets, _shown_template(template, as_json=as_json), show, trainer, **render))
         return 0
     trials = trying.Trials(template, trainer, **render) if template else None
     evaluation = _evaluation(given["against"])
     gates = privacy.gates(given)
-    wanted = privacy.private_of(given, needs_key=False)
-    asked = {"--template": template, "--against": evaluation, "--check-arguments": given["check_arguments"]}
-    asked |= {"--redact": wanted.replaces, "--anonymize": wanted.anonymize}
-    exits.refuse_unasked(given["fail_on"], {flag for flag, value in asked.items() if value})
+    private = privacy.private_of(given, needs_key=False)
+    flags = {"--template": template, "--against": evaluation, "--check-arguments": given["check_arguments"]}
+    flags |= {"--redact": private.replaces, "--anonymize": private.anonymize}
+    exits.refuse_unasked(given["fail_on"], {flag for flag, value in flags.items() if value})
     looks = Looks(
         phrases=Phrases(given["flag_phrase"]),
-        addresses=wanted.anonymize,
-        private=redactor(wanted),
+        addresses=private.anonymize,
+        private=redactor(private),
         also=trials.look if trials else None,
         overlap=evaluation.look if evaluation else None,
         arguments=given["check_arguments"],
     )
+    findings = (finding for dataset in datasets for finding in run(dataset, looks))
+    counts = _print_findings(findings, trials, evaluation, as_json=as_json)
+    return exits.code_of_check(counts, given["fail_on"], gates)
+
+
+def _shown_template(template: str | None, *, as_json: bool) -> str:
+    """The template of ``--show``; raises ``UsageError`` without one, and for options that have no effect then."""
+    if as_json:
+        raise click.UsageError("--json has no effect with --show: leave one of them out.")
+    if is_typed("fail_on"):
+        raise click.UsageError("--fail-on has no effect with --show: leave one of them out.")
+    if not template:
+        raise click.UsageError("--show prints a rendering, so it needs --template.")
+    return template
+
+
+def _print_findings(
+    findings: Iterator[Finding], trials: Trials | None, evaluation: Evaluation | None, *, as_json: bool
+) -> Counter[tuple[Severity, str]]:
+    """Print findings as they are made, and a summary on standard error; return their counts."""
+    from chatsquash.core.text import printable
+    from chatsquash.dataset import findings_text as report
+    from chatsquash.dataset.summary import by_code
+
     counts: Counter[tuple[Severity, str]] = Counter()
-    looked = (finding for dataset in datasets for finding in run(dataset, looks))
-    for finding in chain(looked, trials.finish() if trials else ()):
+    for finding in chain(findings, trials.finish() if trials else ()):
         counts[finding.severity, finding.code] += 1
         record = f"{printable(finding.file)}:{finding.line}" if finding.line is not None else None
         click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
     with tolerate_closed_pipe():
-        beside = [*(trials.summary() if trials else ()), *([evaluation.told()] if evaluation else [])]
-        for line in (*beside, *by_code("findings", counts), *(trials.mended() if trials else ())):
+        first = [*(trials.summary() if trials else ()), *([evaluation.summary()] if evaluation else [])]
+        for line in (*first, *by_code("findings", counts), *(trials.mended() if trials else ())):
             click.echo(line, err=True)
-    return exits.code_of_check(counts, given["fail_on"], gates)
+    return counts
 
 
 def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
-    """The evaluation sets that records are held to."""
+    """The evaluation sets that records are compared with."""
     if not paths:
         return None
     from chatsquash.results.contamination import Evaluation

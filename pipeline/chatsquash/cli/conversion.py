@@ -86,7 +86,7 @@ def write_report(output: str, *, quiet: bool = False) -> None:
     """Write the page of a result, and say where it is."""
     from chatsquash.conversion.progress import Bar
     from chatsquash.core.text import escaped
-    from chatsquash.pages.report.report import report as run
+    from chatsquash.pages.report import report as run
 
     with Bar(quiet=quiet) as bar:
         page = run(output, bar.observe)

@@ -75,7 +75,7 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     if report and not where.merge:
         raise click.UsageError("--report has no effect with --no-merge: leave one of them out.")
     if report:
-        from chatsquash.pages.report.report import refuse
+        from chatsquash.pages.report import refuse
 
         refuse(given["output"])
     converting = options_of(given, makes_key=runs.MAKES_KEY)

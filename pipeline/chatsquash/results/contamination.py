@@ -103,7 +103,7 @@ class Evaluation:
         file = bisect_right(self._firsts, row) - 1
         return f"{self._names[file]}:{row - self._firsts[file] + 1}"
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """What was read, for people."""
         short = f", {self.short:,} of them too short to be looked for" if self.short else ""
         return f"{self.rows:,} rows of evaluation sets{short}"

@@ -132,10 +132,10 @@ def _lines(folder: Folder, name: str) -> Iterator[bytes]:
 
 
 class Lines:
-    """The lines of a report, each read when it is asked for; raises as ``lines``."""
+    """The lines of a report as objects of a type, each read on demand; raises as ``lines``."""
 
-    def __init__(self, folder: Folder, name: str) -> None:
-        self._folder, self._name = folder, name
+    def __init__(self, folder: Folder, name: str, kind: type[Any] = dict) -> None:
+        self._folder, self._name, self._kind = folder, name, kind
         with _opened(folder, name) as file:
             self._offsets = _offsets(file)
 
@@ -143,11 +143,15 @@ class Lines:
         return len(self._offsets) - 1
 
     def __getitem__(self, at: int) -> dict[str, Any]:
-        """The object on a line, from 0."""
+        """The object on a line, from 0, with all its members."""
+        if at >= len(self):
+            raise damaged(self._folder, self._name)
         with _opened(self._folder, self._name) as file:
             file.seek(self._offsets[at])
             size = self._offsets[at + 1] - self._offsets[at]
-            return _loaded(self._folder, self._name, file.read(min(size, LONGEST)))
+            line = _loaded(self._folder, self._name, file.read(min(size, LONGEST)))
+        _convert(self._folder, self._name, line, self._kind)
+        return line
 
 
 @contextmanager
@@ -167,6 +171,14 @@ def _loaded(folder: Folder, name: str, line: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise damaged(folder, name)
     return value
+
+
+def _convert(folder: Folder, name: str, value: Any, kind: type[T]) -> T:
+    """A value of a file as a type of ours; raises ``UsageError`` if it is not one."""
+    try:
+        return msgspec.convert(value, kind)
+    except (ValueError, RecursionError):
+        raise damaged(folder, name) from None
 
 
 def _offsets(file: BinaryIO) -> array[int]:
@@ -235,13 +247,10 @@ class ResultFolder:
                 inputs[each.path].append(each)
         return inputs
 
-    def typed_counts(self) -> Counts:
-        """The counts of ``run.json``; raises ``UsageError`` if no run can have written them."""
-        try:
-            counts = msgspec.convert(self.counts, Counts)
-        except ValueError:
-            raise damaged(self.folder, RUN) from None
-        if "seen" not in counts.lines:
+    def typed_counts(self, *lines: str) -> Counts:
+        """The counts of ``run.json``, including these of lines; raises ``UsageError`` if no run wrote them."""
+        counts = _convert(self.folder, RUN, self.counts, Counts)
+        if not set(lines) <= counts.lines.keys():
             raise damaged(self.folder, RUN)
         return counts
 
@@ -261,10 +270,7 @@ class ResultFolder:
     def objects(self, name: str, kind: type[T]) -> Iterator[T]:
         """The objects of a report as a type of ours; raises ``UsageError`` for what is none of it."""
         for each in self.lines(name):
-            try:
-                yield msgspec.convert(each, kind)
-            except (ValueError, RecursionError):
-                raise damaged(self.folder, name) from None
+            yield _convert(self.folder, name, each, kind)
 
     def rows(self, name: str, *columns: str) -> Iterator[dict[str, str]]:
         """The rows of a table, as ``rows`` has them; none where the run did not write it."""

@@ -16,7 +16,7 @@ Line = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 class _Sessions(msgspec.Struct):
     seen: Count
     written: Count
-    left_out: dict[str, Count] = {}
+    left_out: dict[str, Count]
     filtered: dict[str, Count] = {}
     duplicates: Count = 0
     joined: Count = 0
@@ -45,14 +45,17 @@ class _Secrets(msgspec.Struct):
 
 
 class Counts(msgspec.Struct):
-    """The counts of ``run.json``, as far as the page shows them."""
+    """The counts of ``run.json``, as far as pages show them."""
 
     sessions: _Sessions
     conversations: _Conversations
     lines: dict[str, Count]
     replies: _Replies
     reasoning: _Reasoning
+    pairs: dict[str, Count]
     findings: dict[Severity, dict[str, Count]]
+    filtered_findings: dict[Severity, dict[str, Count]]
+    other_files: dict[str, Count]
     secrets: _Secrets
     addresses: Count
 
@@ -110,7 +113,7 @@ class _Usage(TypedDict):
 
 
 class SessionRow(TypedDict):
-    """A line of ``reports/sessions.jsonl``, as far as the page shows it."""
+    """A line of ``reports/sessions.jsonl``, as far as pages show it."""
 
     file: str | None
     row: Line | None

@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager, suppress
 from functools import partial, wraps
 from importlib.resources import files
-from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter
@@ -24,7 +22,7 @@ from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.reading import parse
 from chatsquash.view.conversation import Conversation, Needle
 from chatsquash.view.guard import Guard, Keys
-from chatsquash.view.logs import Looked, NoLogError, SessionLogs
+from chatsquash.view.logs import Looked, NoLogError, Viewer
 from chatsquash.view.pages import conversation as conversations
 from chatsquash.view.pages import logs as log_pages
 from chatsquash.view.pages import pairs as pair_pages
@@ -35,7 +33,7 @@ from chatsquash.view.pages.code import markdown
 from chatsquash.view.pages.layout import page
 from chatsquash.view.pages.pairs import read_pair
 from chatsquash.view.pages.sessions import parse_query, select_sessions
-from chatsquash.view.pages.template import Model, trained_on
+from chatsquash.view.pages.template import trained_on
 from chatsquash.view.result import ReplacedError, ViewerResult
 
 if TYPE_CHECKING:
@@ -53,77 +51,9 @@ _STATIC = {
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _PLAIN = "text/plain; charset=utf-8"
 _DIGITS = 12
-_SEARCHES = 2
-"""Searches that go on at once; others wait."""
 _WHY = 1_000
 """Characters that are shown of what is wrong."""
 Page = Callable[["Viewer", Request], Response]
-
-
-class Viewer:
-    """Has the result that is shown, and opens it anew where it was replaced and somebody asks for the list."""
-
-    def __init__(self, path: Path, model: Model | None = None, title: str = "") -> None:
-        """``title`` is what is shown, in words.  Raises ``UsageError`` for a folder without a result."""
-        self.path = path
-        self.title = title or escaped(str(path))
-        self.model = model
-        self.searching = CapacityLimiter(_SEARCHES)
-        """Lets searches go on, so many at once."""
-        self._lock = Lock()
-        self._result = ViewerResult(path, self.title)
-        self._logs = SessionLogs(self._result)
-
-    def prepare(self) -> None:
-        """Read what the list needs, so that it is there when somebody asks; what is wrong is told then."""
-        with suppress(ChatsquashError):
-            _ = self._result.facets
-
-    @property
-    def result(self) -> ViewerResult:
-        """The result as it was opened; raises ``ReplacedError`` where another run wrote to the folder since."""
-        if self._result.is_replaced():
-            raise ReplacedError(f"{self.title} was replaced since it was opened")
-        return self._result
-
-    @property
-    def is_replaced(self) -> bool:
-        """Whether another run wrote there since."""
-        return self._result.is_replaced()
-
-    @property
-    def tag(self) -> str:
-        """That of the result which is shown."""
-        return self._result.tag
-
-    def newest(self) -> tuple[ViewerResult, bool]:
-        """The result as it is now, and whether it is another one than before."""
-        with self._lock:
-            is_new = self._result.is_replaced()
-            if is_new:
-                result = ViewerResult(self.path, self.title)
-                self._result, self._logs = result, SessionLogs(result)
-            return self._result, is_new
-
-    def result_of(self, request: Request) -> ViewerResult:
-        """The result that a URL is about; raises as ``result``, also for one that is shown no longer."""
-        result = self.result
-        if request.path_params["tag"] != result.tag:
-            raise ReplacedError(f"{self.title} was replaced since this page was made")
-        return result
-
-    def conversation(self, request: Request) -> Conversation:
-        """The session that a URL is about."""
-        result = self.result_of(request)
-        at = _number(request.path_params["at"])
-        if at is None or at >= result.sessions.height:
-            raise HTTPException(404)
-        return Conversation(result, at)
-
-    @property
-    def logs(self) -> SessionLogs:
-        """The logs of the result."""
-        return self._logs
 
 
 def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
@@ -160,6 +90,23 @@ def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
     server = Starlette(routes=routes, exception_handlers={404: _nowhere, 500: _server_error}, lifespan=lifespan)
     server.router.redirect_slashes = False
     return Guard(server, keys)
+
+
+def _result(viewer: Viewer, request: Request) -> ViewerResult:
+    """The result of a URL; raises ``ReplacedError`` if it is no longer the one that is shown."""
+    result = viewer.result
+    if request.path_params["tag"] != result.tag:
+        raise ReplacedError(f"{viewer.title} was replaced since this page was made")
+    return result
+
+
+def _session(viewer: Viewer, request: Request) -> Conversation:
+    """The session of a URL."""
+    result = _result(viewer, request)
+    at = _number(request.path_params["at"])
+    if at is None or at >= result.sessions.height:
+        raise HTTPException(404)
+    return Conversation(result, at)
 
 
 def _endpoint(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
@@ -233,11 +180,11 @@ def _static(_: Viewer, request: Request) -> Response:
 
 
 def _search(viewer: Viewer, request: Request) -> Response:
-    return HTMLResponse(searches.search(viewer.result_of(request), request.query_params.get("q", "")[:200]))
+    return HTMLResponse(searches.search(_result(viewer, request), request.query_params.get("q", "")[:200]))
 
 
 def _stream(viewer: Viewer, request: Request) -> Response:
-    lines = searches.lines(viewer.result_of(request), request.query_params.get("q", ""))
+    lines = searches.lines(_result(viewer, request), request.query_params.get("q", ""))
     return StreamingResponse(_in_turn(lines, viewer.searching), media_type="application/x-ndjson")
 
 
@@ -252,7 +199,7 @@ async def _in_turn(lines: Generator[bytes], searching: CapacityLimiter) -> Async
 
 
 def _pair(viewer: Viewer, request: Request) -> Response:
-    result = viewer.result_of(request)
+    result = _result(viewer, request)
     pair = read_pair(result, _number(request.path_params["number"]) or 0)
     return HTMLResponse(pair_pages.pair(result, pair) if pair else pair_pages.nothing(result))
 
@@ -261,44 +208,44 @@ def _pair(viewer: Viewer, request: Request) -> Response:
 
 
 def _conversation(viewer: Viewer, request: Request) -> Response:
-    conversation = viewer.conversation(request)
+    conversation = _session(viewer, request)
     page = conversations.conversation(conversation, _parameter(request, "m"), has_template=viewer.model is not None)
     return HTMLResponse(page)
 
 
 def _find(viewer: Viewer, request: Request) -> Response:
     needle = Needle(request.query_params.get("q", ""))
-    hits, total = viewer.conversation(request).find(needle) if needle else ([], 0)
+    hits, total = _session(viewer, request).find(needle) if needle else ([], 0)
     return JSONResponse({"hits": hits, "total": total, "spellings": needle.spellings})
 
 
 def _text(viewer: Viewer, request: Request) -> Response:
-    text = viewer.conversation(request).whole(_number(request.path_params["number"]) or 0)
+    text = _session(viewer, request).whole(_number(request.path_params["number"]) or 0)
     return Response(text.encode("utf-8", "backslashreplace"), media_type=_PLAIN)
 
 
 def _image(viewer: Viewer, request: Request) -> Response:
-    picture = viewer.conversation(request).picture(request.path_params["name"])
+    picture = _session(viewer, request).picture(request.path_params["name"])
     if picture is None:
         raise HTTPException(404)
     return Response(picture.data, media_type=picture.type)
 
 
 def _markdown(viewer: Viewer, request: Request) -> Response:
-    conversation = viewer.conversation(request)
+    conversation = _session(viewer, request)
     text = markdown(conversation.record.messages, str(conversation.row["session"] or "conversation"))
     return Response(text.encode("utf-8", "backslashreplace"), media_type=_PLAIN)
 
 
 def _json(viewer: Viewer, request: Request) -> Response:
-    conversation = viewer.conversation(request)
+    conversation = _session(viewer, request)
     return Response(
         shown(parse(conversation.data), indent=True) if conversation.data else b"null", media_type="application/json"
     )
 
 
 def _template(viewer: Viewer, request: Request) -> Response:
-    conversation = viewer.conversation(request)
+    conversation = _session(viewer, request)
     if viewer.model is None or conversation.place is None:
         raise HTTPException(404)
     trained = trained_on(parse(conversation.data), conversation.record.messages)
@@ -311,14 +258,14 @@ def _template(viewer: Viewer, request: Request) -> Response:
 
 
 def _tree(viewer: Viewer, request: Request) -> Response:
-    conversation = viewer.conversation(request)
+    conversation = _session(viewer, request)
     return HTMLResponse(
         tree.tree(conversation, viewer.logs, _looked(viewer, conversation), has_template=viewer.model is not None)
     )
 
 
 def _log(viewer: Viewer, request: Request) -> Response:
-    conversation = viewer.conversation(request)
+    conversation = _session(viewer, request)
     message, entry = _parameter(request, "m"), _parameter(request, "entry")
     looked = _looked(viewer, conversation)
     return HTMLResponse(
@@ -334,7 +281,7 @@ def _looked(viewer: Viewer, conversation: Conversation) -> Looked | NoLogError:
 
 
 def _of_line(viewer: Viewer, request: Request, page: Callable[..., Html]) -> Response:
-    conversation = viewer.conversation(request)
+    conversation = _session(viewer, request)
     looked = viewer.logs.look(conversation.at)
     request_on_line = viewer.logs.request(looked, _number(request.path_params["line"]) or 0)
     return HTMLResponse(page(conversation, looked, request_on_line, has_template=viewer.model is not None))
@@ -349,5 +296,5 @@ def _readable_line(viewer: Viewer, request: Request) -> Response:
 
 
 def _line(viewer: Viewer, request: Request) -> bytes:
-    conversation = viewer.conversation(request)
+    conversation = _session(viewer, request)
     return viewer.logs.raw(viewer.logs.look(conversation.at), _number(request.path_params["line"]) or 0)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from anyio import CapacityLimiter
 
 from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import printable
+from chatsquash.core.text import escaped, printable
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.options_json import as_described
 from chatsquash.results.types import Input
@@ -25,11 +28,12 @@ from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.lines import lines
 from chatsquash.sources.names import LOGS
-from chatsquash.view.result import ViewerResult
+from chatsquash.view.result import ReplacedError, ViewerResult
 from chatsquash.view.watching import EntryRow, EntryWatch, LoggedRequest, MessageRow, RequestReadError, Seeker
 
 if TYPE_CHECKING:
     from chatsquash.session.converter import Converter
+    from chatsquash.view.pages.template import Model
 
 _GROUPS = ("cleaning", "sessions", "shape", "reading", "bounds")
 """The options of a run that say what its logs hold.
@@ -46,6 +50,8 @@ _RELATED = 50
 """Parts of an agent's session that are looked at."""
 RAW = 64 << 20
 """Bytes of a line of a log that are shown."""
+_SEARCHES = 2
+"""Searches that run at once; others wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,3 +225,54 @@ def _looked(converter: Converter, digests: set[str], log: Log) -> Looked | None:
     why = watch.seen.why if watch.seen else ""
     is_changed = bool(digests) and outcome.account.digest not in digests
     return Looked(log, outcome, tuple(rows), tuple(watch.messages), why, is_changed)
+
+
+class Viewer:
+    """The result that is shown, and its logs; a replaced result is reopened when the list is requested."""
+
+    def __init__(self, path: Path, model: Model | None = None, title: str = "") -> None:
+        """``title`` is what is shown, in words.  Raises ``UsageError`` for a folder without a result."""
+        self.path = path
+        self.title = title or escaped(str(path))
+        self.model = model
+        self.searching = CapacityLimiter(_SEARCHES)
+        """Lets searches go on, so many at once."""
+        self._lock = Lock()
+        self._result = ViewerResult(path, self.title)
+        self._logs = SessionLogs(self._result)
+
+    def prepare(self) -> None:
+        """Read what the list needs ahead of its first request, which reports errors."""
+        with suppress(ChatsquashError):
+            _ = self._result.facets
+
+    @property
+    def result(self) -> ViewerResult:
+        """The result as it was opened; raises ``ReplacedError`` where another run wrote to the folder since."""
+        if self._result.is_replaced():
+            raise ReplacedError(f"{self.title} was replaced since it was opened")
+        return self._result
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another run wrote there since."""
+        return self._result.is_replaced()
+
+    @property
+    def tag(self) -> str:
+        """That of the result which is shown."""
+        return self._result.tag
+
+    def newest(self) -> tuple[ViewerResult, bool]:
+        """The result as it is now, and whether it is another one than before."""
+        with self._lock:
+            is_new = self._result.is_replaced()
+            if is_new:
+                result = ViewerResult(self.path, self.title)
+                self._result, self._logs = result, SessionLogs(result)
+            return self._result, is_new
+
+    @property
+    def logs(self) -> SessionLogs:
+        """The logs of the result."""
+        return self._logs

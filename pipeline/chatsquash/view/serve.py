@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from chatsquash.conversion.progress import Watch
     from chatsquash.core.options import Options
-    from chatsquash.view.app import Viewer
+    from chatsquash.view.logs import Viewer
 
 HOST = "127.0.0.1"
 _NEEDED = ("starlette", "uvicorn")
@@ -76,7 +76,7 @@ def view(  # noqa: PLR0913 - each is one of the command
         refuse_remote(each)
     clear()
     with _leaving(), _HangUp() as hang_up, _listening(port) as bound, _result(arguments, options, say, watch) as path:
-        from chatsquash.view.app import Viewer
+        from chatsquash.view.logs import Viewer
         from chatsquash.view.pages.template import Model
 
         model = Model(template) if template else None

@@ -59,9 +59,8 @@ def conversations(values: list[Json]) -> list[Conversation]:
                 tools.setdefault(name, {key: defined[key] for key in ("type", "function") if key in defined})
     defined_tools = list(openai_chat.tools(list(tools.values())).functions)
     session = text(at(value, "sessionId"))
-    return with_unread(
-        load_eras(openai_chat, list(_eras(items, model, unread)), defined_tools, session_id=session), unread
-    )
+    eras = list(_eras(items, model, unread))
+    return with_unread(load_eras(openai_chat, eras, defined_tools, session_id=session), unread)
 
 
 def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[list[LoggedTurn]]:
@@ -106,9 +105,8 @@ def _system(items: list[Object]) -> list[LoggedTurn]:
     prompt = next((each for each in logged if each), "")
     if first_prompt is None or not prompt.startswith(_SYSTEM):
         return []
-    first = next(
-        (each for each in [*_context_texts(first_prompt), *texts(first_prompt["message"].get("content"))] if each), ""
-    )
+    said = [*_context_texts(first_prompt), *texts(first_prompt["message"].get("content"))]
+    first = next(filter(None, said), "")
     end = prompt.find(f"{_USER}{first[:100]}") if first else -1
     prompt_text = prompt[len(_SYSTEM) : end] if end >= 0 else ""
     return [LoggedTurn("promptLogs", {"role": "system", "content": prompt_text}, Evidence(1))] if prompt_text else []

@@ -21,6 +21,7 @@ KEPT = (
     "${COPILOT_HOME:-~/.copilot}/history-session-state/*.jsonl",
 )
 
+_RESULT = ("toolCallId", "success", "result", "error", "toolName", "model")
 _KNOWN = ("session.start", "user.message", "assistant.message", "tool.execution_complete")
 _LINE = ("type", "id", "parentId", "timestamp", "data", "agentId", "ephemeral")
 _REPEATED = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start", "assistant.turn_end")
@@ -91,9 +92,10 @@ def _agent_conversations(
             of: ConversationKind = "compacted" if number else "subagent" if name else "main"
             own = f"{name or '1'}.{number + 1}" if len(eras) > 1 else name or "1"
             known: Object = {"id": own, "kind": of, "session_id": session}
-            known |= (
-                {"parent": f"{name or '1'}.{number}"} if number else {"call": began.get(name, name)} if name else {}
-            )
+            if number:
+                known["parent"] = f"{name or '1'}.{number}"
+            elif name:
+                known["call"] = began.get(name, name)
             if len(eras) == len(agents) == 1:
                 known |= {"id": "", "parent": None}
             yield load_conversation(openai_chat, eras[number], **known)
@@ -179,9 +181,7 @@ class _AgentView:
         if data.get("isUserRequested") is True:
             self.unread.one("command of the user")
             return
-        self.unread.rest(
-            "tool.execution_complete", data, "toolCallId", "success", "result", "error", "toolName", "model"
-        )
+        self.unread.rest("tool.execution_complete", data, *_RESULT)
         self.unread.rest("tool.execution_complete.result", data.get("result"), "content", "detailedContent")
         content = at(data, "result", "content")
         if content is None:

@@ -33,14 +33,14 @@ _BROKEN = ("error", "canceled")
 
 def fits(values: list[Json]) -> str | None:
     """Check for sessions with a UUID beside their hash, and messages made of parts."""
-    is_one = bool(values) and all(
-        isinstance(at(each, "meta", "uuid"), str) and _are_messages(at(each, "messages")) for each in values
-    )
-    return "meta.uuid, and messages of parts" if is_one else None
+    return "meta.uuid, and messages of parts" if values and all(map(_is_session, values)) else None
 
 
-def _are_messages(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(at(each, "parts"), list) and "role" in each for each in value)
+def _is_session(value: Json) -> bool:
+    messages = at(value, "messages")
+    if not isinstance(at(value, "meta", "uuid"), str) or not isinstance(messages, list):
+        return False
+    return all(isinstance(at(each, "parts"), list) and "role" in each for each in messages)
 
 
 class _CrushMessage(NamedTuple):
@@ -253,11 +253,8 @@ def _file(data: Object, unread: Unread) -> list[Json]:
             unread.one("part.binary.Data")
             return []
     name = string(data, "Path").replace("\\", "/").rpartition("/")[2]
-    return (
-        [{"type": "file", "mediaType": mime, "data": data_text, **({"filename": name} if name else {})}]
-        if data_text
-        else []
-    )
+    file = {"type": "file", "mediaType": mime, "data": data_text, **({"filename": name} if name else {})}
+    return [file] if data_text else []
 
 
 _SESSION = ("id", "parent_session_id", "created_at")

@@ -73,9 +73,9 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     """
     history = _history(values[0]) if len(values) == 1 else []
     if history:
-        evidence = [Evidence(1, is_sampled=content["role"] == "model") for content in history]
         turns = [
-            LoggedTurn(f"history[{place}]", *pair) for place, pair in enumerate(zip(history, evidence, strict=True))
+            LoggedTurn(f"history[{place}]", content, Evidence(1, is_sampled=content["role"] == "model"))
+            for place, content in enumerate(history)
         ]
         return [load_conversation(gemini, turns)]
     session = _SessionState()

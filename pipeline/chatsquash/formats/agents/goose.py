@@ -247,14 +247,9 @@ def block(item: Json) -> Json:
             # A call that could not be parsed has neither a name nor arguments; its result needs it all the same.
             if not isinstance(called, dict) or "name" not in called:
                 return {**rest, "type": "tool_use"}
+            call = {"type": "tool_use", "id": item.get("id"), "name": called["name"]}
             arguments = {"input": called["arguments"]} if called.get("arguments") is not None else {}
-            return {
-                "type": "tool_use",
-                "id": item.get("id"),
-                "name": called["name"],
-                **arguments,
-                **without(rest, "id"),
-            }
+            return {**call, **arguments, **without(rest, "id")}
         case {"type": "toolResponse", "toolResult": result}:
             return {"type": "tool_result", "tool_use_id": item.get("id"), **_output(result)}
         case {"type": "redactedThinking", **rest}:

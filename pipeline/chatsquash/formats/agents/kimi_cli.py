@@ -6,10 +6,11 @@ import re
 
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.formats.agents.kimi_code import split_thoughts
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, session_folder
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import text, with_unread
-from chatsquash.formats.values import Object, at, listed, objects, string, texts
+from chatsquash.formats.values import Object, objects, string, texts
 
 NAME = "kimi_cli"
 HOLDS_TOOLS = False
@@ -63,9 +64,8 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     for place, line, row in entries(values, lines):
         role = string(row, "role")
         if role == "_system_prompt":
-            turns.append(
-                LoggedTurn(f"entry {place}", {"role": "system", "content": row.get("content")}, Evidence(line))
-            )
+            turn: Object = {"role": "system", "content": row.get("content")}
+            turns.append(LoggedTurn(f"entry {place}", turn, Evidence(line)))
         elif role in _OWN:
             unread.one(f"row {role}")
         else:
@@ -80,15 +80,10 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 def _turn(row: Object) -> Object:
     """Return a row as a message of OpenAI chat."""
-    parts = listed(row.get("content"))
-    thoughts = [
-        string(part, "think") for part in objects(parts) if part.get("type") == "think" and string(part, "think")
-    ]
+    content = row.get("content")
+    parts, thoughts = split_thoughts(content)
     turn = {name: row[name] for name in ("role", "tool_call_id", "name") if row.get(name) is not None}
-    if isinstance(row.get("content"), list):
-        turn["content"] = [part for part in parts if at(part, "type") != "think"] or None
-    else:
-        turn["content"] = row.get("content")
+    turn["content"] = (parts or None) if isinstance(content, list) else content
     if calls := objects(row.get("tool_calls")):
         turn["tool_calls"] = [_call(call) for call in calls]
     if thoughts and turn.get("role") == "assistant":

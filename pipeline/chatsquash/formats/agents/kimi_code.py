@@ -135,10 +135,10 @@ class _Context:
     def _message(self, place: str, evidence: Evidence, message: Json) -> None:
         role = string(message, "role")
         self.unread.rest("message", message, "role", "content", "toolCalls", "toolCallId", "origin", "id")
-        content, thoughts = _parted(at(message, "content"))
+        content, thoughts = split_thoughts(at(message, "content"))
         turn: Object = {"role": role, "content": content}
         if calls := objects(at(message, "toolCalls")):
-            turn["tool_calls"] = [spell_call(call.get("id"), call.get("name"), call.get("args")) for call in calls]
+            turn["tool_calls"] = [spell_call(*map(call.get, ("id", "name", "args"))) for call in calls]
             turn["content"] = content or None
         turn |= {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
         turn |= {"tool_call_id": at(message, "toolCallId")} if role == "tool" else {}
@@ -153,7 +153,7 @@ class _Context:
             self.step = {"place": place, "evidence": known, **parts}
         step = self.step
         if of == "content.part" and step is not None:
-            content, thoughts = _parted([at(event, "part")])
+            content, thoughts = split_thoughts([at(event, "part")])
             step["content"] += content if isinstance(content, list) else []
             step["thoughts"] += thoughts
         elif of == "tool.call" and step is not None:
@@ -196,7 +196,7 @@ class _Context:
             self._keep("branch", before)
 
 
-def _parted(content: Json) -> tuple[Json, list[str]]:
+def split_thoughts(content: Json) -> tuple[Json, list[str]]:
     """Split a content into its parts and its thoughts."""
     parts = listed(content) if not isinstance(content, str) else [{"type": "text", "text": content}]
     thoughts = [said for part in objects(parts) if part.get("type") == "think" and (said := string(part, "think"))]

@@ -139,9 +139,8 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntr
     message = expect_object(entry.get("message"), f"{place} has a message that is")
     role = string(message, "role")
     if role not in _SAID:
-        raise TurnError(
-            f"{place} has the role {compact(message.get('role'))[:40]}, which is none of {', '.join(_SAID)}"
-        )
+        seen = compact(message.get("role"))[:40]
+        raise TurnError(f"{place} has the role {seen}, which is none of {', '.join(_SAID)}")
     if not _OF_MESSAGES[role].issuperset(message):
         unread.rest(f"message {role}", message, *_OF_MESSAGES[role])
     time = moment(message.get("timestamp")) or moment(entry.get("timestamp"))
@@ -194,11 +193,9 @@ def _user(content: Json) -> Object:
 
 def _content(content: Json) -> list[Json]:
     """Return a text or parts as parts."""
-    return (
-        [{"type": "text", "text": content}]
-        if isinstance(content, str) and content
-        else [part for part in listed(content) if part != ""]
-    )
+    if isinstance(content, str) and content:
+        return [{"type": "text", "text": content}]
+    return [part for part in listed(content) if part != ""]
 
 
 def _part(part: Json) -> Json:

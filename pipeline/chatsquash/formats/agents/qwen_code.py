@@ -50,9 +50,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     if not rows:
         return []
     steps = [_step(f"entry {place}", line, value, unread) for place, line, value in rows]
-    before = link_entries(
-        [text(value.get("uuid")) for value in values], [text(value.get("parentUuid")) for value in values]
-    )
+    before = link_entries(*([text(value.get(name)) for value in values] for name in ("uuid", "parentUuid")))
     ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
     inner = any(value.get("isSidechain") is True or text(value.get("agentId")) for value in values[:1])
     session: Object = {"session_id": next((name for value in values if (name := text(value.get("sessionId")))), None)}
@@ -87,13 +85,8 @@ def _step(place: str, line: int, value: Object, unread: Unread) -> ThreadEntry:
 def _system(value: Object) -> list[Object]:
     """Return the system instruction of a sub-agent's history."""
     instruction = at(value, "systemPayload", "systemInstruction")
-    if isinstance(instruction, str):
-        return [{"role": "system", "parts": [{"text": instruction}]}] if instruction else []
-    return (
-        [{"role": "system", "parts": instruction["parts"]}]
-        if isinstance(instruction, dict) and instruction.get("parts")
-        else []
-    )
+    parts = [{"text": instruction}] if text(instruction) else at(instruction, "parts")
+    return [{"role": "system", "parts": parts}] if parts else []
 
 
 def _tools(values: list[Object]) -> list[Json]:

@@ -97,9 +97,8 @@ def _prompt(request: Object, metadata: Object) -> Json:
 
 def _round(value: Object) -> Object | None:
     """Return a reply: its text, its thoughts and its calls."""
-    calls = [
-        spell_call(call.get("id"), call.get("name"), call.get("arguments")) for call in objects(value.get("toolCalls"))
-    ]
+    names = ("id", "name", "arguments")
+    calls = [spell_call(*map(call.get, names)) for call in objects(value.get("toolCalls"))]
     thinking = at(value, "thinking", "text")
     thoughts = "".join(part for part in listed(thinking) if isinstance(part, str))
     said = text(value.get("response"))

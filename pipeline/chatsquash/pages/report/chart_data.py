@@ -41,7 +41,7 @@ class _Tool(NamedTuple):
     unanswered: int
 
 
-def charts(result: ResultFolder, counts: Counts, table: pl.DataFrame) -> Iterator[Chart]:
+def result_charts(result: ResultFolder, counts: Counts, table: pl.DataFrame) -> Iterator[Chart]:
     """What the charts show; ``table`` has the characters of records, too."""
     yield _by_day(table)
     written = table.filter(table["file"].is_not_null())

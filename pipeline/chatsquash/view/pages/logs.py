@@ -22,7 +22,7 @@ from chatsquash.view.pages import code
 from chatsquash.view.pages.code import readable, tools
 from chatsquash.view.pages.conversation import attributes, head, pages, section, toolbar
 from chatsquash.view.pages.layout import facts, page, short, spaced, url
-from chatsquash.view.table import WRITTEN
+from chatsquash.view.result import WRITTEN
 from chatsquash.view.watching import OUTCOMES, EntryRow, LoggedRequest, MessageRow
 
 ENTRIES = 300

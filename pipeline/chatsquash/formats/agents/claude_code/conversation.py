@@ -139,9 +139,8 @@ class FileReplies:
     def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
         """Combine the lines of a reply; each repeats the usage, of which the largest is the last."""
         bodies = [row.value["message"] for row in turn.rows]
-        usage = max(
-            [members(body.get("usage")) for body in bodies], key=lambda usage: count(usage.get("output_tokens")) or 0
-        )
+        usages = [members(body.get("usage")) for body in bodies]
+        usage = max(usages, key=lambda each: count(each.get("output_tokens")) or 0)
         stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
         return OriginReply(

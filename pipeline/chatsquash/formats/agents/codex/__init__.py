@@ -82,9 +82,8 @@ def _conversation(
 
 def _definitions(rollout: Rollout) -> list[Tool]:
     """Return the tools that a client of Codex answers itself; Codex's own tools are in no file."""
-    definitions = next(
-        (tools for meta in rollout.meta if isinstance(tools := meta.payload.get("dynamic_tools"), list)), []
-    )
+    lists = (meta.payload.get("dynamic_tools") for meta in rollout.meta)
+    definitions = next((tools for tools in lists if isinstance(tools, list)), [])
     spelled = [
         {
             "type": "function",

@@ -124,13 +124,9 @@ def _object(cell: Json, place: str) -> Object:
     for _ in range(_LAYERS):
         if not isinstance(value, str | bytes):
             break
-        data = (
-            value.encode("utf-8", "surrogateescape" if value is cell else "surrogatepass")
-            if isinstance(value, str)
-            else value
-        )
+        errors = "surrogateescape" if value is cell else "surrogatepass"
         try:
-            value = jsonio.loads(data)
+            value = jsonio.loads(value.encode("utf-8", errors) if isinstance(value, str) else value)
         except (ValueError, RecursionError):
             raise TurnError(f"{place[:200]} has a value that is no JSON") from None
     if not isinstance(value, dict):

@@ -46,10 +46,8 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
     model = string(value.get("modelConfig"), "modelName")
     reader = BubbleReader(line, "" if model == _UNKNOWN else model, unread)
     groups = list(_groups(bubbles))
-    steps = [
-        ThreadEntry(turns := tuple(reader.turns(group)), any(each.evidence.is_sampled for each in turns))
-        for group in groups
-    ]
+    turns = [tuple(reader.turns(group)) for group in groups]
+    steps = [ThreadEntry(each, any(turn.evidence.is_sampled for turn in each)) for each in turns]
     steps, way = _with_summaries(steps, groups, value, line)
     known = {"session_id": string(value, "composerId")} | bounds(value.get("createdAt"), value.get("lastUpdatedAt"))
     converted = load_paths(openai_chat, steps, [way], known)
@@ -61,11 +59,8 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
 
 def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
     inline = [each for each in objects(value.get(_INLINE)) if string(each, "bubbleId")]
-    by_name = {
-        **{each["bubbleId"]: each for each in inline},
-        **members(value.get(_MAP)),
-        **members(value.get("bubbles")),
-    }
+    by_name = {each["bubbleId"]: each for each in inline}
+    by_name |= members(value.get(_MAP)) | members(value.get("bubbles"))
     order = listed(value.get(_HEADERS)) or inline
     ordered, met = list[Bubble](), set[str]()
     for header in order:
@@ -106,19 +101,12 @@ def _with_summaries(
     """Return the steps with the summaries among them, and the path through all of them in order."""
     places = {bubble.name: place for place, group in enumerate(groups) for bubble in group}
     latest = at(value, _LATEST, "summary")
-    summaries = [
-        (place, value_of)
-        for place, group in enumerate(groups)
-        for bubble in group
-        if (value_of := summary(bubble.value))
-    ]
-    if (
-        isinstance(latest, dict)
-        and string(latest, "summary")
-        and string(latest, "summary") not in [each["summary"] for _, each in summaries]
-    ):
+    placed = ((place, summary(bubble.value)) for place, group in enumerate(groups) for bubble in group)
+    summaries = [(place, each) for place, each in placed if each]
+    said = string(latest, "summary")
+    if said and said not in [each["summary"] for _, each in summaries]:
         last = string(value.get(_LATEST), "lastBubbleId") or string(latest, "truncationLastBubbleIdInclusive")
-        summaries.append((places.get(last, -1), latest)) if last in places else None
+        summaries += [(places[last], latest)] if last in places else []
     added = sorted(((place, number) for number, (place, _) in enumerate(summaries)))
     way, at_step = list[int](), 0
     made = list(steps)
@@ -305,11 +293,9 @@ def _answer(call: Object) -> Object | None:
     """Return the result of a call; ``None`` while there is none."""
     content, status = _once(call.get("result")), call.get("status")
     status = at(status, "status") if isinstance(status, dict) else status
-    outcome = (
-        "denied"
-        if call.get("userDecision") == _REFUSED
-        else _OUTCOMES.get(status if isinstance(status, str) else "", "")
-    )
+    outcome = _OUTCOMES.get(status, "") if isinstance(status, str) else ""
+    if call.get("userDecision") == _REFUSED:
+        outcome = "denied"
     if content in (None, ""):
         content = _once(call.get("error"))
     if content in (None, "") and status != "completed":

@@ -248,10 +248,8 @@ class MessageView(NamedTuple):
 
 def said(message: Object, is_summary: bool) -> StoredMessage:
     """Return a message with its key, which ignores what changes while the message is answered."""
-    key = blake2b(
-        compact([message.get("role"), message.get("content")]).encode("utf-8", "surrogatepass"), digest_size=16
-    )
-    return StoredMessage(message, key.digest(), is_summary)
+    key = compact([message.get("role"), message.get("content")]).encode("utf-8", "surrogatepass")
+    return StoredMessage(message, blake2b(key, digest_size=16).digest(), is_summary)
 
 
 def eras(lists: list[list[StoredMessage]]) -> list[MessageView]:

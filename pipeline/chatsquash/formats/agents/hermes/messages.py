@@ -41,9 +41,8 @@ def content(message: Object) -> Json:
 def is_summary(message: Object) -> bool:
     """Whether a message replaces compressed messages."""
     said = content(message)
-    return message.get("_compressed_summary") in (1, True) or (
-        isinstance(said, str) and said.lstrip()[:40].startswith(_SUMMARIES)
-    )
+    is_marked = message.get("_compressed_summary") in (1, True)
+    return is_marked or (isinstance(said, str) and said.lstrip()[:40].startswith(_SUMMARIES))
 
 
 def is_review(message: Object) -> bool:

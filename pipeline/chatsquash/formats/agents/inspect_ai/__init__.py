@@ -6,6 +6,7 @@ import re
 import struct
 import zipfile
 import zlib
+from functools import partial
 from typing import Any, BinaryIO
 
 from chatsquash.core import jsonio
@@ -78,9 +79,8 @@ def _sample(file: BinaryIO, unit: bytes) -> Object:
     pieces: Object = {}
     for of in _LISTS:
         begins = f"samples/{name}/{of}/"
-        chunks = sorted(
-            (entry for entry in entries_of if entry.startswith(begins)), key=lambda entry: _start(entry, begins)
-        )
+        chunks = [entry for entry in entries_of if entry.startswith(begins)]
+        chunks.sort(key=partial(_start, begins=begins))
         read = [_json(file, entries_of, entry) for entry in chunks]
         pieces[of] = [item for value in read if isinstance(value, list) for item in value]
     return {"eval": members(at(header, "eval")), "sample": _put_together(sample, pieces)}

@@ -108,11 +108,8 @@ def _turns(messages: list[Json], where: str, line: int, known: _SampleFacts, unr
         place = f"{where}, messages[{number}]"
         expect_object(message, f"{place} is")
         unread.rest("message", message, *_MESSAGE)
-        turns.append(
-            LoggedTurn(
-                place, _turn(_with_attachments(message, known.attached, 0), unread), _evidence(message, line, known)
-            )
-        )
+        turn = _turn(_with_attachments(message, known.attached, 0), unread)
+        turns.append(LoggedTurn(place, turn, _evidence(message, line, known)))
     return turns
 
 
@@ -154,10 +151,8 @@ def _turn(message: Object, unread: Unread) -> Object:
     content, thoughts = _content(message.get("content"), unread)
     turn: Object = {"role": role, "content": content}
     if role == "assistant":
-        calls = [
-            spell_call(call.get("id"), call.get("function"), call.get("arguments"))
-            for call in objects(message.get("tool_calls"))
-        ]
+        names = ("id", "function", "arguments")
+        calls = [spell_call(*map(call.get, names)) for call in objects(message.get("tool_calls"))]
         turn |= {"tool_calls": calls, "content": content or None} if calls else {}
         turn |= {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
     if role == "tool":

@@ -217,11 +217,8 @@ def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evi
     if is_last and not reason:
         reason = string(header, "finish") or (turns.BROKEN_OFF if header.get("error") else "")
     used = end.get("tokens", header.get("tokens") if is_last else None)
-    prompt, completion = turns.tokens(used)
     model = string(header, "modelID") or None
-    return known._replace(
-        is_sampled=True, model=model, prompt_tokens=prompt, completion_tokens=completion, finish_reason=reason or None
-    )
+    return Evidence(known.line, known.time, True, model, *turns.tokens(used), reason or None)
 
 
 def _is_sampled(header: Object, step: list[Object]) -> bool:

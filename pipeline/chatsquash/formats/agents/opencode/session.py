@@ -169,10 +169,8 @@ def _views(whole: list[list[ModelTurn]]) -> list[SessionView]:
     for number, era in enumerate(whole):
         kind: ConversationKind | None = "compacted" if number else None
         cleared = max((each.cleared_at for each in era), default=0)
-        sampled = (
-            (place, each.evidence.time) for place, each in enumerate(era) if cleared and each.evidence.is_sampled
-        )
-        later = next((place for place, time in sampled if time and time.at > cleared), None)
+        times = [each.evidence.time if each.evidence.is_sampled else None for each in era]
+        later = next((place for place, time in enumerate(times) if cleared and time and time.at > cleared), None)
         if later is None or not any(each.evidence.is_sampled for each in era[:later]):
             views.append(SessionView(era, kind, len(views) - 1, is_cleared=later is not None))
             continue

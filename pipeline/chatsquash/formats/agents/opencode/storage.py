@@ -136,9 +136,8 @@ def _header(row: Object) -> Object:
     header: Object = {}
     for column, value in row.items():
         if value is not None and not column.startswith("time_"):
-            header[_RENAMED.get(column, column)] = (
-                parse_cell(row, column, place) if column in _JSON else readable(value)
-            )
+            read = parse_cell(row, column, place) if column in _JSON else readable(value)
+            header[_RENAMED.get(column, column)] = read
     return {**header, "time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
 
 

@@ -112,9 +112,8 @@ def member(holder: Object, name: str, place: str) -> str:
     """Return a member that must be a text; raise ``TurnError`` otherwise."""
     value = holder.get(name)
     if not isinstance(value, str) or not value:
-        raise TurnError(
-            f"{place} has a {name} that is {kind(value)}, not a text" if value != "" else f"{place} has no {name}"
-        )
+        problem = f"no {name}" if value == "" else f"a {name} that is {kind(value)}, not a text"
+        raise TurnError(f"{place} has {problem}")
     return value
 
 

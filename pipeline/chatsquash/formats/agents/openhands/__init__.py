@@ -33,9 +33,8 @@ def fits(values: list[Json]) -> str | None:
     histories = [events for events in runs if events is not None]
     if histories and len(histories) == len(values):
         count = sum(bool(events) and _generation(events) is not None for events in histories)
-        return (
-            f"events with source, action and observation in {count} histories" if count * 2 > len(histories) else None
-        )
+        is_most = count * 2 > len(histories)
+        return f"events with source, action and observation in {count} histories" if is_most else None
     generation = _generation(values)
     return f"events of OpenHands {generation}" if generation else None
 

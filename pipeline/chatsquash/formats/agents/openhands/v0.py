@@ -79,10 +79,8 @@ class _RunReader:
         if action == "message" or source == "user":
             words = string(args, "content") or string(args, "command") or string(event, "message")
             images = [image(url) for url in listed(at(args, "image_urls")) if isinstance(url, str)]
-            return {
-                "role": "assistant" if source == "agent" else "user",
-                "content": [text(words), *images] if images else words,
-            }
+            role = "assistant" if source == "agent" else "user"
+            return {"role": role, "content": [text(words), *images] if images else words}
         if source != "agent":
             return None
         if action in ("finish", "reject", "think"):
