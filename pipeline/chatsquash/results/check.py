@@ -17,7 +17,8 @@ from chatsquash.core.model import Conversation, Finding, Json, Violation
 from chatsquash.core.options import FLAGGED
 from chatsquash.core.text import json_type
 from chatsquash.records.datasets import PARQUET, DatasetRow, files, rows, session
-from chatsquash.records.reading import NotARecordError, StoredRecord, native, parse, record
+from chatsquash.records.line import NotARecordError, StoredRecord
+from chatsquash.records.reading import native, parse, record
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Value
 from chatsquash.redact.privacy import without_beginnings

@@ -14,7 +14,8 @@ from chatsquash.core.jsonio import leaves
 from chatsquash.core.model import Violation
 from chatsquash.core.text import printable
 from chatsquash.records.datasets import files, rows_whole
-from chatsquash.records.reading import NotARecordError, StoredRecord, parse, said
+from chatsquash.records.line import NotARecordError, StoredRecord
+from chatsquash.records.reading import parse, said
 
 WORDS = 13
 """So many words in a row make an overlap, as published evaluations of leaks count it."""

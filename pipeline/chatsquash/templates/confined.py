@@ -14,7 +14,8 @@ from msgspec import Struct, field
 from chatsquash.checks.template import Expectation, Trial
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
-from chatsquash.records.reading import NotARecordError, parse, record
+from chatsquash.records.line import NotARecordError
+from chatsquash.records.reading import parse, record
 from chatsquash.storage.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
 from chatsquash.templates.counting import RefusedError, Tokenizer
 from chatsquash.templates.source import LONGEST, TemplateOutput, TemplateSource, read, unpack

@@ -8,14 +8,15 @@ from array import array
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from chatsquash.core.errors import UsageError
 from chatsquash.records.reading import definitions, texts
 
 if TYPE_CHECKING:
-    from chatsquash.records.reading import StoredRecord
-    from chatsquash.templates.confined import Template
+    from chatsquash.core.model import Json, Message
+    from chatsquash.records.line import StoredRecord
+    from chatsquash.templates.source import TemplateOutput
 
 _FILE = "tokenizer.json"
 _KEPT = 1 << 24
@@ -114,10 +115,21 @@ def _special(added: Iterable[Any]) -> re.Pattern[str] | None:
     return re.compile("|".join(text if takes_more else f"({text})" for text, takes_more in spelled))
 
 
+class RecordRenderer(Protocol):
+    """A template of ``templates.confined``."""
+
+    @property
+    def given_up(self) -> str:
+        """Why it is not used any more; empty while it is."""
+
+    def render(self, messages: list[Message], tools: Json) -> TemplateOutput:
+        """The text of a record."""
+
+
 class Counter:
     """Counts the tokens of records: of what a template makes of them, or of all their texts one by one."""
 
-    def __init__(self, tokenizer: Tokenizer, template: Template | None = None) -> None:
+    def __init__(self, tokenizer: Tokenizer, template: RecordRenderer | None = None) -> None:
         self._tokenizer, self._template = tokenizer, template
 
     def __call__(self, stored: StoredRecord) -> int:

@@ -14,7 +14,8 @@ from chatsquash.core.marks import FLAGS
 from chatsquash.core.model import Json, Message
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.records import media
-from chatsquash.records.reading import RESULTS, StoredRecord, call_arguments, message_calls
+from chatsquash.records.line import StoredRecord
+from chatsquash.records.reading import RESULTS, call_arguments, message_calls
 
 _OPENING = 90
 """Characters of a call's arguments that its line shows."""

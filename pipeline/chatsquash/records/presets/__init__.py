@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from chatsquash.core.model import Conversation, Mark, Violation
     from chatsquash.core.options import Options
     from chatsquash.core.shape_options import Media, Unpaired
-    from chatsquash.records.reading import StoredRecord
+    from chatsquash.records.line import StoredRecord
 
 DEFAULT = "chat"
 """The specified record."""

@@ -14,8 +14,8 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation
 from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects
+from chatsquash.records.line import StoredRecord
 from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
-from chatsquash.records.reading import StoredRecord
 from chatsquash.records.shaping import Plain, behind_results, merge_turns, shape_record
 from chatsquash.records.turns import Turn
 

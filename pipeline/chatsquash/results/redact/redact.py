@@ -22,7 +22,8 @@ from chatsquash.dataset import known_values
 from chatsquash.dataset.jsonl import packer_of
 from chatsquash.dataset.reports.redactions import REDACTIONS
 from chatsquash.records.datasets import PARQUET, rows_whole, session
-from chatsquash.records.reading import NotARecordError, parse
+from chatsquash.records.line import NotARecordError
+from chatsquash.records.reading import parse
 from chatsquash.redact import lists
 from chatsquash.redact.hits import Hit
 from chatsquash.redact.placeholders import Placeholders
