@@ -8,6 +8,7 @@ from chatsquash import Options, convert
 from chatsquash.inspect.inspect import inspect
 from chatsquash.session import private_texts as module
 from tests.conftest import log_line, tree, write_log
+from tests.redact.rows import rows
 
 SECRET = "sk-very-secret"
 HEADERS = [
@@ -58,28 +59,7 @@ def test_credentials_that_stand_where_a_line_is_read_in_two_are_found(tmp_path, 
     assert b"x" * 500 in kept
 
 
-KEPT = [
-    ('{"token": "SECRET", "a": 1}', '{"token": "[removed]", "a": 1}', "a member"),
-    ('{"my-access_Token": "SECRET"}', '{"my-access_Token": "[removed]"}', "a name that ends in one"),
-    ('{"token": "a\\"SECRET"}', '{"token": "[removed]"}', "a quote in a value"),
-    ('{"token": "SECRET', '{"token": "[removed]"', "a line that is cut in a value"),
-    ('{"token": "SECRET\\', '{"token": "[removed]"', "a line that is cut behind a backslash"),
-    ('["cookie", "SECRET", 1]', '["cookie", "[removed]", 1]', "a pair"),
-    ('{"cookie": ["SECRET", "SECRET"]}', '{"cookie": "[removed]"}', "a list"),
-    ('{"cookie": ["SECRET', '{"cookie": "[removed]"', "a list that is cut"),
-    ('{"name": "api_key", "value": "SECRET"}', '{"name": "api_key", "value": "[removed]"}', "a name and a value"),
-    ('"{\\"token\\": \\"SECRET\\", 1}"', '"{\\"token\\": \\"[removed]\\", 1}"', "JSON within JSON"),
-    (
-        '"{\\"token\\": \\"a\\\\\\"SECRET\\\\\\"\\\\nSECRET\\", 1}"',
-        '"{\\"token\\": \\"[removed]\\", 1}"',
-        "quotes and escapes of a value in JSON within JSON",
-    ),
-    ('"{\\"token\\": \\"SECRET", 1', '"{\\"token\\": \\"[removed]\\"", 1', "JSON that is cut within JSON"),
-    ('"A: b\\r\\nAuthorization: Bearer SECRET\\r\\nC: d"', '"A: b\\r\\nAuthorization: [removed]\\r\\nC: d"', "a header"),
-    ('"https://h/?a=b&key=SECRET&c=d"', '"https://h/?a=b&key=[removed]&c=d"', "a key in an address"),
-    ('{"tokens": "X", "a token": "X"}', '{"tokens": "X", "a token": "X"}', "other names"),
-    ('{"token": 7, "key": "SECRET"}', '{"token": 7, "key": "SECRET"}', "what is no text, and a key of anything"),
-]  # fmt: skip
+KEPT = rows("credentials.kept")
 
 
 @pytest.mark.parametrize("line, kept, why", KEPT, ids=[why for *_, why in KEPT])

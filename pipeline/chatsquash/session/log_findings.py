@@ -16,7 +16,7 @@ from chatsquash.checks.coverage import NEVER
 from chatsquash.core import chat
 from chatsquash.core.accounting import Account, Coverage, ReplyOutcome
 from chatsquash.core.log import Log
-from chatsquash.core.model import Finding, Message, Seen, Violation
+from chatsquash.core.model import Finding, LogHead, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Outcome, Record, Rejection, Relative, SessionFindings
 from chatsquash.core.text import printable
@@ -66,7 +66,7 @@ def cut_rejection(session: Session, noted: list[Noted], options: Options) -> Vio
     return next((finding for _, finding in noted if finding.code == _CODE), None)
 
 
-def unfit(seen: Seen | None, session: Session) -> Violation | None:
+def unfit(seen: LogHead | None, session: Session) -> Violation | None:
     """Why nothing can be made of a log."""
     cleaned_lines = session.lines.cleaned
     if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned_lines)):
@@ -174,9 +174,9 @@ def lost_of(
     wanted = wanted or covered
     noted: list[Noted] = []
     if wanted.lost.keys() - {"refused"}:
-        noted.append((line, checks.replies_lost(covered.logged, covered.in_records, covered.lost, ways or {})))
+        noted.append((line, checks.replies_lost(covered.total, covered.in_records, covered.lost, ways or {})))
     if wanted.with_reasoning < wanted.reasoned:
-        noted.append((line, checks.reasoning_lost(wanted.logged, wanted.reasoned, wanted.with_reasoning)))
+        noted.append((line, checks.reasoning_lost(wanted.total, wanted.reasoned, wanted.with_reasoning)))
     if covered.withheld:
         noted.append((line, checks.reasoning_withheld(covered.withheld)))
     return noted

@@ -16,7 +16,7 @@ from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.core.accounting import Usage
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Entry, Mark, Message, Seen, SkippedLine, StageResult, Tool, Violation
+from chatsquash.core.model import Conversation, Entry, LogHead, Mark, Message, SkippedLine, StageResult, Tool, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records import presets
@@ -51,7 +51,7 @@ class EntryObserver(Protocol):
     def watch_cleaned(self, items: EntryStream) -> EntryStream:
         """Those that cleaning left."""
 
-    def settle(self, seen: Seen | None, session: Session) -> None:
+    def settle(self, seen: LogHead | None, session: Session) -> None:
         """What is known of the log, and what its lines came to."""
 
 
