@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
 from chatsquash.core.blocks import Call, Result
-from chatsquash.formats.calls import given
+from chatsquash.formats.calls import call_input
 from chatsquash.formats.clients import model_messages, vercel_ai
 from tests.conformance import ai_sdk
 from tests.formats.kinds import KINDS
@@ -35,7 +35,7 @@ FORMS = {"ui": vercel_ai, "model": model_messages}
 CONVERSATIONS = {
     **{each.id: each.values[1] for each in RECORDED},
     **KINDS,
-    **{row.sentence: conversation(row.given) for row in rows("dump", "vercel_ai", "model_messages")},
+    **{row.sentence: conversation(row.call_input) for row in rows("dump", "vercel_ai", "model_messages")},
 }
 OLDER = {"ui": ("steering-message", '"custom"'), "model": ('"custom"', "reasoning-file", '"reference"')}
 """What the AI SDK 5 and 6 do not know yet, which is written only where it was."""
@@ -147,7 +147,7 @@ def test_calls_and_results_are_what_we_meant(converted, name):
     parts = [part for message in converted[name] for part in message["content"] if isinstance(part, dict)]
     calls = [part for part in parts if part["type"] == "tool-call" and not part.get("providerExecuted")]
     assert [(each["toolCallId"], each["toolName"], each["input"]) for each in calls] == [
-        (each.id, each.name, given(each)) for each in blocks if isinstance(each, Call)
+        (each.id, each.name, call_input(each)) for each in blocks if isinstance(each, Call)
     ]
     ran = [part["toolCallId"] for part in parts if part.get("providerExecuted")]
     results = [part["toolCallId"] for part in parts if part["type"] == "tool-result"]

@@ -10,7 +10,7 @@ from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, of_each, paths, text, with_unread
-from chatsquash.formats.values import Object, at, compact, kind, listed, members, objects, string
+from chatsquash.formats.values import Object, as_list, at, compact, kind, members, objects, string
 
 NAME = "chatgpt"
 HOLDS_TOOLS = False
@@ -73,7 +73,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
 
 def _latest(nodes: list[Object]) -> int:
     """The last node that nothing follows."""
-    leaves = [place for place, node in enumerate(nodes) if not listed(node.get("children"))]
+    leaves = [place for place, node in enumerate(nodes) if not as_list(node.get("children"))]
     return leaves[-1] if leaves else len(nodes) - 1
 
 
@@ -148,7 +148,7 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
 
 def _flat(content: Object) -> str:
     """The texts of parts, one behind the other."""
-    return "".join(part for part in listed(content.get("parts")) if isinstance(part, str))
+    return "".join(part for part in as_list(content.get("parts")) if isinstance(part, str))
 
 
 def _content(content: Json, unread: Unread) -> Json:
@@ -163,7 +163,7 @@ def _content(content: Json, unread: Unread) -> Json:
         names = ("user_profile", "user_instructions", "model_set_context")
         return "\n\n".join(said for name in names if (said := text(held.get(name))))
     found = list[Object]()
-    for part in listed(held.get("parts")):
+    for part in as_list(held.get("parts")):
         said = part if isinstance(part, str) else at(part, "text")
         if isinstance(said, str):
             found += [parts.text(said)] if said else []
@@ -171,7 +171,7 @@ def _content(content: Json, unread: Unread) -> Json:
             found.append(parts.file(file_id=pointer))
         else:
             unread.one(f"part {string(part, 'content_type') or kind(part)}")
-    if not listed(held.get("parts")) and held:
+    if not as_list(held.get("parts")) and held:
         unread.one(f"content {of}")
     is_text = all(part["type"] == "text" for part in found)
     return "\n\n".join(part["text"] for part in found) if is_text else found

@@ -9,7 +9,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_turns, moment, origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, paths, text, with_unread
-from chatsquash.formats.values import Object, at, count, kind, listed, objects, string
+from chatsquash.formats.values import Object, as_list, at, count, kind, objects, string
 
 NAME = "verifiers"
 HOLDS_TOOLS = True
@@ -96,7 +96,7 @@ def _step(node: Json, where: str, line: int, call: Object) -> ThreadEntry:
 
 def _turn(message: Object) -> Object:
     """A message, whose calls are flat, or a text of JSON."""
-    calls = [parsed(call) if isinstance(call, str) else call for call in listed(message.get("tool_calls"))]
+    calls = [parsed(call) if isinstance(call, str) else call for call in as_list(message.get("tool_calls"))]
     if not calls:
         return {name: value for name, value in message.items() if name != "tool_calls"}
     return {**message, "tool_calls": list(map(_call, calls))}

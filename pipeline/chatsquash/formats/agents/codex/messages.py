@@ -76,7 +76,7 @@ class _Messages:
         else:
             calls = self._behind()
             turn = assistant_turn(items, calls.call)
-            message, self._calls = view.message(turn), calls.called(turn.blocks)
+            message, self._calls = view.message(turn), calls.after_calls(turn.blocks)
         self._append(message, together(opened))
 
     def _load(self, turn: LoggedTurn) -> None:
@@ -100,7 +100,7 @@ class _Messages:
     def _behind(self) -> Calls:
         """Return the open calls after the messages so far."""
         if self._said is not None:
-            self._calls, self._said = self._calls.called(self._said), None
+            self._calls, self._said = self._calls.after_calls(self._said), None
         for answered in self._answered:
             _, self._calls = self._calls.answer(answered, None)
         self._answered = []

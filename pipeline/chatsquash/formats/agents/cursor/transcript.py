@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.agents.cursor.messages import thought, with_more
+from chatsquash.formats.agents.cursor.messages import reply, thought
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, at, compact, listed, string
+from chatsquash.formats.values import Object, as_list, at, compact, string
 
 _ROLES = ("system", "user", "assistant")
 _ENDS = "turn_ended"
@@ -38,42 +38,37 @@ def is_one(values: list[Json]) -> bool:
 
 def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """Return the conversation of the lines."""
-    reader = _TranscriptReader(unread)
-    turns = [each for place, line, value in placed for each in reader.read(f"entry {place}", line, value)]
+    turns = [each for place, line, value in placed for each in _read(f"entry {place}", line, value, unread)]
     conversation = load_conversation(openai_chat, turns)
     return [conversation] if conversation.messages else []
 
 
-class _TranscriptReader:
-    def __init__(self, unread: Unread) -> None:
-        self._unread = unread
-
-    def read(self, place: str, line: int, value: Object) -> list[LoggedTurn]:
-        role, message = value.get("role"), value.get("message")
-        if role is None and isinstance(value.get("type"), str):
-            self._unread.one(f"line of the type {value['type']}")
-            return []
-        if role not in _ROLES or not isinstance(message, dict):
-            raise TurnError(f"{place} has the role {compact(role)[:40]} and a message that is none")
-        self._unread.rest("line", value, *_LINE)
-        self._unread.rest("line.message", message, "role", "content")
-        known = Evidence(line, moment(value.get("timestamp")))
-        if role == "assistant":
-            known = known._replace(is_sampled=True, model=string(value, "model") or None)
-        content = message.get("content")
-        if not isinstance(content, str | list):
-            raise TurnError(f"{place} has a content that is neither a text nor a list")
-        turns = _turns(role, content, known.model or "")
-        if not turns:
-            self._unread.one("reply of which nothing is kept")
-        return [LoggedTurn(place, turn, known) for turn in turns]
+def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTurn]:
+    role, message = value.get("role"), value.get("message")
+    if role is None and isinstance(value.get("type"), str):
+        unread.one(f"line of the type {value['type']}")
+        return []
+    if role not in _ROLES or not isinstance(message, dict):
+        raise TurnError(f"{place} has the role {compact(role)[:40]} and a message that is none")
+    unread.rest("line", value, *_LINE)
+    unread.rest("line.message", message, "role", "content")
+    known = Evidence(line, moment(value.get("timestamp")))
+    if role == "assistant":
+        known = known._replace(is_sampled=True, model=string(value, "model") or None)
+    content = message.get("content")
+    if not isinstance(content, str | list):
+        raise TurnError(f"{place} has a content that is neither a text nor a list")
+    turns = _turns(role, content, known.model or "")
+    if not turns:
+        unread.one("reply of which nothing is kept")
+    return [LoggedTurn(place, turn, known) for turn in turns]
 
 
 def _turns(role: Json, content: Json, model: str) -> list[Object]:
     if role != "assistant":
         return _other_turns(role, content)
     shown, thoughts, calls = list[Json](), list[Json](), list[Json]()
-    for part in listed(content):
+    for part in as_list(content):
         match part:
             case str(text) | {"type": "text", "text": str(text)}:
                 said, is_redacted = _without_redaction(text)
@@ -90,7 +85,7 @@ def _turns(role: Json, content: Json, model: str) -> list[Object]:
     is_bare = not shown and not calls and all(each.get("data") == _REDACTED for each in thoughts)
     if is_bare and thoughts:
         return []
-    return [{"role": "assistant", "content": shown or None, **with_more(thoughts, calls)}]
+    return [reply(shown, thoughts, calls)]
 
 
 def _without_redaction(text: str) -> tuple[str, bool]:

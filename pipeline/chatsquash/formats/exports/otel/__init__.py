@@ -13,7 +13,7 @@ from chatsquash.formats.evidence import LoggedTurn, Unread, load_turns, numbers,
 from chatsquash.formats.exports.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
 from chatsquash.formats.exports.otel.messages import content, said
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, kind, listed, objects, unrepeated
+from chatsquash.formats.values import Object, as_list, kind, objects, unrepeated
 
 NAME = "otel"
 HOLDS_TOOLS = True
@@ -132,7 +132,7 @@ def _turns(holder: Holder, name: str) -> list[tuple[str, Object]]:
     if value is None or value in ("", []):
         return []
     if name == SYSTEM and not any("role" in each for each in objects(value)):
-        return [(where, {"role": "system", "content": content(listed(value))})]
+        return [(where, {"role": "system", "content": content(as_list(value))})]
     if not isinstance(value, list):
         raise TurnError(f"{where} is {kind(value)}, not a list")
     return [

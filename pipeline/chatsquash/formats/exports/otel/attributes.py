@@ -10,7 +10,7 @@ from chatsquash.core.model import Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Unread, moment
-from chatsquash.formats.values import Object, at, count, listed, objects, string
+from chatsquash.formats.values import Object, as_list, at, count, objects, string
 
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 SYSTEM, TOOLS = "gen_ai.system_instructions", "gen_ai.tool.definitions"
@@ -74,7 +74,7 @@ class Holder(NamedTuple):
         """What it says of the reply of the model."""
         model, answer = self.known(*_MODELS), self.known("gen_ai.response.id")
         tokens = [count(self.known(name)) for name in _USED]
-        given = listed(self.parsed("gen_ai.response.finish_reasons"))
+        given = as_list(self.parsed("gen_ai.response.finish_reasons"))
         reasons = [reason for reason in given if isinstance(reason, str)]
         ended = "length" if any(reason in _LENGTH for reason in reasons) else next(iter(reasons), None)
         told = model if isinstance(model, str) else None, *tokens, ended, answer if isinstance(answer, str) else None
@@ -145,7 +145,7 @@ def _value(typed: Json) -> Json:
     """A value of OTLP, which has its type for a name."""
     match typed:
         case {"arrayValue": held}:
-            return [_value(each) for each in listed(at(held, "values"))]
+            return [_value(each) for each in as_list(at(held, "values"))]
         case {"kvlistValue": held}:
             return _attributes(at(held, "values"))
         case {"intValue": str(digits)} if digits.removeprefix("-").isdecimal() and digits.isascii():
