@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,16 +21,7 @@ from tests.formats.table import conversation, documents_read, rows
 
 from .shared import RECORDED
 
-SCRIPT = """
-import { readFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
-const { convertToModelMessages } = await import(pathToFileURL(process.argv[1]));
-const results = {};
-for (const [name, messages] of Object.entries(JSON.parse(readFileSync(0)))) {
-  results[name] = await convertToModelMessages(messages);
-}
-console.log(JSON.stringify(results));
-"""
+SCRIPT = (Path(__file__).parent / "ai_sdk_convert.mjs").read_text("utf-8")
 UI_MESSAGES = TypeAdapter(list[UIMessage])
 FORMS = {"ui": vercel_ai, "model": model_messages}
 CONVERSATIONS = {
