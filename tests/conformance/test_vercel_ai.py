@@ -27,7 +27,7 @@ FORMS = {"ui": vercel_ai, "model": model_messages}
 CONVERSATIONS = {
     **{each.id: each.values[1] for each in RECORDED},
     **KINDS,
-    **{row.sentence: conversation(row.call_input) for row in rows("dump", "vercel_ai", "model_messages")},
+    **{row.sentence: conversation(row.given) for row in rows("dump", "vercel_ai", "model_messages")},
 }
 OLDER = {"ui": ("steering-message", '"custom"'), "model": ('"custom"', "reasoning-file", '"reference"')}
 """What the AI SDK 5 and 6 do not know yet, which is written only where it was."""
