@@ -111,7 +111,7 @@ class Coverage(Struct, frozen=True, array_like=True):
     """Those that were not asked for, by their kinds."""
 
     @property
-    def logged(self) -> int:
+    def total(self) -> int:
         """All logged replies."""
         return self.carried + self.rewritten + sum(self.lost.values())
 

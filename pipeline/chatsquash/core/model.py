@@ -310,7 +310,7 @@ class Finding(NamedTuple):
     """The id of the conversation that it is about, as in ``Violation``."""
 
 
-class Seen(NamedTuple):
+class LogHead(NamedTuple):
     """What the first lines of a log tell."""
 
     format: str | None

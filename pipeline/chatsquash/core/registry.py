@@ -51,13 +51,13 @@ class Room(Generic[T]):
         """The names in order; no module is imported for that."""
         return tuple(self._homes(self._folders()))
 
-    def named(self, name: str) -> T:
+    def module(self, name: str) -> T:
         """The module of a name."""
         return cast("T", self._module(f"{self._homes(self._folders())[name]}.{name}"))
 
     def all(self) -> dict[str, T]:
         """Every module by its name, in order."""
-        return {name: self.named(name) for name in self.names()}
+        return {name: self.module(name) for name in self.names()}
 
     def _folders(self) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(package.__path__) for package in self._packages)

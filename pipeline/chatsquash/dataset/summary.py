@@ -11,7 +11,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import certified, counted, escaped, listed
+from chatsquash.core.text import certified, counted, escaped, frequent_kinds
 from chatsquash.dataset.omissions import explained, lacks, last_line
 from chatsquash.dataset.replies import Replies
 from chatsquash.redact.placeholders import is_secret, words
@@ -242,7 +242,7 @@ class Summary:
         if replaced := {kind: count for kind, count in sorted(self.kinds.items()) if count}:
             yield "replaced: " + ", ".join(f"{count:,} {words(kind)}" for kind, count in replaced.items())
         if self.others:
-            yield f"not read: {listed(self.others)}"
+            yield f"not read: {frequent_kinds(self.others)}"
         if self.passed_over:
             yield f"passed over by options: {counted(self.passed_over, 'log')}"
         yield from by_code("findings", self.findings)

@@ -65,7 +65,7 @@ def _place(item: Item) -> int | None:
 
 
 _ROOM: Room[Format] = Room(providers, place=_place)
-names, named = _ROOM.names, _ROOM.named
+names, named = _ROOM.names, _ROOM.module
 
 
 @cache

@@ -67,7 +67,7 @@ class RecognisedDocument(Struct, frozen=True):
 
 
 _ROOM: Room[DocumentFormat] = Room(agents, clients, exports)
-names, named = _ROOM.names, _ROOM.named
+names, named = _ROOM.names, _ROOM.module
 
 
 def load(name: str, objects: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:

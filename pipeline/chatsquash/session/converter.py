@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from chatsquash.checks import reading
 from chatsquash.core.log import Log
-from chatsquash.core.model import Entry, Mark, Seen, SkippedLine, Tokens, Violation
+from chatsquash.core.model import Entry, LogHead, Mark, SkippedLine, Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import (
     Outcome,
@@ -66,7 +66,7 @@ class EntryObserver(Protocol):
     def left(self, items: EntryStream) -> EntryStream:
         """Those that cleaning left."""
 
-    def settle(self, seen: Seen | None, session: Session) -> None:
+    def settle(self, seen: LogHead | None, session: Session) -> None:
         """What is known of the log, and what its lines came to."""
 
 

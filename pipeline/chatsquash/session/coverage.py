@@ -65,9 +65,9 @@ def lost_of(
     wanted = wanted or covered
     noted: list[Noted] = []
     if wanted.lost.keys() - {"refused"}:
-        noted.append((line, checks.replies_lost(covered.logged, covered.in_records, covered.lost, ways or {})))
+        noted.append((line, checks.replies_lost(covered.total, covered.in_records, covered.lost, ways or {})))
     if wanted.with_reasoning < wanted.reasoned:
-        noted.append((line, checks.reasoning_lost(wanted.logged, wanted.reasoned, wanted.with_reasoning)))
+        noted.append((line, checks.reasoning_lost(wanted.total, wanted.reasoned, wanted.with_reasoning)))
     if covered.withheld:
         noted.append((line, checks.reasoning_withheld(covered.withheld)))
     return noted

@@ -13,7 +13,8 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Mark, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
-from chatsquash.records.reading import StoredRecord, native, record
+from chatsquash.records.line import StoredRecord
+from chatsquash.records.reading import native, record
 from chatsquash.templates.counting import Counter, RefusedError, Tokenizer
 
 

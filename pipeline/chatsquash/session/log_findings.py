@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from chatsquash.checks import reading
 from chatsquash.core import chat
 from chatsquash.core.log import Log
-from chatsquash.core.model import Finding, Message, Seen, Violation
+from chatsquash.core.model import Finding, LogHead, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.core.text import printable
@@ -54,7 +54,7 @@ def cut_rejection(session: Session, noted: list[Noted], options: Options) -> Vio
     return next((finding for _, finding in noted if finding.code == _CODE), None)
 
 
-def unfit(seen: Seen | None, session: Session) -> Violation | None:
+def unfit(seen: LogHead | None, session: Session) -> Violation | None:
     """Why nothing can be made of a log."""
     cleaned_lines = session.lines.cleaned
     if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned_lines)):

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from chatsquash.core.accounting import of_entry
 from chatsquash.core.log import Log
-from chatsquash.core.model import Mark, Seen, Violation
+from chatsquash.core.model import LogHead, Mark, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Record, Rejection, SelectedEntry
 from chatsquash.core.text import printable
@@ -35,7 +35,7 @@ class RecordMaker:
         """Counts the tokens of records, if a tokenizer is set."""
 
     def make(
-        self, seen: Seen | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
+        self, seen: LogHead | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
     ) -> tuple[Record | Rejection, list[Violation]]:
         """The record of a snapshot with facts, pseudonyms, lengths and logprobs, or why there is none; and findings."""
         source, version = (seen.format, seen.version) if seen else (None, None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import of_entry
-from chatsquash.core.model import AddedRun, Entry, Message, Origin, Seen, Tool
+from chatsquash.core.model import AddedRun, Entry, LogHead, Message, Origin, Tool
 from chatsquash.core.text import counted
 from chatsquash.pages.html.record import size
 
@@ -89,7 +89,7 @@ class EntryWatch:
     by_line: dict[int, EntryRow] = field(default_factory=dict)
     left_over: set[int] = field(default_factory=set)
     messages: list[MessageRow] = field(default_factory=list)
-    seen: Seen | None = None
+    seen: LogHead | None = None
     selected: int | None = None
 
     def logged(self, items: EntryStream) -> EntryStream:
@@ -108,7 +108,7 @@ class EntryWatch:
                 self.left_over.add(item.line)
             yield item
 
-    def settle(self, seen: Seen | None, session: Session) -> None:
+    def settle(self, seen: LogHead | None, session: Session) -> None:
         """What is known of the log, and what its lines came to."""
         self.seen = seen
         self.selected = session.snapshot.entry.line if session.snapshot else None
@@ -196,7 +196,7 @@ class Seeker:
         """Those that cleaning left."""
         return items
 
-    def settle(self, seen: Seen | None, session: Session) -> None:
+    def settle(self, seen: LogHead | None, session: Session) -> None:
         """Nothing more is known."""
 
 

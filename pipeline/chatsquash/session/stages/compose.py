@@ -98,7 +98,7 @@ def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder
         findings += shaping.specified(conversation, record)
         if why := next((each for each in findings if each.severity == "error"), None):
             return RecordLine(None, findings, why)
-    return RecordLine(record, [*findings, *(phrases.written(messages) if phrases else ())])
+    return RecordLine(record, [*findings, *(phrases.violations_in(messages) if phrases else ())])
 
 
 def shaped(
@@ -115,4 +115,4 @@ def shaped(
     made = line(preset, conversation, choices, flag)
     if not made.data or not phrases:
         return made
-    return made._replace(findings=[*made.findings, *phrases.written(made.data)])
+    return made._replace(findings=[*made.findings, *phrases.violations_in(made.data)])

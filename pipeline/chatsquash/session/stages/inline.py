@@ -43,7 +43,7 @@ def is_inlined(message: Message) -> bool:
 
 def _with_calls(message: Message, rounded: list[str]) -> Message:
     calls = message["tool_calls"]
-    text = chat.joined(message)
+    text = chat.joined_text(message)
     blocks = [_block(call["function"], rounded) for call in calls]
     written: dict[str, Any] = {**message, "content": "\n".join([text, *blocks] if text else blocks).strip()}
     del written["tool_calls"]
@@ -68,7 +68,7 @@ def _with_result(message: Message) -> Message:
     call_id: Json = message["tool_call_id"]
     written_id = call_id if isinstance(call_id, str) else jsonio.dumps(call_id).decode()
     quoted = written_id.replace('"', "&quot;").replace("<", "&lt;")
-    text = chat.joined(message) or ""
+    text = chat.joined_text(message) or ""
     content = f'{chat.RESULT_OPEN} tool_call_id="{quoted}">{text}{chat.RESULT_CLOSE}'
     written: dict[str, Any] = {**message, "content": content}
     del written["tool_call_id"]
