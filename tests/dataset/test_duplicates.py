@@ -115,12 +115,8 @@ def test_of_beginnings_of_beginnings_the_longest_stays_and_stands_for_all():
     kept, gone = left(steps, duplicates="prefix")
     assert kept == [1]
     assert {number: "beginning" in text for number, text in gone.items()} == {
-        0: True,
-        2: True,
-        3: False,
-        4: True,
-        5: True,
-    }
+        0: True, 2: True, 3: False, 4: True, 5: True,
+    }  # fmt: skip
     assert all("of that of 1, " in text or ", that of 1, " in text for text in gone.values())
 
 
