@@ -99,12 +99,12 @@ def convert(
         return claimed[0]
 
     try:
-        found = find(logs, out, options, lambda: claim().expanded)
+        discovery = find(logs, out, options, lambda: claim().expanded)
     except BaseException:
         for each in claimed:
             each.discard()
         raise
-    return _converted(found, claim(), options, (progress, filter), started)
+    return _converted(discovery, claim(), options, (progress, filter), started)
 
 
 def find(
@@ -119,10 +119,10 @@ def find(
     """
     roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
     forget_documents()
-    found = discover(roots, options, _is_readable, out, lambda log: _days(log, options), expanded)
-    if not found.logs:
-        raise UsageError(nothing_to_read(roots, found))
-    return found
+    discovery = discover(roots, options, _is_readable, out, lambda log: _days(log, options), expanded)
+    if not discovery.logs:
+        raise UsageError(nothing_to_read(roots, discovery))
+    return discovery
 
 
 def _days(log: Log, options: Options) -> list[str]:
@@ -132,13 +132,13 @@ def _days(log: Log, options: Options) -> list[str]:
 
 
 def _converted(
-    found: Discovery, out: Output, options: Options, asks: tuple[Observer | None, Keeps | None], started: float
+    discovery: Discovery, out: Output, options: Options, asks: tuple[Observer | None, Keeps | None], started: float
 ) -> Summary:
     """The summary of a run into an output folder, which is given up at its end."""
     incremental = Incremental(out, options, described(options))
     summary = summary_of(options)
     try:
-        same = incremental.unchanged(found)
+        same = incremental.unchanged(discovery)
         if same and asks[1] is None:  # what a function wants, nobody remembers
             return replace(same, output=printable(out.shown), seconds=time.monotonic() - started)
         if "kingfisher" in options.redacts:
@@ -147,15 +147,15 @@ def _converted(
             scanner_rules.make(options, out.path)
         old = None if options.replace else old_result(out)
         if old:
-            old.refuse_other_logs(found.logs, Privacy(options).digest)
+            old.refuse_other_logs(discovery.logs, Privacy(options).digest)
         run = Conversion(options, out, asks[0], summary, described(options))
         run.keeps = asks[1]
-        run.all(Converting(found.logs, options, incremental, out))
+        run.all(Converting(discovery.logs, options, incremental, out))
         summary.reused = incremental.journals.reused
         if old:
             old.refuse_nothing(summary)
-        run.close(found, started)
-        out.commit(incremental.memory(summary, found))
+        run.close(discovery, started)
+        out.commit(incremental.memory(summary, discovery))
         run.write_known()
         incremental.finished()
     except BaseException as problem:
@@ -198,7 +198,7 @@ class Conversion:
         out: Output,
         observer: Observer | None,
         summary: Summary,
-        told: dict[str, object],
+        options_json: dict[str, object],
     ) -> None:
         self._options = options
         self.keeps: Keeps | None = None
@@ -221,26 +221,26 @@ class Conversion:
         self._names = self._choice.names
         self._known: set[str] = set()
         """The hashes of the values that were found, where they are asked for."""
-        self._manifest = Manifest(out, self._names.options(told))
+        self._manifest = Manifest(out, self._names.options(options_json))
         out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
         self._reports = Reports(out, options)
 
-    def all(self, given: Given) -> None:
+    def all(self, inputs: Given) -> None:
         """Write every session."""
-        self._given = given
+        self._given = inputs
         if self._options.foresees:
-            self._choice.foresee(self._ahead(given), self._out.scratch)
-        self._choice.begin(given.logs)
-        for log, outcome in islice(given.sessions(), self._options.limit):
-            named, told = self._choice.named(log, outcome)
-            self._take(log, named, told, given)
+            self._choice.foresee(self._ahead(inputs), self._out.scratch)
+        self._choice.begin(inputs.logs)
+        for log, outcome in islice(inputs.sessions(), self._options.limit):
+            named, renamed = self._choice.named(log, outcome)
+            self._take(log, named, renamed, inputs)
             if not self._options.foresees:
-                self._taken(log, outcome, given)
+                self._taken(log, outcome, inputs)
             if self._options.sessions_by != "chain":
                 self._manifest.add(
-                    named, outcome.account.digest, told.privacy.named.digest if told.privacy.named else ""
+                    named, outcome.account.digest, renamed.privacy.named.digest if renamed.privacy.named else ""
                 )
-        for log, digest in given.inputs():
+        for log, digest in inputs.inputs():
             self._manifest.add(*self._input(log, digest))
         self._reports.render()
 
@@ -251,26 +251,26 @@ class Conversion:
             return log, digest, ""
         return structs.replace(log, shown=shown), digest, self._names.digest(printable(log.shown))
 
-    def _taken(self, log: Log, outcome: Outcome, given: Given) -> None:
+    def _taken(self, log: Log, outcome: Outcome, inputs: Given) -> None:
         """Tell others of a session that was converted."""
-        given.taken(log, outcome)
+        inputs.taken(log, outcome)
         if self._observer:
             needs_records = getattr(self._observer, "needs_records", True)
-            self._observer(log, given.filled(outcome) if needs_records else outcome, given.size)
+            self._observer(log, inputs.filled(outcome) if needs_records else outcome, inputs.size)
 
-    def _ahead(self, given: Given) -> Iterator[tuple[Log, Outcome]]:
+    def _ahead(self, inputs: Given) -> Iterator[tuple[Log, Outcome]]:
         """All sessions before any is written."""
-        for log, outcome in islice(given.ahead(), self._options.limit):
+        for log, outcome in islice(inputs.ahead(), self._options.limit):
             stop_for(outcome, log.shown, self._options)
-            self._taken(log, outcome, given)
+            self._taken(log, outcome, inputs)
             yield log, outcome
 
-    def close(self, found: Discovery, started: float) -> None:
+    def close(self, discovery: Discovery, started: float) -> None:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
-        others = Counter({self._names.text(what): count for what, count in found.others.items()})
-        summary.others, summary.passed_over = others, found.passed_over
-        for each in found.findings:
+        others = Counter({self._names.text(what): count for what, count in discovery.others.items()})
+        summary.others, summary.passed_over = others, discovery.passed_over
+        for each in discovery.findings:
             file = self._names.text(each.file)
             self._add(each._replace(file=file, text=self._names.text(each.text)))
         for what, count in sorted(others.items()):
@@ -301,16 +301,16 @@ class Conversion:
 
             known.write(self._options.write_known, self._known)
 
-    def _take(self, found: Log, log: Log, outcome: Outcome, given: Given) -> None:
-        stop_for(outcome, found.shown, self._options)
+    def _take(self, source: Log, log: Log, outcome: Outcome, inputs: Given) -> None:
+        stop_for(outcome, source.shown, self._options)
         self._manifest.records_made.add(outcome.records)
-        chosen = self._choice.choose(found, log, outcome)
-        if self.keeps and chosen.outcome.records and not self._is_kept(log, chosen, given):
+        chosen = self._choice.choose(source, log, outcome)
+        if self.keeps and chosen.outcome.records and not self._is_kept(log, chosen, inputs):
             count = len(chosen.outcome.records)
             chosen = chosen._replace(outcome=unwanted(chosen.outcome, log), filtered=("filter",) * count)
         outcome = chosen.outcome
         if self._options.keep_rejected and outcome.report.rejected:
-            outcome = self._keep(found, log, outcome, given)
+            outcome = self._keep(source, log, outcome, inputs)
         group = ""
         if outcome.records:
             group = self._groups.file(self._label(outcome.output.day, stem(log) if self._by_name else ""))
@@ -321,10 +321,10 @@ class Conversion:
         self._summary.add(log, outcome, chosen.filtered, chosen.duplicates, chosen.made)
         self._reports.add(TakenSession(log, outcome, places, chosen.turns, chosen.why, group))
 
-    def _is_kept(self, log: Log, chosen: Chosen, given: Given) -> bool:
+    def _is_kept(self, log: Log, chosen: Chosen, inputs: Given) -> bool:
         from chatsquash.dataset.selection import session_of  # which only programs need
 
-        filled = chosen._replace(outcome=given.filled(chosen.outcome))
+        filled = chosen._replace(outcome=inputs.filled(chosen.outcome))
         return bool(self.keeps and self.keeps(session_of(log, filled)))
 
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:
@@ -356,13 +356,13 @@ class Conversion:
         self._summary.findings[finding.severity, finding.code] += 1
         self._reports.note(finding)
 
-    def _keep(self, found: Log, log: Log, outcome: Outcome, given: Given) -> Outcome:
+    def _keep(self, source: Log, log: Log, outcome: Outcome, inputs: Given) -> Outcome:
         """Copy lines that could not be read; private, since what is broken may hide anything.
 
         The outcome has one finding more if the log is gone.
         """
         try:
-            for pieces in given.rejected(found, outcome):
+            for pieces in inputs.rejected(source, outcome):
                 self._out.append_private(_KEPT, pieces)
         except FileNotFoundError:  # it was there when the session was converted
             return vanished(log, outcome)

@@ -42,14 +42,14 @@ def convert_session(
     options = replace(with_key(options or Options()), workers=1)
     options = replace(options, split=None, split_by="prompt", seed=0) if options.clusters else options
     filters = Filters(replace(options, since=None, until=None))
-    found = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
-    found = islice(found, options.limit)
+    pairs = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
+    pairs = islice(pairs, options.limit)
     if options.foresees:
         from chatsquash.dataset.pre_pass import foreseen  # which few runs need
 
-        found = list(found)
-        foreseen(found, filters, options, io.BytesIO)
-    return [filters.apply(log, outcome).outcome for log, outcome in found]
+        pairs = list(pairs)
+        foreseen(pairs, filters, options, io.BytesIO)
+    return [filters.apply(log, outcome).outcome for log, outcome in pairs]
 
 
 def _of_path(path: Path, options: Options) -> Iterator[tuple[Log, Outcome]]:

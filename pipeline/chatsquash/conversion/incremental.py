@@ -51,7 +51,7 @@ class Incremental:
         self._useless: set[str] = set()
         self._relatives: dict[Relative, None] = {}
 
-    def unchanged(self, found: Discovery) -> Summary | None:
+    def unchanged(self, discovery: Discovery) -> Summary | None:
         """The summary of the last run, where nothing changed since: no log, no option, no file that it wrote.
 
         Else gets ready to take from it what is still true.
@@ -59,7 +59,7 @@ class Incremental:
         data, is_as_left = self._out.remembered()
         memory = _remembered(data)
         is_known = memory and is_as_left and not self._options.full and all(map(is_same, memory.relatives))
-        if memory and is_known and memory.logs == self._hash(found):
+        if memory and is_known and memory.logs == self._hash(discovery):
             return replace(memory.summary, unchanged=True)
         known = memory.journals if memory else ()
         names = self.journals.names()
@@ -82,13 +82,13 @@ class Incremental:
             is_all = self._options.sessions_by != "chain"  # else what was seen is a session of several files
             self._seen.update((seen if is_all else None) or _identity(log))
 
-    def memory(self, summary: Summary, found: Discovery) -> bytes:
+    def memory(self, summary: Summary, discovery: Discovery) -> bytes:
         """What the next run wants to know."""
         passing = is_passing(code for _, code in (*summary.findings, *summary.filtered_findings))
-        logs = b"" if passing else _digest(self._seen, found)
-        kept = self.journals.settle()
-        self._useless = set(self.journals.names()).difference(kept)
-        self._memory = msgspec.msgpack.encode(Memory(logs, kept, replace(summary, reused=0), list(self._relatives)))
+        logs = b"" if passing else _digest(self._seen, discovery)
+        names = self.journals.settle()
+        self._useless = set(self.journals.names()).difference(names)
+        self._memory = msgspec.msgpack.encode(Memory(logs, names, replace(summary, reused=0), list(self._relatives)))
         return self._memory
 
     def finished(self) -> None:
@@ -112,11 +112,11 @@ class Incremental:
             done = f"{counted(taken, 'session')} done, " if taken else ""
             problem.add_note(f"{done}nothing new written; the same command with --resume goes on from there")
 
-    def _hash(self, found: Discovery) -> bytes:
+    def _hash(self, discovery: Discovery) -> bytes:
         seen = xxh3_128(self._start)
-        for log in found.logs:
+        for log in discovery.logs:
             seen.update(_identity(log))
-        return _digest(seen, found)
+        return _digest(seen, discovery)
 
 
 def _identity(log: Log) -> bytes:
@@ -126,9 +126,9 @@ def _identity(log: Log) -> bytes:
         return b"gone"
 
 
-def _digest(seen: xxh3_128, found: Discovery) -> bytes:
+def _digest(seen: xxh3_128, discovery: Discovery) -> bytes:
     whole = seen.copy()
-    beside = [getattr(found, name) for name in found.__struct_fields__ if name != "logs"]
+    beside = [getattr(discovery, name) for name in discovery.__struct_fields__ if name != "logs"]
     known = [sorted(value.items()) if isinstance(value, Counter) else value for value in beside]
     whole.update(repr(known).encode("utf-8", "backslashreplace"))
     return whole.digest()

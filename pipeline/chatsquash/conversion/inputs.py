@@ -49,7 +49,7 @@ class Given(Protocol):
     def filled(self, outcome: Outcome) -> Outcome:
         """An outcome with the lines of its records."""
 
-    def descriptor(self, held: LinePlace) -> int:
+    def descriptor(self, place: LinePlace) -> int:
         """That of the open file in which a record's line stands."""
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
@@ -89,16 +89,16 @@ class Sessions:
         """As ``Given`` has it."""
         if self._spool is None:
             return self._cleared(self._converted())
-        found = ((log, self.filled(outcome)) for log, outcome in self._spool.read())
-        return self._cleared(found) if self._options.keep_rejected else found
+        pairs = ((log, self.filled(outcome)) for log, outcome in self._spool.read())
+        return self._cleared(pairs) if self._options.keep_rejected else pairs
 
     def filled(self, outcome: Outcome) -> Outcome:
         """As ``Given`` has it."""
         return self._journals.filled(outcome) if self._journals else outcome
 
     def _converted(self) -> Iterator[tuple[Log, Outcome]]:
-        found = self._found.sessions() if self._found else None
-        return outcomes(self.logs, self._options, self._journals, self._expanded, found, joins=self._joins())
+        logs = self._found.sessions() if self._found else None
+        return outcomes(self.logs, self._options, self._journals, self._expanded, logs, joins=self._joins())
 
     def _joins(self) -> Joins | None:
         """What is joined, where that is asked for."""
@@ -108,9 +108,9 @@ class Sessions:
 
         return joins(self._found.sessions() if self._found else self.logs, self._options, self._expanded)
 
-    def _cleared(self, found: Iterator[tuple[Log, Outcome]]) -> Iterator[tuple[Log, Outcome]]:
+    def _cleared(self, pairs: Iterator[tuple[Log, Outcome]]) -> Iterator[tuple[Log, Outcome]]:
         """Sessions, of whose logs the expanded copies go once they are done; a session of several may need any."""
-        return found if self._found else cleared(found, self._expanded)
+        return pairs if self._found else cleared(pairs, self._expanded)
 
 
 class Converting(Sessions):
@@ -133,9 +133,9 @@ class Converting(Sessions):
             yield log, digest
             self._incremental.see(log)
 
-    def descriptor(self, held: LinePlace) -> int:
+    def descriptor(self, place: LinePlace) -> int:
         """As ``Given`` has it."""
-        return self._incremental.journals.descriptor(held)
+        return self._incremental.journals.descriptor(place)
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
         """As ``Given`` has it."""

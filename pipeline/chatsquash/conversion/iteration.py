@@ -56,15 +56,15 @@ def read(
         def scratch() -> BinaryIO:
             return files.enter_context(TemporaryFile(dir=name))
 
-        found = find(logs, Path(name), options, lambda: expanded)
-        given = Sessions(found.logs, options, expanded, scratch, None)
+        discovery = find(logs, Path(name), options, lambda: expanded)
+        inputs = Sessions(discovery.logs, options, expanded, scratch, None)
         choice = Choice(options)
         if options.foresees:
-            choice.foresee(_unstopped(given.ahead(), options), scratch)
-        choice.begin(found.logs)
-        for log, outcome in _unstopped(given.sessions(), options):
-            named, told = choice.named(log, outcome)
-            yield session_of(named, choice.choose(log, named, told))
+            choice.foresee(_unstopped(inputs.ahead(), options), scratch)
+        choice.begin(discovery.logs)
+        for log, outcome in _unstopped(inputs.sessions(), options):
+            named, renamed = choice.named(log, outcome)
+            yield session_of(named, choice.choose(log, named, renamed))
 
 
 def _unstopped(sessions: Iterator[tuple[Log, Outcome]], options: Options) -> Iterator[tuple[Log, Outcome]]:

@@ -104,7 +104,7 @@ class JournalWriter(Struct):
         """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so."""
         seen = self.seen.pop(log.shown, None)
         findings = outcome.findings
-        if self.failed or log.modified is None or (findings and is_passing([found.code for found in findings])):
+        if self.failed or log.modified is None or (findings and is_passing([finding.code for finding in findings])):
             return None
         try:
             seen = seen or identify(log)
@@ -190,7 +190,7 @@ class Journals(Struct):
                 return None
             outcome = frames.decode(memoryview(data)[_FRAME.size : begin], Outcome)
             outcome = frames.fill(
-                frames.place_lines(outcome, "", begin), lambda held: data[held.offset : held.offset + held.size]
+                frames.place_lines(outcome, "", begin), lambda place: data[place.offset : place.offset + place.size]
             )
         except (OSError, struct.error, msgspec.MsgspecError):
             return None
@@ -200,17 +200,17 @@ class Journals(Struct):
         self._used.setdefault(frame.journal, {})[frame.offset] = frame.size
         return outcome
 
-    def descriptor(self, held: LinePlace) -> int:
+    def descriptor(self, place: LinePlace) -> int:
         """That of the journal that holds a line."""
-        if held.journal not in self._open:
+        if place.journal not in self._open:
             if len(self._open) >= _OPEN_FILES:
                 os.close(self._open.pop(next(iter(self._open))))
-            self._open[held.journal] = self.folder.open(held.journal)
-        return self._open[held.journal]
+            self._open[place.journal] = self.folder.open(place.journal)
+        return self._open[place.journal]
 
     def filled(self, outcome: Outcome) -> Outcome:
         """An outcome with the lines of its records, where another process wrote them."""
-        return frames.fill(outcome, lambda held: os.pread(self.descriptor(held), held.size, held.offset))
+        return frames.fill(outcome, lambda place: os.pread(self.descriptor(place), place.size, place.offset))
 
     def close(self) -> None:
         """Close all journals."""
@@ -225,9 +225,9 @@ class Journals(Struct):
         """
         self.close()
         own = self.own()
-        held = sum(status.st_size for name in self._used if (status := self.folder.status(name)))
+        total = sum(status.st_size for name in self._used if (status := self.folder.status(name)))
         useful = sum(sum(frames.values()) for frames in self._used.values())
-        if len(self._used) <= _MANY and 2 * useful >= held:
+        if len(self._used) <= _MANY and 2 * useful >= total:
             return [*self._used, *own]
         joined = f"{self.writer.run}-joined"
         try:

@@ -56,20 +56,20 @@ class OldResult(NamedTuple):
     logs: list[_Input]
     written: datetime
 
-    def refuse_other_logs(self, found: Iterable[Log], digest: Callable[[str], str]) -> None:
+    def refuse_other_logs(self, candidates: Iterable[Log], digest: Callable[[str], str]) -> None:
         """Raise ``UsageError`` where none of its logs is among these, by path or by what they hold.
 
         ``digest`` tells paths apart in which something private was replaced.
         """
         hidden = {each.path_digest for each in self.logs} - {""}
-        if hidden and any(digest(printable(log.shown)) in hidden for log in found):
+        if hidden and any(digest(printable(log.shown)) in hidden for log in candidates):
             return
         paths = {os.path.abspath(each.path) for each in self.logs if not each.path_digest}  # noqa: PTH100 - of any text
-        if any(os.path.abspath(printable(log.shown)) in paths for log in found):  # noqa: PTH100
+        if any(os.path.abspath(printable(log.shown)) in paths for log in candidates):  # noqa: PTH100
             return
         hashes = {(each.size, each.xxh3_128) for each in self.logs}
         sizes = {size for size, _ in hashes}
-        if not any(log.size in sizes and (log.size, _hash(log)) in hashes for log in found):
+        if not any(log.size in sizes and (log.size, _hash(log)) in hashes for log in candidates):
             raise UsageError(f"{self._said()}, and none of those logs is among the ones found now; {_HINT}")
 
     def refuse_nothing(self, summary: Summary) -> None:

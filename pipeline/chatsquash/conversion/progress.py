@@ -112,7 +112,7 @@ class Watch(Bar):
         rate = self._size / seconds if seconds else 0.0
         left = (self._total - self._size) / rate if rate else None
         if self._as_json:
-            told = {
+            members = {
                 "bytes": self._size,
                 "of": self._total,
                 "sessions": self._sessions,
@@ -121,7 +121,7 @@ class Watch(Bar):
                 "seconds_left": None if left is None else round(max(left, 0.0), 1),
                 "findings": dict(sorted(self._findings.items())),
             }
-            return json.dumps(told)
+            return json.dumps(members)
         ahead = "" if left is None else f", {max(left, 0.0):,.0f} s left"
         done = f"{self._size / 1e6:,.1f} of {self._total / 1e6:,.1f} MB"
         return f"{done}, {rate / 1e6:,.0f} MB/s{ahead}: {self._counts()}"

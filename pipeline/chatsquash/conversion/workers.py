@@ -130,9 +130,9 @@ def _known_or(
             # One that is damaged is converted, as if it were not there.
             yield log, journals.get(frame) or attempt(Converter(options), journals.writer, log)[0]
 
-    for found in convert(unknown()):
+    for outcome in convert(unknown()):
         yield from known(ahead.popleft())
-        yield found
+        yield outcome
     yield from known(len(waiting))
 
 
@@ -225,5 +225,5 @@ def _largest(logs: Logs, workers: int) -> list[Batch[Log]]:
     least = max(_BATCH_BYTES, logs.size // (_SHARES * workers))
     if logs.largest <= least:
         return []
-    found = [Batch(number, batch) for number, batch in enumerate(batches(logs)) if batch[0].size > least]
-    return sorted(found, key=lambda batch: batch.jobs[0].size, reverse=True)
+    large = [Batch(number, batch) for number, batch in enumerate(batches(logs)) if batch[0].size > least]
+    return sorted(large, key=lambda batch: batch.jobs[0].size, reverse=True)

@@ -121,8 +121,8 @@ class _Flatbuffer:
         else:
             self._align(4)
             at = len(self._data)
-            held = value.encode() if isinstance(value, str) else bytes(4 * len(value))
-            self._data += struct.pack("<I", len(value if isinstance(value, list) else held)) + held
+            content = value.encode() if isinstance(value, str) else bytes(4 * len(value))
+            self._data += struct.pack("<I", len(value if isinstance(value, list) else content)) + content
             if isinstance(value, str):
                 self._data += b"\0"
             else:

@@ -109,24 +109,24 @@ class Bucket:
 
     def _look(self, *, force: bool) -> None:
         """Take stock: what is ours by the record of it and by ``run.json``, and what is not."""
-        found = {each.key.removeprefix(self._folder) for page in self._store.list(self._folder) for each in page}
-        inner = {name for name in found if name.startswith(f"{OURS}/")}
-        self.ours = self._recorded(found)
-        self._others = found - inner - self.ours
+        names = {each.key.removeprefix(self._folder) for page in self._store.list(self._folder) for each in page}
+        inner = {name for name in names if name.startswith(f"{OURS}/")}
+        self.ours = self._recorded(names)
+        self._others = names - inner - self.ours
         is_ours = RUN in self.ours or inner - {_LOCK}
         if self._others and not is_ours and not force:
             hint = "choose another with --output, or add to it with --force"
             raise UsageError(f"{self.shown}: is not empty and was not written by chatsquash; {hint}")
 
-    def _recorded(self, found: set[str]) -> set[str]:
+    def _recorded(self, names: set[str]) -> set[str]:
         name = f"{OURS}/{RECORD}"
         try:
-            if name in found:
+            if name in names:
                 return {inside(each) for each in json.loads(self.read(name))["files"]}
-            if RUN in found:
+            if RUN in names:
                 return {RUN, *(inside(each["path"]) for each in json.loads(self.read(RUN))["outputs"])}
         except (ValueError, KeyError, TypeError, RecursionError):
-            if name in found:
+            if name in names:
                 hint = "remove it, after which all that stands beside it counts as foreign"
                 raise UsageError(f"{self.shown}/{name}: is damaged; {hint}, {_ANOTHER}") from None
         return set()
@@ -145,8 +145,8 @@ class Bucket:
         try:
             self._store.create(key, data)
         except FileExistsError:
-            held, tag = self._held()
-            if held.get("token") != self._token and self._is_left(held):
+            lock, tag = self._held()
+            if lock.get("token") != self._token and self._is_left(lock):
                 self._store.create(key, data, instead=tag)
         except OSError as problem:
             if problem.errno != ENOTSUP:
@@ -167,17 +167,17 @@ class Bucket:
         return self._held()[0].get("token") == self._token
 
     @staticmethod
-    def _is_left(held: dict[str, Any]) -> bool:
+    def _is_left(lock: dict[str, Any]) -> bool:
         """Whether the lock is that of a process of this host that runs no more."""
-        told = str(held.get("owner", "")).encode("utf-8", "replace")
-        return is_alive(told) is False
+        owner = str(lock.get("owner", "")).encode("utf-8", "replace")
+        return is_alive(owner) is False
 
-    def _locked(self, held: dict[str, Any]) -> UsageError:
-        begun = held.get("begun")
+    def _locked(self, lock: dict[str, Any]) -> UsageError:
+        begun = lock.get("begun")
         since = ""
         with suppress(TypeError, ValueError, OverflowError, OSError):
             since = f", since {datetime.fromtimestamp(begun, UTC):%Y-%m-%d %H:%M} UTC"  # type: ignore[arg-type]
-        who = escaped(str(held.get("owner", "nobody knows which"))[:200])
+        who = escaped(str(lock.get("owner", "nobody knows which"))[:200])
         hint = f"wait for it; if it is gone, remove {self.shown}/{_LOCK}"
         return UsageError(f"{self.shown}: another run is writing there ({who}{since}): {hint}, {_ANOTHER}")
 

@@ -88,9 +88,9 @@ class Choice:
         """The path of a log, as reports have it."""
         return self._paths.get(path) or self.names.text(path)
 
-    def choose(self, found: Log, log: Log, outcome: Outcome) -> Chosen:
+    def choose(self, source: Log, log: Log, outcome: Outcome) -> Chosen:
         """The records of a session that are wanted; ``log`` is the one that was ``found``, as reports call it."""
-        if self._meetings and (met := self._meetings.take(found, outcome)):
+        if self._meetings and (met := self._meetings.take(source, outcome)):
             outcome = outcome.with_finding(finding(met, outcome.session, log.shown))
         outcome = self._copied.counted_once(outcome)
         made, turns = len(outcome.records), turns_of(outcome)
@@ -170,8 +170,8 @@ class Meetings:
             self._ends.put(met.end, here)
         if same is None and before is None and behind is None:
             return None
-        found = (("has the session_id of", same), ("goes on from", before), ("goes on in", behind))
-        others = ((how, file) for how, file in found if file is not None and file != here)
+        relations = (("has the session_id of", same), ("goes on from", before), ("goes on in", behind))
+        others = ((how, file) for how, file in relations if file is not None and file != here)
         return next(
             (dataset.divided_session(how, self._shown_as(self._logs[file].shown)) for how, file in others), None
         )

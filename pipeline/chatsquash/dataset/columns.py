@@ -71,11 +71,11 @@ def _field(column: Column, loss: str) -> Field:
 
 def metadata(record: Record, facts: Facts) -> dict[str, Any]:
     """What the columns beside a record hold."""
-    told = {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
-    told |= record.ending._asdict()
-    told |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
-    told |= {field.name: getattr(record, field.name) for field in SAMPLE if record.sample}
-    return told if record.tokens is None else told | {TOKENS.name: record.tokens}
+    values = {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
+    values |= record.ending._asdict()
+    values |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
+    values |= {field.name: getattr(record, field.name) for field in SAMPLE if record.sample}
+    return values if record.tokens is None else values | {TOKENS.name: record.tokens}
 
 
 def has_json(columns: list[Field]) -> bool:

@@ -137,11 +137,11 @@ class Commit:
         if self._ours.status(_REPLACED):
             return
         self._ours.make(_REPLACING)
-        kept = self._ours.folder(_REPLACING)
+        aside = self._ours.folder(_REPLACING)
         for name in (*self._plan.gone, *self._plan.files):
-            if self._out.status(name) and not kept.status(name):
-                self._out.link(name, kept, name)
-        kept.close()
+            if self._out.status(name) and not aside.status(name):
+                self._out.link(name, aside, name)
+        aside.close()
         self._ours.move(_REPLACING, self._ours, _REPLACED)
 
     def _settle(self, name: str) -> None:
@@ -167,19 +167,19 @@ class Commit:
             return
         names = [*self._plan.gone, *self._plan.files]
         with platform.uninterrupted():
-            kept = self._ours.folder(_REPLACING)
+            aside = self._ours.folder(_REPLACING)
             if self._ours.status(_REPLACED):
-                kept = self._ours.folder(_REPLACED)
+                aside = self._ours.folder(_REPLACED)
                 for name in reversed(self._plan.files):  # ``run.json`` first
                     if self._out.status(name) and not self._staging.status(name):
                         self._out.move(name, self._staging, name)
             for name in (name for name in names if name != RUN):
-                self._put_back(kept, name)
+                self._put_back(aside, name)
             for folder in _above(names):
                 with suppress(OSError):
                     self._out.remove_folder(folder)  # does nothing to one that is not empty
             platform.side_by_side(_folders(self._out, names))
-            self._put_back(kept, RUN)
+            self._put_back(aside, RUN)
             self._ours.remove(PLAN)
             self._ours.sync()
             with suppress(OSError):  # it says too much, which does no harm
@@ -187,9 +187,9 @@ class Commit:
                 self._ours.replace(claim.RECORD, claim.record(there))
             sweep(self._out)
 
-    def _put_back(self, kept: Folder, name: str) -> None:
-        if not self._out.status(name) and self._ours.status(kept.path.name) and kept.status(name):
-            kept.link(name, self._out, name)
+    def _put_back(self, aside: Folder, name: str) -> None:
+        if not self._out.status(name) and self._ours.status(aside.path.name) and aside.status(name):
+            aside.link(name, self._out, name)
 
 
 def pending(out: Folder) -> CommitPlan | None:
@@ -235,8 +235,8 @@ def remembered(out: Folder) -> tuple[bytes, bool]:
 
 def _seen(out: Folder, names: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Sizes and times of those that are files."""
-    found = ((name, out.status(name)) for name in names)
-    return {name: (each.st_size, each.st_mtime_ns) for name, each in found if each and stat.S_ISREG(each.st_mode)}
+    statuses = ((name, out.status(name)) for name in names)
+    return {name: (each.st_size, each.st_mtime_ns) for name, each in statuses if each and stat.S_ISREG(each.st_mode)}
 
 
 def _folders(root: Folder, names: Iterable[str]) -> list[Callable[[], None]]:

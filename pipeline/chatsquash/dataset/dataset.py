@@ -96,13 +96,13 @@ class Dataset:
         for pairs in self._pairs.values():
             pairs.close()
         records = sum(shards.records for shards in self._shards.values())
-        self.findings += [checks.empty_split(name, records) for name, held in files.items() if records and not held]
+        self.findings += [checks.empty_split(name, records) for name, names in files.items() if records and not names]
         self.findings += self._splits.missed()
         said = f"# Only {CARD}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO} are meant for upload."
         self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode())
-        written = [name for held in files.values() for name in held]
+        written = [name for names in files.values() for name in names]
         if make := getattr(named(self._options.preset), "extra_files", None):  # which its trainers want
-            for name, data in make(written, {name: held for name, held in files.items() if held}).items():
+            for name, data in make(written, {name: names for name, names in files.items() if names}).items():
                 self._out.write(name, data)
         return written
 
@@ -112,7 +112,7 @@ class Dataset:
             return {}
         return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}
 
-    def describe(self, counts: dict[str, Any], asked: dict[str, object]) -> None:
+    def describe(self, counts: dict[str, Any], requested: dict[str, object]) -> None:
         """Write the card."""
         facts = CardFacts(
             splits={name: shards for name, shards in self._shards.items() if shards.records},
@@ -122,7 +122,7 @@ class Dataset:
             typed=self._options.format == "parquet",
             statistics=self._statistics,
             counts=counts,
-            asked=asked,
+            asked=requested,
             anonymized=self._options.anonymize,
             flag=self._options.flag,
             are_samples=self._options.samples != "session",

@@ -43,8 +43,8 @@ class Filters:
         self.duplicates: Duplicates = streamed(options)
         """What tells apart the records that no filter leaves out."""
         tells = options.told_apart != "keep" or options.foresees
-        asked = self._filters, self._where, options.drop, tells, options.since, options.until
-        self._is_asked = any(asked)
+        requests = self._filters, self._where, options.drop, tells, options.since, options.until
+        self._is_asked = any(requests)
 
     def wanted(self, log: Log, outcome: Outcome) -> list[Record]:
         """The records of a session that no filter leaves out, those that others stand for among them."""
@@ -55,21 +55,21 @@ class Filters:
         if not self._is_asked:
             return Filtered(outcome)
         filtered: list[str] = []
-        given, duplicates = outcome, 0
-        kept: list[int] = []
+        original, duplicates = outcome, 0
+        indexes: list[int] = []
         gone: dict[int, str] = {}
         for number, record in enumerate(outcome.records):
-            found, option = self._filtered(log, given, record) or (self.duplicates.look(record, log.shown), "")
-            if found is None:
-                kept.append(number)
+            violation, option = self._filtered(log, original, record) or (self.duplicates.look(record, log.shown), "")
+            if violation is None:
+                indexes.append(number)
                 continue
             gone[number] = "filtered" if option else "duplicate"
             filtered += [option] if option else []
             duplicates += not option
-            last = found._replace(conversation=record.conversation)
+            last = violation._replace(conversation=record.conversation)
             outcome = outcome.with_finding(finding(last, outcome.session, log.shown))
         if gone:
-            outcome = _left(outcome, kept, gone, last.code)
+            outcome = _left(outcome, indexes, gone, last.code)
         return Filtered(outcome, tuple(filtered), duplicates)
 
     def _filtered(self, log: Log, outcome: Outcome, record: Record) -> tuple[Violation, str] | None:
@@ -101,10 +101,10 @@ class Filters:
 
 def unwanted(outcome: Outcome, log: Log) -> Outcome:
     """An outcome none of whose records is wanted by the program that asked for them."""
-    found = dataset.filtered("filter", "the function that was given does not want it")
+    violation = dataset.filtered("filter", "the function that was given does not want it")
     numbers = range(len(outcome.records))
-    told = outcome.with_finding(finding(found, outcome.session, log.shown))
-    return _left(told, [], dict.fromkeys(numbers, "filtered"), found.code)
+    rejected = outcome.with_finding(finding(violation, outcome.session, log.shown))
+    return _left(rejected, [], dict.fromkeys(numbers, "filtered"), violation.code)
 
 
 def _where(options: Options) -> Where | None:
@@ -121,23 +121,23 @@ def _day(log: Log, outcome: Outcome, record: Record) -> str | None:
     return path_day(log.name) or (started[:10] if started and record.conversation else outcome.output.day)
 
 
-def _left(outcome: Outcome, kept: list[int], gone: dict[int, str], code: str) -> Outcome:
+def _left(outcome: Outcome, indexes: list[int], gone: dict[int, str], code: str) -> Outcome:
     """An outcome with some of its records, and as of a session that was left out where there are none."""
-    places = {number: place for place, number in enumerate(kept)}
+    places = {number: place for place, number in enumerate(indexes)}
     if outcome.replies.rows:
         rows = [_moved(row, places, gone) for row in outcome.replies.rows]
         sums, before = coverage(rows), outcome.replies.coverage
         covered = replace(sums, conversations=before.conversations, not_chosen=before.not_chosen)
     else:
         rows, covered = [], outcome.replies.coverage.without_record(gone[0])
-    records = [outcome.records[number] for number in kept]
+    records = [outcome.records[number] for number in indexes]
     addresses = sum(record.addresses for record in records)
     left = replace(
         outcome.with_records(records),
         replies=replace(outcome.replies, rows=rows, coverage=covered),
         privacy=replace(outcome.privacy, addresses=addresses),
     )
-    if kept:
+    if indexes:
         sizes = _sizes(outcome.records[number] for number in gone)
         for line in _sizes(records):
             sizes.pop(line, None)  # of which another record is made
@@ -164,8 +164,8 @@ def _moved(row: ReplyOutcome, places: dict[int, int], gone: dict[int, str]) -> R
 
 def _has(code: str, outcome: Outcome, record: Record) -> str | None:
     """Whether a finding that is to be dropped is about a record, or about all of its session."""
-    about = [found for found in outcome.findings if found.conversation in ("", record.conversation)]
+    about = [each for each in outcome.findings if each.conversation in ("", record.conversation)]
     if code == ERRORS:
-        grave = next((found.code for found in about if found.severity == "error"), None)
+        grave = next((each.code for each in about if each.severity == "error"), None)
         return f"the session has the error {grave}" if grave else None
-    return f"the session has {code}" if any(found.code == code for found in about) else None
+    return f"the session has {code}" if any(each.code == code for each in about) else None

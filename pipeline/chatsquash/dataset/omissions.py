@@ -43,8 +43,8 @@ def _lacks(counts: Mapping[str, Any]) -> Iterator[Lack]:
     if unreadable:
         yield Lack(counted(unreadable, "line"), {code: _errors(counts, code) for code in _UNREADABLE})
     for code, (of, one) in _NOT_READ.items():
-        if found := _errors(counts, code):
-            yield Lack(f"{of}{counted(found, one)}", {code: found})
+        if count := _errors(counts, code):
+            yield Lack(f"{of}{counted(count, one)}", {code: count})
 
 
 def last_line(counts: Mapping[str, Any]) -> str:
@@ -69,8 +69,8 @@ def explained(missing: list[Lack]) -> str:
 
 
 def _errors(counts: Mapping[str, Any], code: str) -> int:
-    found = (counts[where].get("error", {}).get(code, 0) for where in ("findings", "filtered_findings"))
-    return sum(found)
+    counted = (counts[where].get("error", {}).get(code, 0) for where in ("findings", "filtered_findings"))
+    return sum(counted)
 
 
 def _most_first(why: Mapping[str, int]) -> list[str]:
@@ -80,5 +80,5 @@ def _most_first(why: Mapping[str, int]) -> list[str]:
 def _reasons(why: Mapping[str, int]) -> str:
     """Codes in brackets; their numbers stand there where they differ from that of all."""
     codes = _most_first(why)
-    told = codes if len(codes) == 1 else [f"{why[code]:,} {code}" for code in codes]
-    return f" ({', '.join(told)})" if told else ""
+    reasons = codes if len(codes) == 1 else [f"{why[code]:,} {code}" for code in codes]
+    return f" ({', '.join(reasons)})" if reasons else ""

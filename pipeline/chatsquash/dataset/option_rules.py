@@ -40,29 +40,29 @@ class Pair(NamedTuple):
         """What of the idle one has an effect all the same."""
         return _looked_for if self.idle == "drop" else None
 
-    def meets(self, given: Options) -> bool:
+    def meets(self, options: Options) -> bool:
         """Whether options hold the pair."""
-        value, other = getattr(given, self.idle), getattr(given, self.other)
+        value, other = getattr(options, self.idle), getattr(options, self.other)
         if self.other == "format":  # which stands for all that ask for a dataset folder
-            other = given.folder
-        if self.other == "loss" and given.samples != "session":  # which say what is trained on, too
-            other = given.samples
-        if self.idle == "anonymize_key" and given.has_key:
+            other = options.folder
+        if self.other == "loss" and options.samples != "session":  # which say what is trained on, too
+            other = options.samples
+        if self.idle == "anonymize_key" and options.has_key:
             return False  # placeholders are made with it, too
-        if self.idle == "template" and (given.max_tokens is not None or given.tokenizer is not None):
+        if self.idle == "template" and (options.max_tokens is not None or options.tokenizer is not None):
             return False  # it says what tokens are counted of
         if isinstance(value, list):
             value = tuple(value)
         usual = getattr(_USUAL, self.idle)
         asks_nothing = (usual,) if isinstance(usual, bool) else (usual, 0)  # False may be asked for, and equals 0
         is_given = value == self.only if self.only else value not in asks_nothing
-        return is_given and self.because(other) and not (self.rest and self.rest(given) == value)
+        return is_given and self.because(other) and not (self.rest and self.rest(options) == value)
 
 
-def _looked_for(given: Options) -> tuple[str, ...]:
+def _looked_for(options: Options) -> tuple[str, ...]:
     """The findings to drop sessions for, those aside that the checks on records would find."""
     checked = {code for code, rule in rules().items() if rule.kind in _OF_CHECKS} | _CHECKED_WHILE_READ
-    return tuple(code for code in given.drop if code not in checked)
+    return tuple(code for code in options.drop if code not in checked)
 
 
 _USUAL = Options()
@@ -118,9 +118,9 @@ PAIRS = tuple(_pairs())
 """Those of ``convert``."""
 
 
-def met(given: Options) -> Iterator[Pair]:
+def met(options: Options) -> Iterator[Pair]:
     """The pairs that options hold."""
-    return (pair for pair in PAIRS if pair.meets(given))
+    return (pair for pair in PAIRS if pair.meets(options))
 
 
 def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: str, *, is_given: bool) -> str:
@@ -172,9 +172,9 @@ def can_have(option: Declared, value: Any) -> bool:
     return True
 
 
-def in_python(told: str) -> str:
+def in_python(message: str) -> str:
     """A message that names options as they are typed, with parameters of ``Options`` instead."""
-    return _TYPED.sub(_parameter, told)
+    return _TYPED.sub(_parameter, message)
 
 
 def _parameter(typed: re.Match[str]) -> str:
@@ -203,8 +203,8 @@ def _refuse_value(option: Declared, value: Any) -> None:
     are_texts = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
     if option.kind == tuple[str, ...] and not are_texts:
         if isinstance(value, str):
-            told = f"is one text, not a tuple of several; write {option.name}=({value!r},)"
-            raise UsageError(f"{option.name}={value!r}: {told}")
+            message = f"is one text, not a tuple of several; write {option.name}=({value!r},)"
+            raise UsageError(f"{option.name}={value!r}: {message}")
         what, example = ("names", option.choices[0]) if option.choices else _EXAMPLES[option.metavar == "TEXT"]
         raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
     for each in option.choices and (value if option.kind == tuple[str, ...] else [value]):
@@ -271,15 +271,15 @@ def _refuse_filters(options: Options) -> None:
 def _refuse_samples(options: Options) -> None:
     """Refuse samples that cannot be told, or say twice what is trained on, and lengths that cannot be counted."""
     if options.max_tokens is not None and options.tokenizer is None:
-        told = "counts tokens, so it needs --tokenizer (a tokenizer.json, or the folder of the model)"
-        raise UsageError(f"--max-tokens {options.max_tokens}: {told}, or --template with a folder that has both")
+        message = "counts tokens, so it needs --tokenizer (a tokenizer.json, or the folder of the model)"
+        raise UsageError(f"--max-tokens {options.max_tokens}: {message}, or --template with a folder that has both")
     if options.keep != "none" and options.preset != "hf":
         raise UsageError(f"--keep {options.keep}: only --preset hf has a place for it; add that")
     if options.pairs != "none":
         if options.preset not in _PAIRED:
             known = ", ".join(_PAIRED)
-            told = f"--preset {options.preset} has none; those that have are {known}"
-            raise UsageError(f"--pairs {options.pairs}: {told}")
+            message = f"--preset {options.preset} has none; those that have are {known}"
+            raise UsageError(f"--pairs {options.pairs}: {message}")
         if not options.folder:
             raise UsageError(f"--pairs {options.pairs}: pairs are a part of a dataset folder; add --format jsonl")
     if options.samples == "auto" and options.template is None:
@@ -292,8 +292,8 @@ def _refuse_samples(options: Options) -> None:
             f"--sample-shape prompt-completion: --preset {options.preset} has none; those that have are {known}"
         )
     if options.loss != "none":
-        told = "prompt and completion say what is trained on"
-        raise UsageError(f"--loss {options.loss}: {told}; leave it out, or add --sample-shape messages")
+        message = "prompt and completion say what is trained on"
+        raise UsageError(f"--loss {options.loss}: {message}; leave it out, or add --sample-shape messages")
 
 
 def _refuse_duplicates(options: Options) -> None:
@@ -303,9 +303,9 @@ def _refuse_duplicates(options: Options) -> None:
         flag = "--drop-duplicates" if options.drop_duplicates else "--no-drop-duplicates"
         raise UsageError(f"{flag} means --duplicates {alias}: leave it or --duplicates {options.duplicates} out")
     if options.samples != "session" and options.duplicates in ("prefix", "near"):
-        told = "each sample of a session is nearly the beginning of the next, and is trained on for itself"
+        reason = "each sample of a session is nearly the beginning of the next, and is trained on for itself"
         raise UsageError(
-            f"--duplicates {options.duplicates} with --samples {options.samples}: {told}; take --duplicates ids"
+            f"--duplicates {options.duplicates} with --samples {options.samples}: {reason}; take --duplicates ids"
         )
     if options.told_apart == "near" or options.clusters:
         from chatsquash.records import sketch  # not where nothing is compared, which would take time

@@ -36,20 +36,20 @@ def asked(options: Options) -> dict[str, object]:
     return {name: value for name, value in chosen if name in on_card and value != usual[name]}
 
 
-def as_described(told: Mapping[str, Any], groups: Collection[str]) -> dict[str, Any]:
+def as_described(recorded: Mapping[str, Any], groups: Collection[str]) -> dict[str, Any]:
     """The options of some groups that ``run.json`` tells, as ``Options`` takes them.
 
     Those that it has as a hash are left out.  Raises ``UsageError`` for a value that the option cannot have.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for option in declared():
-        if option.group not in groups or option.content or option.secret or option.name not in told:
+        if option.group not in groups or option.content or option.secret or option.name not in recorded:
             continue
-        value = told[option.name]
+        value = recorded[option.name]
         value = tuple(value) if isinstance(value, list) else value
         if not can_have(option, value):
             raise UsageError(
                 f"run.json: {option.name} cannot be what it says there: chatsquash verify says what changed"
             )
-        found[option.name] = value
-    return found
+        values[option.name] = value
+    return values

@@ -38,12 +38,12 @@ class Foresight:
 
     def see(self, log: Log, outcome: Outcome, records: list[Record]) -> None:
         """Take note of the records of a session."""
-        told = [replace(record, alike=of_record(record, self._options)) for record in records]
-        for record in told:
+        compared = [replace(record, alike=of_record(record, self._options)) for record in records]
+        for record in compared:
             if self._prefixes and record.alike:
                 self._prefixes.see(record.alike, log.shown)
         if self._clusters:
-            self._clusters.see(told, outcome.output.family)
+            self._clusters.see(compared, outcome.output.family)
 
     def settle(self) -> None:
         """No record is left to be seen."""
@@ -66,11 +66,11 @@ class Foresight:
 
 
 def foreseen(
-    found: Iterable[tuple[Log, Outcome]], filters: Filters, options: Options, scratch: Callable[[], BinaryIO]
+    outcomes: Iterable[tuple[Log, Outcome]], filters: Filters, options: Options, scratch: Callable[[], BinaryIO]
 ) -> Foresight:
     """What is to be known of all sessions, by which filters tell duplicates apart from then on."""
     foresight = Foresight(options, scratch)
-    for log, outcome in found:
+    for log, outcome in outcomes:
         foresight.see(log, outcome, filters.wanted(log, outcome))
     foresight.settle()
     filters.duplicates = foresight

@@ -50,10 +50,10 @@ COLUMNS = tuple(_columns())
 
 def counts(findings: list[Finding]) -> dict[Severity, int]:
     """How many findings are of each severity."""
-    found = dict.fromkeys(_SEVERITIES, 0)
+    numbers = dict.fromkeys(_SEVERITIES, 0)
     for finding in findings:
-        found[finding.severity] += 1
-    return found
+        numbers[finding.severity] += 1
+    return numbers
 
 
 class Written(NamedTuple):
@@ -111,11 +111,11 @@ def line_of(log: Log, outcome: Outcome, record: Record | None, turns: int | None
 
 def row_of(line: dict[str, Any]) -> dict[str, Any]:
     """A line of the table with its columns: what stands in objects under their names and those of the members."""
-    found: dict[str, Any] = {}
+    row: dict[str, Any] = {}
     for name, value in line.items():
         if not isinstance(value, dict):
-            found[name] = value
+            row[name] = value
             continue
-        for inner, held in value.items():
-            found[f"{name}_{inner}"] = sum(held.values()) if isinstance(held, dict) else held
-    return found
+        for inner, member in value.items():
+            row[f"{name}_{inner}"] = sum(member.values()) if isinstance(member, dict) else member
+    return row

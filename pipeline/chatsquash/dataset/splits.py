@@ -46,17 +46,17 @@ def parse(text: str) -> list[Split]:
     [Split(name='train', share=0.98), Split(name='validation', share=0.02)]
     """
     hint = "write them as train=0.98,validation=0.02"
-    found: list[Split] = []
+    splits: list[Split] = []
     for part in text.split(","):
         name, _, share = (piece.strip() for piece in part.partition("="))
         if not _NAME.fullmatch(name) or name.lower() in _TAKEN:
             raise UsageError(f"--split {text}: {name!r} is no name for a split; {hint}")
-        found.append(Split(name, _share(text, share, hint)))
-    if len({split.name.lower() for split in found}) < len(found):  # since some file systems take them for one
+        splits.append(Split(name, _share(text, share, hint)))
+    if len({split.name.lower() for split in splits}) < len(splits):  # since some file systems take them for one
         raise UsageError(f"--split {text}: names a split twice; {hint}")
-    if abs(sum(split.share for split in found) - 1) > _TOLERANCE:
+    if abs(sum(split.share for split in splits) - 1) > _TOLERANCE:
         raise UsageError(f"--split {text}: the shares do not add up to 1; {hint}")
-    return found
+    return splits
 
 
 def _share(text: str, share: str, hint: str) -> float:
@@ -117,8 +117,8 @@ class Splits:
             records = sum(group.records for group in self._groups.values() if group.split == split.name)
             if split.share * len(self._groups) >= _ENOUGH and abs(records - wanted) > wanted * _MISSED + _TOLERANCE:
                 largest = max(self._groups.values(), key=attrgetter("records"))
-                held = largest.records, largest.split, largest.first
-                yield dataset.split_share(split.name, split.share, records, total, held)
+                largest_group = largest.records, largest.split, largest.first
+                yield dataset.split_share(split.name, split.share, records, total, largest_group)
 
     def _drawn(self, group: str) -> str:
         """The split of a group, which depends on nothing but the group, the seed and the shares."""

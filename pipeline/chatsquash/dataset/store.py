@@ -148,15 +148,15 @@ class Output:
         if self._held >= _TOGETHER:
             self._flush()
 
-    def join(self, name: str, journal: int, held: LinePlace) -> None:
+    def join(self, name: str, journal: int, place: LinePlace) -> None:
         """Add a line that stands in an open journal, with its line feed, to a staged file."""
         self._stage(name)
         if name in self._waiting:
             self._flush()
         handle, staged = self._handle(name), self._staged[name]
         handle.flush()
-        platform.copy_range(journal, held.offset, held.size, handle.fileno())
-        staged.size, staged.lines, staged.is_hashed = staged.size + held.size, staged.lines + 1, False
+        platform.copy_range(journal, place.offset, place.size, handle.fileno())
+        staged.size, staged.lines, staged.is_hashed = staged.size + place.size, staged.lines + 1, False
 
     def append_private(self, name: str, pieces: Iterable[bytes]) -> None:
         """Add a line, piece by piece, to a staged file that only its owner can read."""

@@ -175,8 +175,8 @@ class Summary:
                 "joined": self.joined,
             },
             "splits": {
-                name: {"records": records, "share": round(self._share(records), 4), "asked": asked}
-                for name, (records, asked) in self.splits.items()
+                name: {"records": records, "share": round(self._share(records), 4), "asked": share}
+                for name, (records, share) in self.splits.items()
             },
             "lines": {"seen": self.lines, **self.account._asdict()},
             "bytes": {"seen": self.bytes, **self.sizes._asdict()},
@@ -315,10 +315,10 @@ def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]
 
 
 def _by_severity(findings: Counter[tuple[Severity, str]]) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
+    severities: dict[str, dict[str, int]] = {}
     for (severity, code), count in sorted(findings.items(), key=_gravest_first):
-        found.setdefault(severity, {})[code] = count
-    return found
+        severities.setdefault(severity, {})[code] = count
+    return severities
 
 
 def _most_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, tuple[int, str]]:

@@ -32,10 +32,10 @@ class Where:
         row = row_of(line_of(log, outcome, record, None, Written()))
         frame = pl.DataFrame([[row[name]] for name in self._schema], schema=self._schema)
         try:
-            told = frame.select(self._expression)
+            result = frame.select(self._expression)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # such as a cast of a text that is no number
             return False
-        return told.height == 1 and told.item() is True
+        return result.height == 1 and result.item() is True
 
 
 def _expression(condition: str) -> pl.Expr:
@@ -55,13 +55,13 @@ def _expression(condition: str) -> pl.Expr:
             text = "" if get_close_matches(name, SCHEMA, 1) else f"; if it is a text, write '{name}'"
             raise UsageError(f"{said}: the session table has no column {name}; the nearest one is {near}{text}")
     try:
-        found = pl.DataFrame({name: [None, None] for name in SCHEMA}, schema=SCHEMA).select(expression)
+        sample = pl.DataFrame({name: [None, None] for name in SCHEMA}, schema=SCHEMA).select(expression)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         raise UsageError(f"{said}: {_first_line(problem)}") from None
-    kind = found.dtypes[0]
+    kind = sample.dtypes[0]
     if kind != pl.Boolean:
         raise UsageError(f"{said}: it gives {kind}, and not true or false: compare it with something")
-    if found.height == 1 or not names:
+    if sample.height == 1 or not names:
         raise UsageError(f"{said}: it says the same of all records: name columns, and leave sums and counts out")
     return expression
 

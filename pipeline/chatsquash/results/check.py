@@ -66,20 +66,20 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
             data = row.data.removeprefix(BOM_UTF8)
             named: str | None = None
             masked = _Masked(looks.private)
-            for found in (*_private(data, whole, masked), *_row(data, looks)):
+            for violation in (*_private(data, whole, masked), *_row(data, looks)):
                 named = named or masked.text(_session(data) or row.session or "")
-                yield finding(found._replace(text=masked.text(found.text)), named, str(row.file), row.number)
+                yield finding(violation._replace(text=masked.text(violation.text)), named, str(row.file), row.number)
         if is_empty:
             yield finding(stored_records.empty_dataset(), session(file), str(file))
 
 
 def _rows(file: Path, looks: Looks) -> Iterator[tuple[DatasetRow, Json]]:
     """The rows of a file, with all that those of a Parquet file hold where that is looked at."""
-    found = rows(str(file), _SESSION)
+    records = rows(str(file), _SESSION)
     if looks.private and file.suffix.lower() == PARQUET:
-        yield from zip(found, (row.value for row in tables.rows(file)), strict=True)
+        yield from zip(records, (row.value for row in tables.rows(file)), strict=True)
     else:
-        yield from ((row, None) for row in found)
+        yield from ((row, None) for row in records)
 
 
 class _Masked:
@@ -139,21 +139,21 @@ def _session(data: bytes) -> str | None:
 def _row(data: bytes, looks: Looks) -> Iterator[Violation]:
     try:
         value = parse(data)
-        held = record(value)
+        stored = record(value)
     except NotARecordError as problem:
         yield stored_records.bad_record(str(problem))
         return
-    beside = looks.also(held) if looks.also else ()
-    said = native(held)
-    for found in _record(said, holds_arguments=looks.arguments):
-        if "completion" in value and found.code == "unanswered-call" and found.at == len(said.messages) - 1:
+    beside = looks.also(stored) if looks.also else ()
+    said = native(stored)
+    for violation in _record(said, holds_arguments=looks.arguments):
+        if "completion" in value and violation.code == "unanswered-call" and violation.at == len(said.messages) - 1:
             continue  # a sample ends with its reply
-        yield found._replace(at=said.place(found.at))
+        yield violation._replace(at=said.place(violation.at))
     yield from _behind_results(said)
-    for found in beside:
-        yield found._replace(at=held.place(found.at))
-    for found in looks.overlap(held) if looks.overlap else ():
-        yield found._replace(at=held.place(found.at))
+    for violation in beside:
+        yield violation._replace(at=stored.place(violation.at))
+    for violation in looks.overlap(stored) if looks.overlap else ():
+        yield violation._replace(at=stored.place(violation.at))
     yield from looks.phrases.violations(value)
     yield from _addresses_left(value) if looks.addresses else ()
     _, rounded = jsonio.encode(value)
@@ -179,10 +179,10 @@ def _addresses_left(value: dict[str, Json]) -> Iterator[Violation]:
             yield stored_records.address_left(count, at)
 
 
-def _record(held: StoredRecord, *, holds_arguments: bool) -> Iterator[Violation]:
-    messages, tools = held.messages, defined(held.tools)
-    if held.tools is not None and not isinstance(held.tools, list):
-        yield reading.wrong_type("tools", json_type(held.tools), 1)
+def _record(stored: StoredRecord, *, holds_arguments: bool) -> Iterator[Violation]:
+    messages, tools = stored.messages, defined(stored.tools)
+    if stored.tools is not None and not isinstance(stored.tools, list):
+        yield reading.wrong_type("tools", json_type(stored.tools), 1)
     view = View(Conversation(messages, tools))
     yield from examine(view, "tools", "record")
     if is_inlined(messages):

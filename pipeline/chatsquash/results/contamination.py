@@ -47,11 +47,11 @@ class Evaluation:
         grams = [self._read(path) for path in paths]
         self._map = _Map(self._blocks)
         del self._blocks
-        found = pl.concat(grams).unique("gram", keep="first", maintain_order=True).sort("gram")
-        self._grams, self._places = found["gram"], found["at"]
+        unique = pl.concat(grams).unique("gram", keep="first", maintain_order=True).sort("gram")
+        self._grams, self._places = unique["gram"], unique["at"]
 
     def _read(self, path: str) -> pl.DataFrame:
-        found = [_grams(_words([]))]
+        frames = [_grams(_words([]))]
         for file in files(path):
             self._names.append(printable(str(file)))
             self._firsts.append(self.rows)
@@ -63,10 +63,10 @@ class Evaluation:
                 size += sum(map(len, texts))
                 self.rows += 1
                 if size > _BATCH:
-                    found.append(self._counted(waiting))
+                    frames.append(self._counted(waiting))
                     waiting, size = [], 0
-            found.append(self._counted(waiting))
-        return pl.concat(found)
+            frames.append(self._counted(waiting))
+        return pl.concat(frames)
 
     def _counted(self, texts: list[tuple[int, str]]) -> pl.DataFrame:
         words = _words(texts)
@@ -76,10 +76,10 @@ class Evaluation:
         self.short += len({at for at, _ in texts}) - grams["at"].n_unique()
         return grams
 
-    def look(self, held: StoredRecord) -> Iterator[Violation]:
+    def look(self, stored: StoredRecord) -> Iterator[Violation]:
         """The first message of a record that holds words of a row, and that row; nothing where none does."""
         texts = [
-            (at, text) for at, message in enumerate(held.messages) for text in said(message) if self._may_hold(text)
+            (at, text) for at, message in enumerate(stored.messages) for text in said(message) if self._may_hold(text)
         ]
         if not texts or not len(self._grams):
             return

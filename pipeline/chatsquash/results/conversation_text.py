@@ -38,16 +38,16 @@ class Line(NamedTuple):
     text: str
 
 
-def lines(held: StoredRecord, *, unfold: bool = False) -> Iterator[Line]:
+def lines(stored: StoredRecord, *, unfold: bool = False) -> Iterator[Line]:
     """The messages of a record, then its tools; nothing in them controls a terminal."""
     names: dict[object, str] = {}
-    for number, message in enumerate(held.messages):
+    for number, message in enumerate(stored.messages):
         names |= {call.get("id"): chat.call_name(call) or "?" for call in message_calls(message)}
         yield Line("role", f"[{number}] {_title(message, names)}")
         for part in message_parts(message):
             yield from _label(part)
             yield from _shown(*_spelled(part), unfold=unfold)
-    tools = [chat.tool_name(tool) or "?" for tool in held.tools] if isinstance(held.tools, list) else []
+    tools = [chat.tool_name(tool) or "?" for tool in stored.tools] if isinstance(stored.tools, list) else []
     if tools:
         yield Line("role", counted(len(tools), "tool"))
         yield from _shown("text", ", ".join(tools), unfold=unfold)
@@ -81,8 +81,8 @@ def _title(message: Message, names: dict[object, str]) -> str:
     """The role of a message with its name; of a result the name of the tool and the id of the call."""
     id_ = message.get("tool_call_id")
     called = names.get(id_) if isinstance(id_, str) and not message.get("name") else None
-    told = (message["role"], message.get("name"), called, id_)
-    return " ".join(escaped(text) for text in told if isinstance(text, str) and text)
+    parts = (message["role"], message.get("name"), called, id_)
+    return " ".join(escaped(text) for text in parts if isinstance(text, str) and text)
 
 
 def _label(part: MessagePart) -> Iterator[Line]:
@@ -103,13 +103,13 @@ def _spelled(part: MessagePart) -> tuple[str, str]:
 def _shown(kind: str, text: str, *, unfold: bool) -> Iterator[Line]:
     """A text as lines, of which the first are shown unless all are asked for."""
     indent = "      " if kind in ("reasoning", "call") else "    "
-    found = printable(text).expandtabs(_TAB).split("\n")
-    most = len(found) if unfold else _FOLDED.get(kind, 1)
+    rows = printable(text).expandtabs(_TAB).split("\n")
+    most = len(rows) if unfold else _FOLDED.get(kind, 1)
     cut = 0
-    for line in found[:most]:
+    for line in rows[:most]:
         kept = line if unfold else line[:_WIDTH]
         cut += len(line) - len(kept)
         yield Line(kind, f"{indent}{escaped(kept)}")
-    cut += sum(map(len, found[most:]))
+    cut += sum(map(len, rows[most:]))
     if cut:
         yield Line("more", f"{indent}… {counted(cut, 'character')} more (--unfold)")

@@ -94,24 +94,24 @@ class Remedies:
             tried = known.remedies.items()
             if all(code in self._taken(remedy, conversation, wrong)[0] for code, remedy in tried):
                 return known.remedies
-        found = self._search(conversation, wrong)
+        remedies = self._search(conversation, wrong)
         if len(self._helped) > _MANY:  # what a template raises may be another text for every record
             self._helped.clear()
-        self._helped[like] = _Helped(found, known.times + 1 if found == known.remedies else 1)
-        return found
+        self._helped[like] = _Helped(remedies, known.times + 1 if remedies == known.remedies else 1)
+        return remedies
 
     def _search(self, conversation: Conversation, wrong: Codes) -> dict[str, Options]:
-        found: dict[str, Options] = {}
+        remedies: dict[str, Options] = {}
         rendering: Options | None = None
         for remedy in REMEDIES:
-            if wrong - found.keys():
+            if wrong - remedies.keys():
                 taken, renders = self._taken(remedy, conversation, wrong)
                 rendering = rendering or (remedy if renders else None)
                 for code in taken:
-                    found.setdefault(code, remedy)
+                    remedies.setdefault(code, remedy)
         if rendering and RAISES in wrong:
-            found.setdefault(RAISES, rendering)
-        return found
+            remedies.setdefault(RAISES, rendering)
+        return remedies
 
     def _taken(self, remedy: Options, conversation: Conversation, wrong: Codes) -> tuple[Codes, bool]:
         """The codes that a remedy takes away, and whether it makes a record that the template renders."""
@@ -134,9 +134,9 @@ def converted(conversation: Conversation, options: Options) -> dict[str, Any] | 
 
 def changes(options: Options) -> dict[str, Any]:
     """The options that are not the defaults, the preset first."""
-    given = {each.name: getattr(options, each.name) for each in declared(type(options))}
-    changed = [each.name for each in declared(type(options)) if given[each.name] != each.default]
-    return {name: given[name] for name in sorted(changed, key=lambda name: name != "preset")}
+    values = {each.name: getattr(options, each.name) for each in declared(type(options))}
+    changed = [each.name for each in declared(type(options)) if values[each.name] != each.default]
+    return {name: values[name] for name in sorted(changed, key=lambda name: name != "preset")}
 
 
 def spelled(options: Options) -> str:

@@ -92,24 +92,24 @@ class Mending:
         """What mends most; ``None`` where all records are whole."""
         if not self._samples:
             return None
-        held = [each for each in self._samples if converted(each.conversation, Options(preset=_PRESETS[0]))]
-        cost = cache(lambda options: _cost([self._wrong(each, options) for each in held]))
-        best, least = None, _cost([each.wrong for each in held])
+        samples = [each for each in self._samples if converted(each.conversation, Options(preset=_PRESETS[0]))]
+        cost = cache(lambda options: _cost([self._wrong(each, options) for each in samples]))
+        best, least = None, _cost([each.wrong for each in samples])
         for preset in _PRESETS:
             if not any(least.grave) and best:
                 break
             found = self._found(preset, cost)
             if cost(found).grave < least.grave or (best is None and cost(found) < least):
                 best, least = found, cost(found)
-        left = [self._tried(each, best)[0] if best else each.wrong for each in held]
+        left = [self._tried(each, best)[0] if best else each.wrong for each in samples]
         stays = Counter(sorted(code for codes in left for code in codes))
-        return Mended(best, stays, len(held), len(self._samples) - len(held))
+        return Mended(best, stays, len(samples), len(self._samples) - len(samples))
 
     def _found(self, preset: str, cost: Callable[[Options], _Cost]) -> Options:
         """The best that is found with a preset, from several beginnings."""
         unions = [self._seeds, *({name: value for name, value in SINGLE if name in names} for names in _AT_ONCE)]
-        found = [_grown(_united(Options(preset=preset), union), cost) for union in unions]
-        return min(found, key=lambda options: (cost(options), len(changes(options))))
+        candidates = [_grown(_united(Options(preset=preset), union), cost) for union in unions]
+        return min(candidates, key=lambda options: (cost(options), len(changes(options))))
 
     def _wrong(self, sample: Sample, options: Options) -> Codes:
         """What is wrong with a record that options make, and what they do not mend but hide."""

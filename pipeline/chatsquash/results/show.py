@@ -38,11 +38,11 @@ class Shown(NamedTuple):
 
     def title(self) -> str:
         """Where the record stands and what it is of."""
-        told = [f"{printable(str(self.row.file))}:{self.row.number}"]
-        told += [f"session {self.facts['session']}"] if self.facts.get("session") else []
-        told += [str(self.facts[name]) for name in ("format", "model", "start") if self.facts.get(name)]
-        told += [f"also {', '.join(self.others[:_NAMED])}"] if self.others else []
-        return escaped(", ".join(told))
+        parts = [f"{printable(str(self.row.file))}:{self.row.number}"]
+        parts += [f"session {self.facts['session']}"] if self.facts.get("session") else []
+        parts += [str(self.facts[name]) for name in ("format", "model", "start") if self.facts.get(name)]
+        parts += [f"also {', '.join(self.others[:_NAMED])}"] if self.others else []
+        return escaped(", ".join(parts))
 
     def as_json(self) -> dict[str, Any]:
         """The record with its place and its facts."""
@@ -62,22 +62,22 @@ def show(dataset: str, which: str) -> Shown:
     where there is none, where several sessions begin so, and where the row is no record.
     """
     with closing(Folder(Path(dataset))) as folder:
-        found = list(_table(folder, lambda line: which in (line["session"], f"{line['file']}:{line['row']}")))
-        if not found and which.isascii() and which.isdigit():
+        matches = list(_table(folder, lambda line: which in (line["session"], f"{line['file']}:{line['row']}")))
+        if not matches and which.isascii() and which.isdigit():
             row = _numbered(dataset, int(which))
             place = row.file.relative_to(dataset).as_posix() if row.file != Path(dataset) else ""
             return _shown(row, list(_table(folder, lambda line: (line["file"], line["row"]) == (place, row.number))))
-        found = found or list(_table(folder, lambda line: line["session"].startswith(which)))
-        if not found:
+        matches = matches or list(_table(folder, lambda line: line["session"].startswith(which)))
+        if not matches:
             hint = "its records are named by number, FILE:ROW or the id of the session"
             raise UsageError(f"{dataset}: there is no record {quoted(which)}; {hint}")
-        if len({line["session"] for line in found}) > 1:
-            ids = ", ".join(quoted(line["session"]) for line in found[:_NAMED])
+        if len({line["session"] for line in matches}) > 1:
+            ids = ", ".join(quoted(line["session"]) for line in matches[:_NAMED])
             raise UsageError(f"{dataset}: several sessions begin with {quoted(which)}: {ids}; give more of the id")
-        written = [line for line in found if None not in (line["file"], line["row"])]
+        written = [line for line in matches if None not in (line["file"], line["row"])]
         if not written:
-            why = found[0]["left_out"] or found[0]["filtered"]
-            raise UsageError(f"{dataset}: session {quoted(found[0]['session'])} has no record ({why})")
+            why = matches[0]["left_out"] or matches[0]["filtered"]
+            raise UsageError(f"{dataset}: session {quoted(matches[0]['session'])} has no record ({why})")
         stands = Place(written[0]["file"], written[0]["row"], written[0]["offset"])
         return _shown(DatasetRow(Path(dataset, stands.file), stands.row, read(folder, stands)), written)
 
@@ -103,12 +103,12 @@ def _numbered(dataset: str, number: int) -> DatasetRow:
 def _shown(row: DatasetRow, written: list[dict[str, Any]]) -> Shown:
     """A record, with the lines that the session table has of its session's records, its own first."""
     try:
-        held = native(record(parse(row.data)))
+        stored = native(record(parse(row.data)))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
     own = written[0] if written else {}
     others = [f"{line['file']}:{line['row']}{_elsewhere(line, own)}" for line in written[1:]]
-    return Shown(row, held, own, others)
+    return Shown(row, stored, own, others)
 
 
 def _elsewhere(line: dict[str, Any], own: dict[str, Any]) -> str:

@@ -61,47 +61,47 @@ class _Counting:
         """Count what the session table of a dataset says, if it has one."""
         if not Path(dataset, *SESSIONS.split("/")).is_file():
             return
-        found = self.stats.table = self.stats.table or SessionStats()
+        totals = self.stats.table = self.stats.table or SessionStats()
         rows = frame(dataset)
         once = rows.filter(pl.col("record").is_null() | (pl.col("record") == 1))
-        found.sessions += len(once)
-        found.prompt_tokens += sum(once["usage_prompt_tokens"].drop_nulls())  # whose own sum is one of 64 bits
-        found.completion_tokens += sum(once["usage_completion_tokens"].drop_nulls())
+        totals.sessions += len(once)
+        totals.prompt_tokens += sum(once["usage_prompt_tokens"].drop_nulls())  # whose own sum is one of 64 bits
+        totals.completion_tokens += sum(once["usage_completion_tokens"].drop_nulls())
         written = rows.filter(pl.col("record").is_not_null())
         ended = pl.when(pl.col("exit") == 0).then(pl.lit("0")).when(pl.col("exit") != 0).then(pl.lit("other"))
-        found.exit.update(written.select(ended)["literal"].fill_null("unknown").to_list())
+        totals.exit.update(written.select(ended)["literal"].fill_null("unknown").to_list())
         for name in ("finish", "truncated", "last_user"):
-            getattr(found, name).update(written[name].cast(pl.String).fill_null("unknown").to_list())
+            getattr(totals, name).update(written[name].cast(pl.String).fill_null("unknown").to_list())
         rewards = written["reward"].drop_nulls()
-        total = (found.reward or 0.0) * found.rewards + float(rewards.sum())
-        found.rewards += len(rewards)
-        found.reward = total / found.rewards if found.rewards else None
+        total = (totals.reward or 0.0) * totals.rewards + float(rewards.sum())
+        totals.rewards += len(rewards)
+        totals.reward = total / totals.rewards if totals.rewards else None
 
     def take(self, row: DatasetRow) -> None:
         """Count a row."""
         try:
-            held = record(parse(row.data.removeprefix(BOM_UTF8)))
+            stored = record(parse(row.data.removeprefix(BOM_UTF8)))
         except NotARecordError:
             self.stats.unreadable += 1
             return
-        said = native(held)
+        said = native(stored)
         calls = self._use(said)
         split = _SPLIT.match(row.file.name)
         self.stats.splits[split[1] if split else ""] += 1
         self.stats.roles.update(message["role"] for message in said.messages)
         turns = sum(message["role"] == "assistant" for message in said.messages)
-        lengths = sum(map(len, texts(held))), len(definitions(held))
-        measures = (len(said.messages), turns, calls, *lengths, *([self._counted(held)] if self._tokens else []))
+        lengths = sum(map(len, texts(stored))), len(definitions(stored))
+        measures = (len(said.messages), turns, calls, *lengths, *([self._counted(stored)] if self._tokens else []))
         self._batch.append((*measures, xxh3_64_intdigest(row.data.strip())))
         self._places.append((str(row.file), row.number))
         if len(self._batch) == _BATCH:
             self._fold()
 
-    def _counted(self, held: StoredRecord) -> int | None:
+    def _counted(self, stored: StoredRecord) -> int | None:
         """The tokens of a record; ``None`` where the template refuses it, which is no length."""
         assert self._tokens
         try:
-            return self._tokens(held)
+            return self._tokens(stored)
         except RefusedError:
             self.stats.refused += 1
             return None
@@ -114,12 +114,12 @@ class _Counting:
         self.stats.spreads = {name: self._spread(name) for name in self._measures if self._counts[name]}
         return self.stats
 
-    def _use(self, held: StoredRecord) -> int:
+    def _use(self, stored: StoredRecord) -> int:
         """Count the tools of a record; gives how many calls there are."""
-        defined = held.tools if isinstance(held.tools, list) else []
+        defined = stored.tools if isinstance(stored.tools, list) else []
         for name in {name for tool in defined if (name := chat.tool_name(flatten(tool)))}:
             self.stats.tools.setdefault(name, ToolCount()).records += 1
-        called = [chat.call_name(call) or "" for message in held.messages for call in chat.calls(message)]
+        called = [chat.call_name(call) or "" for message in stored.messages for call in chat.calls(message)]
         for name in called:
             self.stats.tools.setdefault(name, ToolCount()).calls += 1
         self.stats.with_tools += bool(defined)
@@ -139,8 +139,8 @@ class _Counting:
             rounded = column.cast(pl.Float64).round_sig_figs(3).cast(pl.Int64)
             self._counts[name].update(dict(rounded.value_counts().iter_rows()))
         longest = frame.with_row_index().sort("characters", "index", descending=[True, False]).head(LONGEST)
-        found = [Long(row["characters"], row["messages"], *self._places[row["index"]]) for row in longest.to_dicts()]
-        ranked = sorted([*self.stats.longest, *found], key=lambda each: (-each.characters, each.file, each.record))
+        rows = [Long(row["characters"], row["messages"], *self._places[row["index"]]) for row in longest.to_dicts()]
+        ranked = sorted([*self.stats.longest, *rows], key=lambda each: (-each.characters, each.file, each.record))
         self.stats.longest = ranked[:LONGEST]
         self._batch, self._places = [], []
 

@@ -51,28 +51,28 @@ class Trials:
         self._deadline = 0.0
         """When the search for remedies of a record ends."""
 
-    def look(self, held: StoredRecord) -> Iterator[Violation]:
+    def look(self, stored: StoredRecord) -> Iterator[Violation]:
         """What a record loses, and the remedies; looking begins now, whenever it is asked for."""
         if self._template.given_up:
             self.passed_over += 1
             return iter(())
-        shown = self._prepared(held)
+        shown = self._prepared(stored)
         self._template.begin(shown.messages, shown.tools)
-        return self._found(held, shown)
+        return self._found(stored, shown)
 
-    def _prepared(self, held: StoredRecord) -> StoredRecord:
-        return self._chosen.prepare_record(held) if self._chosen else held
+    def _prepared(self, stored: StoredRecord) -> StoredRecord:
+        return self._chosen.prepare_record(stored) if self._chosen else stored
 
-    def _found(self, held: StoredRecord, shown: StoredRecord) -> Iterator[Violation]:
+    def _found(self, stored: StoredRecord, shown: StoredRecord) -> Iterator[Violation]:
         tried = self._template.trial(shown.messages)
-        found = list(judged(tried))
+        violations = list(judged(tried))
         self.records += 1
-        self.whole += not found
-        wrong = frozenset(each.code for each in found)
-        remedies, otherwise = self._search(held, tried, wrong) if wrong else ({}, "")
+        self.whole += not violations
+        wrong = frozenset(each.code for each in violations)
+        remedies, otherwise = self._search(stored, tried, wrong) if wrong else ({}, "")
         said = {code: f"{spelled(remedies[code])} mends it" if code in remedies else otherwise for code in wrong}
         self.counts.update(said.items())
-        for each in found:
+        for each in violations:
             yield each._replace(text=f"{each.text}: {said[each.code]}")
 
     def finish(self) -> Iterator[Finding]:
@@ -96,13 +96,13 @@ class Trials:
         if not self._template.given_up and (mended := self._mending.find()):
             yield told(mended, spelled)
 
-    def _search(self, held: StoredRecord, tried: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
+    def _search(self, stored: StoredRecord, tried: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
         """The remedies of a record, and what is said where there is none."""
         if tried.beyond:
             return {}, "no remedy was looked for"
         began = monotonic()
         self._deadline = began + self._template.bounds.seconds
-        conversation = Conversation(held.messages, defined(held.tools))
+        conversation = Conversation(stored.messages, defined(stored.tools))
         remedies = self._remedies.find(conversation, wrong, (wrong, tried.problem))
         self._mending.note(conversation, wrong, tried.problem, remedies.values())
         if monotonic() < self._deadline:
@@ -114,9 +114,9 @@ class Trials:
         left = self._deadline - monotonic()
         if left <= 0:
             return Look(frozenset(["template-error"]), frozenset())
-        held = self._prepared(record(made))
-        tried = self._template.attempt(held.messages, held.tools, left)
-        return Look(frozenset(found.code for found in judged(tried)), tried.sought)
+        stored = self._prepared(record(made))
+        tried = self._template.attempt(stored.messages, stored.tools, left)
+        return Look(frozenset(violation.code for violation in judged(tried)), tried.sought)
 
 
 def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None = None, **bounds: Any) -> str:
@@ -125,12 +125,12 @@ def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None 
     if row is None:
         raise UsageError(f"--show {number}: there are not so many records")
     try:
-        held = record(parse(row.data))
+        stored = record(parse(row.data))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
     chosen = _chosen(path, trainer)
-    held = chosen.prepare_record(held) if chosen else held
-    rendering = template(path, chosen, **bounds).render(held.messages, held.tools)
+    stored = chosen.prepare_record(stored) if chosen else stored
+    rendering = template(path, chosen, **bounds).render(stored.messages, stored.tools)
     if rendering.text is None:
         raise UsageError(f"{row.file}:{row.number}: the template raises {rendering.problem}")
     return "\n".join(map(escaped, rendering.text.split("\n")))

@@ -72,9 +72,9 @@ def _verified(out: Output, *, logs: bool, known: Known | None) -> Verified:
     try:
         if out.folder.status(f"{OURS}/{PLAN}"):
             done.problems.append(f"{out}: a run was killed while its files took their places: convert again")
-        for told in run["outputs"]:
+        for output in run["outputs"]:
             done.files += 1
-            done.problems += differences(out, told)
+            done.problems += differences(out, output)
         done.problems += _counts(out, run)
         if logs:
             paths = known.paths(run["options"]["anonymize_key_fingerprint"]) if known else {}
@@ -85,9 +85,9 @@ def _verified(out: Output, *, logs: bool, known: Known | None) -> Verified:
     return done
 
 
-def differences(out: Output, told: dict[str, Json]) -> Iterator[str]:
+def differences(out: Output, entry: dict[str, Json]) -> Iterator[str]:
     """How a file differs from what is told of it; raises ``ValueError`` for a name that leads elsewhere."""
-    name = inside(told["path"])
+    name = inside(entry["path"])
     path = out / name
     staged = StagedFile(name)
     try:
@@ -98,10 +98,10 @@ def differences(out: Output, told: dict[str, Json]) -> Iterator[str]:
         yield f"{path}: cannot be read ({problem.strerror})"
         return
     size, lines, digest = staged.size, staged.lines, staged.digest.hexdigest()
-    if (size, digest) != (told["size"], told["sha256"]):
-        yield f"{path}: has {size:,} bytes and the hash {digest}, not {told['size']:,} and {told['sha256']}"
-    elif not name.endswith(_PACKED) and lines != told["lines"]:
-        yield f"{path}: has {lines:,} lines, not {told['lines']:,}"
+    if (size, digest) != (entry["size"], entry["sha256"]):
+        yield f"{path}: has {size:,} bytes and the hash {digest}, not {entry['size']:,} and {entry['sha256']}"
+    elif not name.endswith(_PACKED) and lines != entry["lines"]:
+        yield f"{path}: has {lines:,} lines, not {entry['lines']:,}"
 
 
 def _counts(out: Output, run: dict[str, Json]) -> Iterator[str]:
@@ -112,10 +112,10 @@ def _counts(out: Output, run: dict[str, Json]) -> Iterator[str]:
             seen, *parts = (_total(value) for value in counts[name].values())
             if seen != sum(parts):
                 yield f"{out / RUN}: of {seen:,} {name} {sum(parts):,} are accounted for"
-    lines = {told["path"]: told["lines"] for told in run["outputs"]}
+    lines = {recorded["path"]: recorded["lines"] for recorded in run["outputs"]}
     sessions, written = counts["sessions"]["seen"], _written(counts)
-    if (told := counts["sessions"]["written"]) > written:
-        yield f"{out / RUN}: tells of {told:,} sessions with a record, and of {written:,} records"
+    if (recorded := counts["sessions"]["written"]) > written:
+        yield f"{out / RUN}: tells of {recorded:,} sessions with a record, and of {written:,} records"
     records = [count for path, count in lines.items() if _RECORDS.fullmatch(path)]
     if records and sum(records) != written:
         yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
@@ -123,8 +123,8 @@ def _counts(out: Output, run: dict[str, Json]) -> Iterator[str]:
     if (inputs := len(run["inputs"])) != sessions and not is_by_file:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
     pairs = sum(count for path, count in lines.items() if path.startswith("pairs/"))
-    if pairs != (told := _total(counts.get("pairs", {}))):
-        yield f"{out / RUN}: tells of {told:,} pairs, the files have {pairs:,}"
+    if pairs != (recorded := _total(counts.get("pairs", {}))):
+        yield f"{out / RUN}: tells of {recorded:,} pairs, the files have {pairs:,}"
     yield from _reported(out, counts, lines)
 
 
@@ -132,20 +132,20 @@ def _reported(out: Output, counts: dict[str, Json], lines: dict[str, int]) -> It
     """Which counts do not agree with the reports."""
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
-    for what, there, told in (rejected, *replies, *_findings(out, counts)):
-        if there != told:
-            yield f"{out / RUN}: tells of {told:,} {what}, the reports have {there:,}"
+    for what, there, recorded in (rejected, *replies, *_findings(out, counts)):
+        if there != recorded:
+            yield f"{out / RUN}: tells of {recorded:,} {what}, the reports have {there:,}"
     if SESSIONS in lines and out.folder.status(SESSIONS):  # else it was said already, or is a run of before
         yield from _table(out, counts["sessions"], _written(counts), lines)
 
 
 def _written(counts: dict[str, Json]) -> int:
     """How many records were written: one for each conversation, of a run before that was said one for each session."""
-    told = counts.get("conversations") or counts["sessions"]
-    return int(told["written"])
+    recorded = counts.get("conversations") or counts["sessions"]
+    return int(recorded["written"])
 
 
-def _table(out: Output, told: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
+def _table(out: Output, counts: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
     """Which sums over the session table do not agree with the counts, or with the files that it names."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
@@ -158,9 +158,9 @@ def _table(out: Output, told: dict[str, Json], written: int, lines: dict[str, in
                     yield f"{out / SESSIONS}: has row {session['row']:,} of {name} in the place of row {rows[name]:,}"
     expected = {
         "written": written,
-        f"left out: {_DUPLICATE}": told["duplicates"],
-        **{f"left out: {code}": count for code, count in told["left_out"].items()},
-        **{f"filtered: {option}": count for option, count in told["filtered"].items()},
+        f"left out: {_DUPLICATE}": counts["duplicates"],
+        **{f"left out: {code}": count for code, count in counts["left_out"].items()},
+        **{f"filtered: {option}": count for option, count in counts["filtered"].items()},
     }
     for kind in sorted({*expected, *kinds}):
         if kinds[kind] != expected.get(kind, 0):
@@ -188,13 +188,13 @@ def _findings(out: Output, counts: dict[str, Json]) -> Iterator[tuple[str, int, 
     with suppress(OSError), out.folder.reading(FINDINGS) as file:  # where it cannot be read, that was said
         for line in map(orjson.loads, file):
             there["filtered_findings" if line.get("filtered") else "findings", line["severity"]] += 1
-    told = {
+    recorded = {
         (what, severity): _total(codes)
         for what in ("findings", "filtered_findings")
         for severity, codes in counts.get(what, {}).items()
     }
-    for what, severity in sorted({*there, *told}):
-        yield f"{what.replace('_', ' ')} {severity}", there[what, severity], told.get((what, severity), 0)
+    for what, severity in sorted({*there, *recorded}):
+        yield f"{what.replace('_', ' ')} {severity}", there[what, severity], recorded.get((what, severity), 0)
 
 
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
@@ -208,14 +208,14 @@ class Known(NamedTuple):
     logs: Sequence[str]
     key: bytes
 
-    def paths(self, told: str | None) -> dict[str, str]:
+    def paths(self, recorded: str | None) -> dict[str, str]:
         """The paths of the logs by their digests; raises ``UsageError`` where the run had another key."""
-        if told is None:
+        if recorded is None:
             return {}
-        if fingerprint(self.key) != told:
-            raise UsageError(f"the key is not that of the run, {told}: name that one with --anonymize-key-file")
-        found = discover(list(self.logs), Options(anonymize=False), is_readable)
-        return {path_digest(self.key, printable(log.shown)): log.shown for log in found.logs}
+        if fingerprint(self.key) != recorded:
+            raise UsageError(f"the key is not that of the run, {recorded}: name that one with --anonymize-key-file")
+        discovery = discover(list(self.logs), Options(anonymize=False), is_readable)
+        return {path_digest(self.key, printable(log.shown)): log.shown for log in discovery.logs}
 
 
 class Compared(NamedTuple):
@@ -233,26 +233,26 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compared:
     count, problems = 0, list[str]()
     left, hidden = len(run["inputs"]), 0
     bounds = Options(**{name: run["options"][name] for name in _BOUNDS})
-    for (path, digest), inputs in groupby(run["inputs"], lambda told: (told["path"], told.get("path_digest"))):
-        told = list(inputs)
-        left -= len(told)
+    for (path, digest), inputs in groupby(run["inputs"], lambda entries: (entries["path"], entries.get("path_digest"))):
+        entries = list(inputs)
+        left -= len(entries)
         if digest and digest not in paths:
             hidden += 1
             continue
         count += 1
         is_cut = not left and run["options"].get("limit") == len(run["inputs"])
-        digests = [each["xxh3_128"] for each in told]
-        problems += log_differences(paths.get(digest, path), digests, bounds, len(told) if is_cut else None)
+        digests = [each["xxh3_128"] for each in entries]
+        problems += log_differences(paths.get(digest, path), digests, bounds, len(entries) if is_cut else None)
     if hidden:
         which = "are not among LOGS" if paths else "are replaced: give LOGS as they were given to convert"
         problems.append(f"{place}: the paths of {counted(hidden, 'log')} {which}")
     return Compared(count, problems)
 
 
-def log_differences(path: str, told: list[str], options: Options, taken: int | None = None) -> Iterator[str]:
+def log_differences(path: str, recorded: list[str], options: Options, taken: int | None = None) -> Iterator[str]:
     """How a log differs from its hashes, as one session or several; of these maybe only the first ones."""
     log = Log(spelled(path), path, Path(path).name, 0)
-    digests = list(filter(None, told))  # empty: it could not be read then, either
+    digests = list(filter(None, recorded))  # empty: it could not be read then, either
     try:
         with raw(log.path) as file:
             whole = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
@@ -267,7 +267,7 @@ def spelled(path: str) -> str:
     """A path as the system has it: bytes that are no text stand escaped in ``run.json``."""
     if os.path.lexists(path):
         return path
-    return _ESCAPED.sub(lambda found: chr(0xDC00 + int(found[1], 16)), path)
+    return _ESCAPED.sub(lambda match: chr(0xDC00 + int(match[1], 16)), path)
 
 
 def _parts(log: Log, options: Options) -> Iterator[str]:

@@ -117,12 +117,12 @@ def _seen(run: Run, place: Place) -> list[tuple[str, bool]]:
 
 def seen(listing: Listing, paths: list[str]) -> tuple[tuple[str, int], ...]:
     """Those logs of a listing that this machine sees, with their sizes."""
-    found = []
+    sizes = []
     with listing.place():
         for path in paths:
             with suppress(OSError):
-                found.append((path, _size(path)))
-    return tuple(found)
+                sizes.append((path, _size(path)))
+    return tuple(sizes)
 
 
 def _size(path: str) -> int:
@@ -174,7 +174,7 @@ def _converted(run: Run, shard: Shard) -> ShardDone:
     A session that kills the process that converts it is found so, and left out, as on one machine.
     """
     place = run.place
-    given = Options(anonymize_key=run.key, full=run.full)
+    options = Options(anonymize_key=run.key, full=run.full)
     begun = f"begun-{shard.number}"
     try:
         try:
@@ -183,7 +183,7 @@ def _converted(run: Run, shard: Shard) -> ShardDone:
         except FileExistsError:
             processes = 1
         try:
-            done = convert_shard(run.out, shard, given, processes=processes)
+            done = convert_shard(run.out, shard, options, processes=processes)
         finally:
             place.remove(begun)
         size = done.size

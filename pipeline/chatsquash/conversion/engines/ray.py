@@ -98,8 +98,8 @@ def _run(out: Path | str, divided: Divided, options: Options) -> Run:
         listing = listings.read(place)
         first = range(1, min(divided.shards, _SAMPLES) + 1)
         jobs = [listings.jobs(place, listing, Shard(number, divided.shards)) for number in first]
-        found = [job for each in jobs for job in islice(each, _SAMPLES // len(jobs))]
-        samples = _node.seen(listing, [job.pieces[0][0] if job.pieces else job.path for job in found])
+        sample = [job for each in jobs for job in islice(each, _SAMPLES // len(jobs))]
+        samples = _node.seen(listing, [job.pieces[0][0] if job.pieces else job.path for job in sample])
     finally:
         place.close()
     key = options.anonymize_key if options.has_key else None
@@ -118,8 +118,8 @@ class Trial:
         """Raise ``ChatsquashError`` for the first node with which something is wrong."""
         place, nodes = self._run.place, _cluster.alive(self._ray)
         try:
-            asked = [(node, self._ask(node["NodeID"])) for node in nodes]
-            for node, answer in asked:
+            answers = [(node, self._ask(node["NodeID"])) for node in nodes]
+            for node, answer in answers:
                 self._refuse(node, self._answer(node, answer))
         finally:
             for node in nodes:

@@ -66,12 +66,12 @@ class Converted:
 
     def as_json(self) -> dict[str, object]:
         """The same as JSON values."""
-        told = {"shard": str(self.shard), "known": self.is_known, "seconds": round(self.seconds, 3)}
-        return {**told, **self.marker.counts, "records_made": self.marker.records_made}
+        members = {"shard": str(self.shard), "known": self.is_known, "seconds": round(self.seconds, 3)}
+        return {**members, **self.marker.counts, "records_made": self.marker.records_made}
 
 
 def convert_shard(
-    out: Path | str, shard: Shard, given: Options, observer: Observer | None = None, processes: int | None = None
+    out: Path | str, shard: Shard, requested: Options, observer: Observer | None = None, processes: int | None = None
 ) -> Converted:
     """Convert the logs of a shard that a listing below an output folder gives it.
 
@@ -83,14 +83,14 @@ def convert_shard(
     forget_documents()
     with closing(place_in(out)) as place:
         listing = listings.read(place)
-        options, expected = _asked(listing, shard, given)
+        options, expected = _asked(listing, shard, requested)
         try:
             if not options.full and (known := markers.read_any(place, shard)) and _fits(place, known, expected):
                 return Converted(shard, known, 0, 0.0, is_known=True)
             with listing.place():
                 logs = _logs(place, listing, shard, options)
-                found, size = _Shard(place, options, processes).convert(logs, expected, observer)
-            found = markers.write(place, shard, found, lambda there: not options.full and _fits(place, there, expected))
+                marker, size = _Shard(place, options, processes).convert(logs, expected, observer)
+            marker = markers.write(place, shard, marker, lambda there: not options.full and _fits(place, there, expected))
         except OSError as problem:
             if _is_over(place, listing):
                 hint = "nothing of it is kept, and nothing is left to do where it was merged"
@@ -98,7 +98,7 @@ def convert_shard(
             problem.filename = problem.filename or place.shown("")
             problem.add_note(f"nothing of shard {shard} is kept, and the same command converts it")
             raise
-        return Converted(shard, found, size, time.monotonic() - started, is_known=False)
+        return Converted(shard, marker, size, time.monotonic() - started, is_known=False)
 
 
 def _is_over(place: Place, listing: Listing) -> bool:
@@ -109,12 +109,12 @@ def _is_over(place: Place, listing: Listing) -> bool:
         return True
 
 
-def _asked(listing: Listing, shard: Shard, given: Options) -> tuple[Options, Marker]:
+def _asked(listing: Listing, shard: Shard, requested: Options) -> tuple[Options, Marker]:
     """The options of a shard, and its marker as far as that is known before."""
     if shard.count != listing.shards:
         raise UsageError(f"--shard {shard}: the listing is of {counted(listing.shards, 'shard')}")
     chosen = listing.chosen()
-    key = given.anonymize_key if chosen.has_key else None
+    key = requested.anonymize_key if chosen.has_key else None
     if chosen.has_key and key is None:
         hint = "name the one key that all shards have with --anonymize-key-file"
         raise UsageError(f"--shard {shard}: e-mail addresses are replaced, so it needs a key; {hint}")
@@ -123,13 +123,13 @@ def _asked(listing: Listing, shard: Shard, given: Options) -> tuple[Options, Mar
         raise UsageError(
             f"--shard {shard}: the key is not that of the listing, {listing.key_fingerprint}; name that one"
         )
-    options = replace(chosen, anonymize_key=key, workers=given.workers, full=given.full)
+    options = replace(chosen, anonymize_key=key, workers=requested.workers, full=requested.full)
     return options, markers.expected(listing, shard, own)
 
 
-def _fits(place: Place, found: Marker, expected: Marker) -> bool:
+def _fits(place: Place, marker: Marker, expected: Marker) -> bool:
     """Whether a shard was converted so, of all of its logs, and all that it gave is there."""
-    return found.other(expected) is None and not found.unreadable and markers.is_whole(place, found)
+    return marker.other(expected) is None and not marker.unreadable and markers.is_whole(place, marker)
 
 
 class _Logs:
@@ -193,18 +193,18 @@ class _Shard:
         self._place, self._options, self._processes = place, options, processes
         self._names = Privacy(options)
 
-    def convert(self, given: _Logs, expected: Marker, observer: Observer | None) -> tuple[Marker, int]:
+    def convert(self, inputs: _Logs, expected: Marker, observer: Observer | None) -> tuple[Marker, int]:
         """The marker of a shard with these logs, and their bytes."""
         summary, made = summary_of(self._options), RecordsMade()
         writer = PartWriter(self._place)
         try:
-            for log, outcome in self._outcomes(given):
+            for log, outcome in self._outcomes(inputs):
                 stop_for(outcome, log.shown, self._options)
-                outcome = self._written(writer, given.jobs[log.number], log, outcome)  # noqa: PLW2901
+                outcome = self._written(writer, inputs.jobs[log.number], log, outcome)  # noqa: PLW2901
                 summary.add(log, outcome)
                 made.add(outcome.records)
                 if observer:
-                    observer(log, outcome, given.size)
+                    observer(log, outcome, inputs.size)
             part, rejected = writer.close()
         finally:
             writer.discard()
@@ -224,15 +224,15 @@ class _Shard:
             unreadable=unreadable,
             complete=summary.complete,
         )
-        return marker, given.size
+        return marker, inputs.size
 
-    def _outcomes(self, given: _Logs) -> Iterator[tuple[Log, Outcome]]:
+    def _outcomes(self, inputs: _Logs) -> Iterator[tuple[Log, Outcome]]:
         work = self._place.work
-        if not given.logs:
+        if not inputs.logs:
             return iter(())
         if self._options.sessions_by == "chain":
-            return outcomes(given.logs, self._options, None, work, given.logs, processes=self._processes)
-        return cleared(outcomes(given.logs, self._options, None, work, processes=self._processes), work)
+            return outcomes(inputs.logs, self._options, None, work, inputs.logs, processes=self._processes)
+        return cleared(outcomes(inputs.logs, self._options, None, work, processes=self._processes), work)
 
     def _written(self, writer: PartWriter, job: int, log: Log, outcome: Outcome) -> Outcome:
         """Write an outcome; it has one finding more where lines are to be kept that are gone."""

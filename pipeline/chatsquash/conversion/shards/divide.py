@@ -80,8 +80,8 @@ def divide_by_size(
     logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
 ) -> Divided:
     """As ``divide``; the number of shards follows from the bytes of the logs alone."""
-    found = _found(logs, output, options)
-    return _divided(found, output, options, shards_for(found.logs.size))
+    discovery = _found(logs, output, options)
+    return _divided(discovery, output, options, shards_for(discovery.logs.size))
 
 
 def shards_for(size: int) -> int:
@@ -99,22 +99,22 @@ def _found(
     if options.join:
         raise UsageError("--join: a session and what it is joined with may be in two shards; leave it out")
     refuse_wrong(options)
-    found = find(logs, place_of(output), options)
-    if signed := next((log for log in found.logs if log.path != log.shown), None):
+    discovery = find(logs, place_of(output), options)
+    if signed := next((log for log in discovery.logs if log.path != log.shown), None):
         hint = "no listing holds signatures: name it without one"
         raise UsageError(f"{signed.shown}: is named by an address with a signature, and {hint}")
-    return found
+    return discovery
 
 
-def _divided(found: Discovery, output: str | PathLike[str], options: Options, count: int) -> Divided:
+def _divided(discovery: Discovery, output: str | PathLike[str], options: Options, count: int) -> Divided:
     where = place_of(output)
     out = output_in(where, force=options.force)
     try:
         if not options.replace and (old := old_result(out)):
-            old.refuse_other_logs(found.logs, Privacy(options).digest)
+            old.refuse_other_logs(discovery.logs, Privacy(options).digest)
         place = place_in(where)
         try:
-            return _written(place, found, options, count, out.result())
+            return _written(place, discovery, options, count, out.result())
         finally:
             place.close()
     finally:
@@ -122,11 +122,11 @@ def _divided(found: Discovery, output: str | PathLike[str], options: Options, co
 
 
 def _written(
-    place: Place, found: Discovery, options: Options, count: int, result: tuple[bytes, float] | None
+    place: Place, discovery: Discovery, options: Options, count: int, result: tuple[bytes, float] | None
 ) -> Divided:
     """Write all files of a listing, itself last; what was converted by another one goes."""
-    jobs, inputs = _jobs(found, options)
-    shards = _balanced(found.logs, jobs, count)
+    jobs, inputs = _jobs(discovery, options)
+    shards = _balanced(discovery.logs, jobs, count)
     files: dict[str, str] = {}
     if inputs is not None:
         files[INPUTS] = listings.write_lines(place, INPUTS, inputs)
@@ -135,39 +135,39 @@ def _written(
     for number, shard in enumerate(shards):
         members[shard].append(number)
         sizes[shard] += jobs[number].size
-    for number, held in enumerate(members):
+    for number, units in enumerate(members):
         name = Shard(number + 1, count).logs
-        files[name] = listings.write_lines(place, name, (listings.job(jobs[each], each) for each in held))
+        files[name] = listings.write_lines(place, name, (listings.job(jobs[each], each) for each in units))
     files[ORDER] = listings.write_order(place, shards)
     key = options.anonymize_key if options.has_key else None
     listing = Listing(
         listings.described(options),
         count,
         len(shards),
-        found.logs.size,
+        discovery.logs.size,
         files,
-        str(Path.cwd()) if any(map(_is_relative, found.logs)) else None,
+        str(Path.cwd()) if any(map(_is_relative, discovery.logs)) else None,
         fingerprint(key) if key else None,
-        others=dict(found.others),
-        passed_over=found.passed_over,
-        findings=found.findings,
+        others=dict(discovery.others),
+        passed_over=discovery.passed_over,
+        findings=discovery.findings,
         result=xxh3_128_hexdigest(result[0]) if result else None,
     )
     listings.take(place, listing)
-    return Divided(escaped(place.out), count, len(found.logs), found.logs.size, max(sizes), options.has_key)
+    return Divided(escaped(place.out), count, len(discovery.logs), discovery.logs.size, max(sizes), options.has_key)
 
 
 def _is_relative(log: Log) -> bool:
     return not (is_remote(log.path) or Path(log.path).is_absolute())
 
 
-def _jobs(found: Discovery, options: Options) -> tuple[Sequence[Log], Iterator[tuple[str, int, str]] | None]:
+def _jobs(discovery: Discovery, options: Options) -> tuple[Sequence[Log], Iterator[tuple[str, int, str]] | None]:
     """What is converted, and the logs with their hashes, where sessions stand in several."""
     if options.sessions_by != "chain":
-        return found.logs, None
-    sessions = chained(found.logs, options)
+        return discovery.logs, None
+    sessions = chained(discovery.logs, options)
     jobs = list(sessions.sessions())
-    read = zip(found.logs, sessions.digests, strict=True)
+    read = zip(discovery.logs, sessions.digests, strict=True)
     return jobs, ((log.shown, log.size, digest) for log, digest in read)
 
 
@@ -203,9 +203,9 @@ def _together(logs: Sequence[Log], jobs: Sequence[Log]) -> list[int]:
 def _spread(sizes: array[int], count: int) -> array[int]:
     """The shard of each unit of these sizes; of equal ones the first goes first."""
     least = [(0, shard) for shard in range(count)]
-    found = array("I", bytes(4 * len(sizes)))
+    spread = array("I", bytes(4 * len(sizes)))
     for unit in sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True):
         size, shard = least[0]
-        found[unit] = shard
+        spread[unit] = shard
         heapq.heapreplace(least, (size + max(sizes[unit], 1), shard))
-    return found
+    return spread

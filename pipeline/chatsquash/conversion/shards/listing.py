@@ -160,8 +160,8 @@ def dumped(value: Any) -> bytes:
 def described(options: Options) -> dict[str, Any]:
     """Options as a listing holds them: without the key, and without what each shard is given anew."""
     shared = replace(options, anonymize_key=None, workers=1, full=False, resume=False)
-    held: dict[str, Any] = msgspec.to_builtins(shared)
-    return held
+    members: dict[str, Any] = msgspec.to_builtins(shared)
+    return members
 
 
 # Reading
@@ -203,10 +203,10 @@ def inputs(place: Place, listing: Listing) -> Iterator[tuple[str, int, str]]:
 def order(place: Place, listing: Listing) -> array[int]:
     """The number of the shard that has each job; the first shard is 0."""
     data = b"".join(_checked(place, listing, ORDER))
-    found = array("I", data[: len(data) // 4 * 4])
+    numbers = array("I", data[: len(data) // 4 * 4])
     if sys.byteorder == "big":
-        found.byteswap()
-    return found
+        numbers.byteswap()
+    return numbers
 
 
 def _rows(place: Place, listing: Listing, name: str, kind: Any) -> Iterator[Any]:

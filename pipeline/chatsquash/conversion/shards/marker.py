@@ -68,15 +68,15 @@ def expected(listing: Listing, shard: Shard, key_fingerprint: str | None) -> Mar
 def read(place: Place, shard: Shard) -> Marker | None:
     """The marker of a shard; ``None`` for one that is not converted.  Raises ``UsageError`` for one that is damaged."""
     try:
-        found = msgspec.convert(jsonio.loads(place.read(shard.marker)), Marker)
+        marker = msgspec.convert(jsonio.loads(place.read(shard.marker)), Marker)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError):  # a link or a folder, too
-        found = None
-    if found is None or found.shard != shard.number or not found.is_named():
+        marker = None
+    if marker is None or marker.shard != shard.number or not marker.is_named():
         hint = f"convert the shard again with: chatsquash convert --shard {shard} --full -o {typed(place.out)}"
         raise UsageError(f"{place.shown(shard.marker)}: is no marker; {hint}")
-    return found
+    return marker
 
 
 def is_whole(place: Place, marker: Marker) -> bool:

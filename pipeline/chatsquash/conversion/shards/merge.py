@@ -47,12 +47,12 @@ class _Key(NamedTuple):
     key: bytes | None
     is_named: bool
 
-    def fitting(self, told: str | None) -> bytes | None:
+    def fitting(self, recorded: str | None) -> bytes | None:
         """The key, if it is that of the shards; raises ``UsageError`` where it is another one and was named."""
-        if self.key is None or fingerprint(self.key) == told:
+        if self.key is None or fingerprint(self.key) == recorded:
             return self.key
         if self.is_named:
-            raise UsageError(f"the key is not that of the shards, {told}; name that one" if told else _NO_KEY)
+            raise UsageError(f"the key is not that of the shards, {recorded}; name that one" if recorded else _NO_KEY)
         return None
 
 
@@ -81,16 +81,16 @@ def _merged(place: Place, out: Path | str, observer: Observer | None, started: f
     options = listing.chosen()
     output = output_in(out, force=options.force)
     try:
-        found = _markers(place, listing)
-        options = replace(options, anonymize_key=key.fitting(found[0].key_fingerprint))
+        shard_markers = _markers(place, listing)
+        options = replace(options, anonymize_key=key.fitting(shard_markers[0].key_fingerprint))
         summary = summary_of(options)
         old = None if options.replace else old_result(output)
-        if old and not _is_known(output, listing, found):
+        if old and not _is_known(output, listing, shard_markers):
             hint = "make the listing again, or allow it there with --replace"
             raise UsageError(f"{place.out}: holds a result that is newer than the listing; {hint}")
-        told = {**described(options), "anonymize_key_fingerprint": found[0].key_fingerprint}
-        run = Conversion(options, output, observer, summary, told)
-        run.all(Merging(place, listing, found, options))
+        options_json = {**described(options), "anonymize_key_fingerprint": shard_markers[0].key_fingerprint}
+        run = Conversion(options, output, observer, summary, options_json)
+        run.all(Merging(place, listing, shard_markers, options))
         if old:
             old.refuse_nothing(summary)
         run.close(listing.found(), started)
@@ -103,12 +103,12 @@ def _merged(place: Place, out: Path | str, observer: Observer | None, started: f
     return summary
 
 
-def _is_known(output: Output, listing: Listing, found: list[Marker]) -> bool:
+def _is_known(output: Output, listing: Listing, recorded: list[Marker]) -> bool:
     """Whether the result in an output was there when the listing was made, or is what these shards gave."""
     if (left := output.result()) is None or xxh3_128_hexdigest(left[0]) == listing.result:
         return True
     made = RecordsMade()
-    for marker in found:
+    for marker in recorded:
         made.add_made(marker.records_made)
     written = jsonio.value(left[0])
     return isinstance(written, dict) and written.get("records_made") == made.as_json()
@@ -117,15 +117,15 @@ def _is_known(output: Output, listing: Listing, found: list[Marker]) -> bool:
 def _markers(place: Place, listing: Listing) -> list[Marker]:
     """The markers of all shards, which go together."""
     shards = [Shard(number + 1, listing.shards) for number in range(listing.shards)]
-    found = [(shard, markers.read(place, shard)) for shard in shards]
-    missing = [shard.number for shard, marker in found if marker is None]
+    pairs = [(shard, markers.read(place, shard)) for shard in shards]
+    missing = [shard.number for shard, marker in pairs if marker is None]
     if missing:
         command = f"chatsquash convert --shard K/{listing.shards} -o {typed(place.out)}{listing.key_option}"
         hint = f"convert each with: {command}"
         raise UsageError(
             f"{counted(len(missing), 'shard')} of {listing.shards} not converted: {_runs(missing)}; {hint}"
         )
-    known = [marker for _, marker in found if marker]
+    known = [marker for _, marker in pairs if marker]
     first = next((each for each in known if each.listing == listing.digest), None)
     for marker in known:
         if first is None or marker.listing != listing.digest:
@@ -150,11 +150,11 @@ def _runs(numbers: list[int]) -> str:
 class Merging:
     """The outcomes that shards gave, in the order of the logs, as ``Given`` has it."""
 
-    def __init__(self, place: Place, listing: Listing, found: list[Marker], options: Options) -> None:
+    def __init__(self, place: Place, listing: Listing, recorded: list[Marker], options: Options) -> None:
         self.logs, self.size = Logs(), listing.size
         self._place, self._listing = place, listing
-        self._readers = [PartReader(place, at, each.part) for at, each in enumerate(found)]
-        self._beside = [each.rejected.name if each.rejected else "" for each in found]
+        self._readers = [PartReader(place, at, each.part) for at, each in enumerate(recorded)]
+        self._beside = [each.rejected.name if each.rejected else "" for each in recorded]
         self._looks = options.looks or not place.can_copy
         self._measures = options.max_chars is not None
         """Whether lines are looked at by filters."""
@@ -210,9 +210,9 @@ class Merging:
         self._read = outcome, filled
         return filled
 
-    def descriptor(self, held: LinePlace) -> int:
+    def descriptor(self, place: LinePlace) -> int:
         """As ``Given`` has it."""
-        return self._place.descriptor(self._part(held))
+        return self._place.descriptor(self._part(place))
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
         """As ``Given`` has it; they are those of the session that was given last."""
@@ -220,17 +220,17 @@ class Merging:
         name, places = self._rejected
         return (self._pieces(name, each) for each in places)
 
-    def _pieces(self, name: str, kept: Kept) -> Iterator[bytes]:
-        offset, left, digest = kept.offset, kept.size, xxh3_64()
+    def _pieces(self, name: str, rejected: Kept) -> Iterator[bytes]:
+        offset, left, digest = rejected.offset, rejected.size, xxh3_64()
         while left and (piece := self._place.read_at(name, min(left, _PIECE), offset)):
             offset, left = offset + len(piece), left - len(piece)
             digest.update(piece)
             yield piece
-        if digest.digest() != kept.digest:
+        if digest.digest() != rejected.digest:
             raise UsageError(f"{self._place.shown(name)}: {DAMAGED}")
 
-    def _part(self, held: LinePlace) -> str:
-        return self._readers[int(held.journal)].part.name
+    def _part(self, place: LinePlace) -> str:
+        return self._readers[int(place.journal)].part.name
 
-    def _line(self, held: LinePlace) -> bytes:
-        return self._place.read_at(self._part(held), held.size, held.offset)
+    def _line(self, place: LinePlace) -> bytes:
+        return self._place.read_at(self._part(place), place.size, place.offset)

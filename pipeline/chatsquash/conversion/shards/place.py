@@ -219,10 +219,10 @@ def _host() -> str:
 
 def _is_left(name: str) -> bool:
     """Whether a folder is that of a process of this host that was killed."""
-    found = _PASSING.fullmatch(name)
-    if not found or found[2] != _host():
+    match = _PASSING.fullmatch(name)
+    if not match or match[2] != _host():
         return False
-    return is_alive(f"process {found[1]} on {os.uname().nodename}".encode()) is False
+    return is_alive(f"process {match[1]} on {os.uname().nodename}".encode()) is False
 
 
 def staged(work: Folder, name: str, pieces: Iterable[bytes]) -> str:

@@ -24,10 +24,10 @@ class Table:
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._first: dict[tuple[str, str, str], str] = {}
 
-    def add(self, found: Redaction, place: str) -> None:
+    def add(self, redaction: Redaction, place: str) -> None:
         """Count what was found at a place."""
-        key = found.kind, found.rule, found.fingerprint
-        self._counts[key] += found.count
+        key = redaction.kind, redaction.rule, redaction.fingerprint
+        self._counts[key] += redaction.count
         self._first.setdefault(key, place)
 
     def csv(self, shown: Callable[[str], str] = str) -> bytes:
@@ -47,8 +47,8 @@ class Redactions(Report):
         for record in filter(_has_some, taken.outcome.records):
             made = record.chosen or taken.outcome.output.chosen
             file, line = taken.log.at(made.line if made else None)
-            for found in record.redactions:
-                self._table.add(found, printable(file) + (f":{line}" if line is not None else ""))
+            for redaction in record.redactions:
+                self._table.add(redaction, printable(file) + (f":{line}" if line is not None else ""))
         return ()
 
     def render(self) -> Iterator[ReportLine]:

@@ -20,8 +20,8 @@ class SessionTable(Report):
         """What became of a session."""
         log, outcome = taken.log, taken.outcome
         if not taken.places:
-            told = line_of(log, outcome, None, taken.turns, Written(filtered=taken.filtered))
-            return [(SESSIONS, shown(told))]
+            line = line_of(log, outcome, None, taken.turns, Written(filtered=taken.filtered))
+            return [(SESSIONS, shown(line))]
         return [
             (SESSIONS, shown(line_of(log, outcome, record, taken.turns, Written(place, number))))
             for number, (record, place) in enumerate(zip(outcome.records, taken.places, strict=True), 1)

@@ -47,7 +47,7 @@ def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
     """The files that are named, lie in folders or fit globs; raises ``UsageError`` for what cannot be."""
     refuse_remote(output)
     others: Counter[str] = Counter()
-    sources = [each for given in inputs for each in _found(given, others)]
+    sources = [each for source in inputs for each in _found(source, others)]
     out = Path(output)
     is_file = is_dataset(out) and not out.is_dir()
     if is_file and len(sources) > 1:
