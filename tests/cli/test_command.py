@@ -157,7 +157,7 @@ CHOOSE = "choose another with --output"
     ("nearly an agent", ["--agent", "claude-cod"],
      f"error: --agent claude-cod: no such agent; did you mean claude_code? known are {', '.join(known_agents())}\n"),
     ("nearly a format", ["logs", "--from", "openai-chatt"],
-     f"error: --from 'openai-chatt': not known; did you mean openai_chat? known are {', '.join(conversations.known())}\n"),
+     f"error: --from 'openai-chatt': not known; did you mean openai_chat? known are {', '.join(conversations.known_formats())}\n"),
     ("nearly an agent to clean up after", ["logs", "--cleanup", "claude_cod"],
      "error: --cleanup 'claude_cod': not known; did you mean claude-code? known are goose, claude-code\n"),
     ("a day that is none", ["logs", "--since", "1.1.2026"], "error: --since 1.1.2026: not a date; write YYYY-MM-DD\n"),

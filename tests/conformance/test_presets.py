@@ -18,7 +18,7 @@ from openai.types.chat import ChatCompletionMessageParam
 from pydantic import ConfigDict, TypeAdapter
 
 from chatsquash import Options, convert
-from chatsquash.results.remedies import converted
+from chatsquash.results.remedies import record_of
 from tests.formats.kinds import KINDS
 
 from .shared import RECORDED, forced
@@ -41,7 +41,7 @@ def written(tmp_path_factory):
         found = [json.loads(line) for line in lines]
         assert len(found) > 35
         others = [*KINDS.values(), *(pytest_param.values[1] for pytest_param in RECORDED)]
-        return found + [record for each in others if (record := converted(each, given))]
+        return found + [record for each in others if (record := record_of(each, given))]
 
     return of
 

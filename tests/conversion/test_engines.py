@@ -94,7 +94,7 @@ def test_ray_that_is_not_installed_is_named_with_its_extra(here, monkeypatch):
 
 def test_a_client_of_a_cluster_is_no_node_of_it(monkeypatch):
     monkeypatch.setattr(_cluster, "refuse_missing", lambda: None)
-    with pytest.raises(UsageError, match="run the command on a node of the cluster"), _cluster.joined("ray://a:1", 1):
+    with pytest.raises(UsageError, match="run the command on a node of the cluster"), _cluster.connect("ray://a:1", 1):
         pass
 
 
@@ -200,7 +200,7 @@ def test_a_head_that_is_gone_for_long_ends_the_run(monkeypatch):
 
 @pytest.mark.parametrize("where", [Where(), Where(engine="ray", address="auto", merge=False)])
 def test_where_a_run_is_decides_nothing_of_a_listing(here, where):
-    assert not {"engine", "address", "merge"} & listings.described(GIVEN).keys()
+    assert not {"engine", "address", "merge"} & listings.describe(GIVEN).keys()
     assert {"engine", "address", "merge"} == set(where.__dataclass_fields__)
 
 

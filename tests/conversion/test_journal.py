@@ -15,7 +15,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import declared
 from chatsquash.core.outcome import Outcome, SessionFindings
-from chatsquash.dataset.options_json import described
+from chatsquash.dataset.options_json import describe
 from chatsquash.session.converter import Converter
 from chatsquash.storage.folder import Folder
 from tests.conftest import cases, log_line, write_log
@@ -35,7 +35,7 @@ def found(path: Path, **fields) -> Log:
 
 
 def journals(tmp_path: Path, run: str = "1", options: Options = OPTIONS) -> Journals:
-    return Journals(JournalWriter(Folder(tmp_path / "journal"), run, identity(described(options))))
+    return Journals(JournalWriter(Folder(tmp_path / "journal"), run, identity(describe(options))))
 
 
 def kept(tmp_path: Path, *jobs: Log, run: str = "1") -> list[Outcome]:
@@ -65,7 +65,7 @@ def test_an_outcome_comes_back_as_it_was(tmp_path, log):
 def test_every_field_of_an_outcome_comes_back(tmp_path, log):
     outcome = kept(tmp_path, log)[0]
     made = structs.replace(outcome, report=structs.replace(outcome.report, trace="At", left_out="x"))
-    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
+    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(describe(OPTIONS)))
     writer.add(log, made)
     assert taken(tmp_path, log) == made
 
@@ -174,7 +174,7 @@ def test_a_byte_that_changed_in_a_journal_is_noticed(tmp_path, at):
 @cases("code", "unreadable-log", "changed-log", "lost-worker")
 def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
     (outcome,) = kept(tmp_path, log)
-    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(replace(OPTIONS, reasoning="drop"))))
+    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(describe(replace(OPTIONS, reasoning="drop"))))
     writer.add(
         log,
         structs.replace(outcome, report=SessionFindings(findings=[Finding(code, "error", "s", "f", None, None, "")])),
@@ -185,7 +185,7 @@ def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
 def test_a_name_that_is_no_text_is_converted_each_time(tmp_path, log):
     (outcome,) = kept(tmp_path, log)
     job = structs.replace(log, shown="\udcff")
-    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
+    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(describe(OPTIONS)))
     writer.add(job, structs.replace(outcome, session="\udcff"))
     writer.add(log, outcome)
     assert not writer.failed
@@ -198,7 +198,7 @@ def test_a_full_disk_ends_the_journal_and_nothing_else(tmp_path, log, monkeypatc
         raise OSError(28, "No space left on device")
 
     (outcome,) = kept(tmp_path, log)
-    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(described(OPTIONS)))
+    writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(describe(OPTIONS)))
     with monkeypatch.context() as patch:
         patch.setattr(os, "writev", full)
         writer.add(log, outcome)

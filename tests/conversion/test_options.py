@@ -17,7 +17,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import Decides, option
 from chatsquash.core.options import declared
 from chatsquash.dataset.option_rules import in_python
-from chatsquash.dataset.options_json import asked, described
+from chatsquash.dataset.options_json import describe, requests
 from chatsquash.results.remedies import spelled
 from tests.conftest import cases, log_line, write_log
 
@@ -178,14 +178,14 @@ def test_what_is_declared_is_in_the_manifest(tmp_path):
     assert (held["depth"], held["colour"], held["words"]) == (4, None, ["\\udc80"])
     assert [*held][-1] == "anonymize_key_fingerprint"
     assert "loud" not in held
-    assert asked(options) == {"depth": 4, "words": ["\\udc80"]}
+    assert requests(options) == {"depth": 4, "words": ["\\udc80"]}
     assert spelled(More(depth=4, colour="blue", preset="hf", loud=True)) == "--preset hf --depth 4 --colour blue --loud"
 
 
 def test_a_rerun_takes_nothing_over_where_an_option_of_the_records_differs():
-    usual = identity(described(Options()))
+    usual = identity(describe(Options()))
     deciding = {"records": Options(max_chars=9), "output": Options(limit=9), "nothing": Options(workers=9)}
-    same = {decides: identity(described(options)) == usual for decides, options in deciding.items()}
+    same = {decides: identity(describe(options)) == usual for decides, options in deciding.items()}
     assert same == {"records": False, "output": True, "nothing": True}
 
 

@@ -370,7 +370,7 @@ def test_a_listing_is_read_by_the_same_code_only(logs, monkeypatch):
 def test_shards_are_named_so_that_their_files_stand_in_order():
     names = [Shard(number, 100).marker for number in (2, 10, 100)]
     assert names == sorted(names)
-    assert place.parsed("3/64") == Shard(3, 64)
+    assert place.parse_shard("3/64") == Shard(3, 64)
 
 
 def test_the_same_listing_made_again_keeps_what_was_converted(logs):
@@ -543,5 +543,5 @@ def test_all_golden_logs_give_what_one_run_gives(here, options):
 
 
 def test_an_output_that_looks_like_an_option_is_spelled_as_a_path():
-    assert place.typed("-x") == "./-x"
-    assert place.typed("a b") == "'a b'"
+    assert place.command_argument("-x") == "./-x"
+    assert place.command_argument("a b") == "'a b'"

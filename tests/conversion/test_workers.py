@@ -105,7 +105,7 @@ def test_only_who_looks_at_records_reads_them(here, monkeypatch):
     def read(*_):
         raise AssertionError("nobody asked for the lines of records")
 
-    monkeypatch.setattr(Journals, "filled", read)
+    monkeypatch.setattr(Journals, "fill", read)
     assert converted("out", 2)
     with pytest.raises(AssertionError, match="nobody asked"):
         converted("other", 2, max_chars=3000)
@@ -159,7 +159,7 @@ def test_the_lines_of_an_outcome_stand_in_the_journal_as_they_are_written(here):
         os.pread(journals.descriptor(record.line_place), record.line_place.size, record.line_place.offset)
         == outcome.record + b"\n"
     )
-    assert journals.filled(packed.outcome) == outcome
+    assert journals.fill(packed.outcome) == outcome
 
 
 def test_a_copy_of_more_than_there_is_fails(tmp_path):
@@ -176,7 +176,7 @@ def taken(sizes: list[int], count: int = 2) -> list[str]:
     logs = Logs()
     for number, size in enumerate(sizes):
         logs.append(Log(f"{number}", f"{number}", f"{number}", size))
-    queue = workers.Queue(workers.batches(logs), 2, workers._lost, workers._largest(logs, count))
+    queue = workers.Queue(workers.batches(logs), 2, workers._lose, workers._largest(logs, count))
     begun, ended = [], []
     while batch := queue.take():
         begun += [log.name for log in batch.jobs]

@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
-from chatsquash.dataset.options_json import as_described, described
+from chatsquash.dataset.options_json import as_described, describe
 
 GROUPS = ("cleaning", "sessions", "reading", "bounds")
 
@@ -23,7 +23,7 @@ GROUPS = ("cleaning", "sessions", "reading", "bounds")
 )
 def test_options_of_these_groups_come_back(options):
     given = Options(**options)
-    told = as_described(json.loads(json.dumps(described(given))), GROUPS)
+    told = as_described(json.loads(json.dumps(describe(given))), GROUPS)
     assert all(getattr(given, name) == value for name, value in told.items())
     assert {"sessions_by", "cleanup", "max_line", "from_format"} <= told.keys()
     assert "preset" not in told

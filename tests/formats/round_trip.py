@@ -88,7 +88,7 @@ def cell(kind: str, name: str) -> str:
     """What a format keeps of a kind of content."""
     conversation = copy.deepcopy(KINDS[kind])
     document = conversations.dump(conversation, name)
-    lost = conversations.lost(conversation, document, name)
+    lost = conversations.loss_of(conversation, document, name)
     if not lost:
         return MARKS if lost.kept_for_chatsquash else SAME
     again = conversations.load(document, name)

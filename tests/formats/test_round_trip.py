@@ -96,7 +96,7 @@ def test_losses_are_the_paths_that_differ(conversation, name):
     except UsageError:
         return  # no document of the format can stand for it
     loaded = conversations.load(document, name)
-    declared = conversations.lost(conversation, document, name)
+    declared = conversations.loss_of(conversation, document, name)
     before, after = Side(conversation), Side(loaded)
     assert same(before, after, declared), "something differs that is not declared"
     for path in sorted(path for path in set(declared) if "[+" not in path):

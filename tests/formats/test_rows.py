@@ -174,7 +174,7 @@ def test_what_was_read_is_written_as_it_was(name, given, expected):
     assert json.dumps(again, sort_keys=True) == json.dumps(given, sort_keys=True)
 
 
-@pytest.mark.parametrize("name", conversations.known())
+@pytest.mark.parametrize("name", conversations.known_formats())
 def test_every_format_has_rows(name):
     assert name in NAMES
     kinds = ("turns", "tools", "reply", "stream") if name in EXCHANGES else ("fits",)

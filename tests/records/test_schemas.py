@@ -14,7 +14,7 @@ from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.core.model import Conversation
 from chatsquash.core.shape_options import BridgeResults, Enums, Media, Reasoning, System, ToolIds, Unpaired
-from chatsquash.dataset.option_rules import met
+from chatsquash.dataset.option_rules import matching_pairs
 from chatsquash.records import presets
 from chatsquash.records.presets import Choices
 from chatsquash.records.shaping import line
@@ -91,7 +91,7 @@ def judged(name: str, conversation: Conversation, choices: Choices) -> None:
 
 def effective(name, modifiers):
     """The modifiers that have an effect with a preset; any other is an error beside it."""
-    idle = {pair.idle for pair in met(Options(preset=name, **modifiers))}
+    idle = {pair.idle for pair in matching_pairs(Options(preset=name, **modifiers))}
     return {modifier: value for modifier, value in modifiers.items() if modifier not in idle}
 
 

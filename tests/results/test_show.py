@@ -24,7 +24,7 @@ def out(here):
 
 
 def first_text(found):
-    return found.held.messages[0]["content"]
+    return found.record.messages[0]["content"]
 
 
 @cases("which, text", ("1", "I am 7"), ("3", "I am s2"), ("s1", "I am s1"), ("7", "I am 7"), ("{file}:2", "I am s1"))
@@ -152,5 +152,5 @@ def test_records_with_calls_in_texts_are_shown_with_their_calls(here):
         "tools": "[]",
     }
     Path("data.jsonl").write_text(json.dumps(row) + "\n")
-    shown = list(conversation_text.lines(show("data.jsonl", "1").held))
+    shown = list(conversation_text.lines(show("data.jsonl", "1").record))
     assert shown[-2:] == [("call", "    calls look:"), ("call", '      {"at":1}')]

@@ -12,7 +12,7 @@ from chatsquash.checks import rules
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation
 from chatsquash.records.line import StoredRecord
-from chatsquash.results.remedies import REMEDIES, converted, spelled
+from chatsquash.results.remedies import REMEDIES, record_of, spelled
 from chatsquash.results.template import Trials, show
 from tests.checks.rows import assistant, call, result, user
 from tests.conftest import log_line, write_log
@@ -88,7 +88,7 @@ def test_a_remedy_is_named_and_mends(command, tmp_path, name, sentence, messages
     assert facts[code].endswith(f": {remedy}")
     options = next((options for options in REMEDIES if f"{spelled(options)} mends it" == remedy), None)
     if options:
-        write(path, converted(Conversation(messages, tools), options))
+        write(path, record_of(Conversation(messages, tools), options))
         assert code not in {each["code"] for each in found(command, path, name)}
 
 
@@ -129,7 +129,7 @@ def test_a_cure_that_helped_often_is_found_by_one_trial(monkeypatch):
     tried = []
     trials = Trials(family("single_call"))
     monkeypatch.setattr(
-        "chatsquash.results.remedies.converted", lambda *given: tried.append(given) or converted(*given)
+        "chatsquash.results.remedies.record_of", lambda *given: tried.append(given) or record_of(*given)
     )
     for _ in range(21):
         list(trials.look(StoredRecord(TWO_CALLS, [])))
@@ -195,7 +195,7 @@ def test_the_line_is_one_of_convert_and_does_what_it_says(command, tmp_path):
 
 
 def test_records_that_are_whole_end_well(command, tmp_path):
-    path = write(tmp_path / "data.jsonl", converted(Conversation(ONE_CALL, TOOLS), Options(preset="hf")))
+    path = write(tmp_path / "data.jsonl", record_of(Conversation(ONE_CALL, TOOLS), Options(preset="hf")))
     ended = command("check", path, "--template", family("json_calls"))
     assert (ended.code, ended.out) == (0, "")
     assert ended.err == f"1 record rendered with {family('json_calls')}: 1 whole\n"

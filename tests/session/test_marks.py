@@ -13,7 +13,7 @@ from chatsquash import Options
 from chatsquash.core.marks import FLAGS
 from chatsquash.core.model import Mark
 from chatsquash.core.outcome import Record
-from chatsquash.dataset.option_rules import met
+from chatsquash.dataset.option_rules import matching_pairs
 from chatsquash.records import presets
 from chatsquash.session.plan import plan
 from chatsquash.session.select import select
@@ -70,7 +70,7 @@ def finished(messages: list[dict[str, Any]], **options: Any) -> tuple[Record | N
 
 
 def effective(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    idle = {pair.idle for pair in met(Options(preset=name, **options))}
+    idle = {pair.idle for pair in matching_pairs(Options(preset=name, **options))}
     return {each: value for each, value in options.items() if each not in idle}
 
 

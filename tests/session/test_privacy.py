@@ -16,7 +16,7 @@ from chatsquash.conversion.shards.merge import merge
 from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
 from chatsquash.redact import scanner, secrets
-from chatsquash.results.verify import Known, verify
+from chatsquash.results.verify import KnownLogs, verify
 from tests.conftest import assistant, log_line
 
 KEY = b"a key for tests of what is private"
@@ -226,10 +226,10 @@ def test_a_path_with_something_private_is_told_by_a_digest_that_verify_and_later
     (given,) = json.loads((tmp_path / "out/run.json").read_text())["inputs"]
     assert given["path"].endswith(".example/logs/" + given["path"].rpartition("/")[2])
     assert "replaced: give LOGS" in verify(tmp_path / "out", logs=True).problems[0]
-    done = verify(tmp_path / "out", logs=True, known=Known([str(logs)], KEY))
+    done = verify(tmp_path / "out", logs=True, known=KnownLogs([str(logs)], KEY))
     assert (done.logs, done.problems) == (1, [])
     with pytest.raises(UsageError, match="the key is not that of the run"):
-        verify(tmp_path / "out", logs=True, known=Known([str(logs)], KEY * 2))
+        verify(tmp_path / "out", logs=True, known=KnownLogs([str(logs)], KEY * 2))
     assert convert(logs, tmp_path / "out", options()).unchanged
     written(logs, "jane@corp.com.jsonl", log_line("hello", at=1))
     assert convert(logs, tmp_path / "out", options()).written == 1, "an old result of the same logs is replaced"

@@ -11,7 +11,7 @@ from chatsquash.records.line import NotARecordError
 from chatsquash.records.presets import text
 from chatsquash.records.reading import record
 from chatsquash.results.check import Looks, check
-from chatsquash.results.remedies import converted
+from chatsquash.results.remedies import record_of
 from chatsquash.results.stats import stats
 from chatsquash.session.select import flatten
 from tests.checks.rows import assistant, call, result, talk, tool, user
@@ -36,7 +36,7 @@ CONVERSATION = talk(
 
 
 def native(name):
-    held = record(converted(CONVERSATION, Options(preset=name)))
+    held = record(record_of(CONVERSATION, Options(preset=name)))
     return reading.native(held)
 
 
@@ -67,7 +67,7 @@ def test_results_answer_the_calls_that_they_were_logged_for(name):
 
 @pytest.mark.parametrize("name", ["sharegpt", "text"])
 def test_messages_know_where_they_stand_in_the_file(name):
-    held, written = native(name), converted(CONVERSATION, Options(preset=name))
+    held, written = native(name), record_of(CONVERSATION, Options(preset=name))
     turns = written.get("messages") or written["conversations"]
     assert len(held.places) == len(held.messages)
     for message, at in zip(held.messages, held.places, strict=True):
@@ -129,7 +129,7 @@ def test_every_shape_is_looked_through_for_phrases_and_addresses(tmp_path, name)
 def test_definitions_are_checked_in_every_shape(tmp_path, name):
     odd = {"type": "object", "properties": {"a": "string"}, "required": ["a", "a"]}
     conversation = talk(user("x"), assistant("y"), tools=[tool(), tool("ls", description=" ", parameters=odd)])
-    write_log(tmp_path / "data.jsonl", converted(conversation, Options(preset=name)))
+    write_log(tmp_path / "data.jsonl", record_of(conversation, Options(preset=name)))
     assert [each.code for each in check(str(tmp_path / "data.jsonl"))] == [
         "tool-description",
         "tool-properties",

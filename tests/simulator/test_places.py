@@ -11,7 +11,7 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.core import chat
-from chatsquash.dataset.option_rules import met
+from chatsquash.dataset.option_rules import matching_pairs
 from chatsquash.records import presets
 from tests.modifiers import combinations
 from tests.simulator.canonical import squeezed
@@ -51,7 +51,7 @@ def test_the_message_of_a_reply_holds_it(name):
     for number, (combination, played) in enumerate(product(COMBINATIONS, plays(2))):
         if number % STRIDE != presets.names().index(name):
             continue
-        idle = {pair.idle for pair in met(Options(preset=name, **combination))}
+        idle = {pair.idle for pair in matching_pairs(Options(preset=name, **combination))}
         options = {each: value for each, value in combination.items() if each not in idle}
         (log,) = played.files.values()
         replies = {reply.line: reply for reply in played.truth.replies}

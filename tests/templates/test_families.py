@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.results.template import judged
+from chatsquash.results.template import judge
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.worker import trial
 from tests.checks.rows import assistant, result, user
@@ -61,7 +61,7 @@ ROWS = [
 
 
 def found(name, messages, tools):
-    return [(each.code, each.at) for each in judged(trial(Renderer(family(name)), messages, tools))]
+    return [(each.code, each.at) for each in judge(trial(Renderer(family(name)), messages, tools))]
 
 
 @pytest.mark.parametrize("name, sentence, messages, tools, expected", ROWS, ids=[f"{row[0]}: {row[1]}" for row in ROWS])

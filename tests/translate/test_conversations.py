@@ -20,7 +20,7 @@ from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.reading import identify
 from chatsquash.sources.open import open_file
 from chatsquash.translate import conversations
-from chatsquash.translate.conversations import dump, known, load, load_all, losses, recognise, writable
+from chatsquash.translate.conversations import dump, known_formats, load, load_all, losses, recognise, writable
 from chatsquash.translate.losses import differences
 from tests.conftest import cases
 from tests.formats.kinds import (  # fmt: skip
@@ -72,7 +72,7 @@ def bare(messages):
 
 
 def test_the_formats():
-    assert set(known()) == {*EXCHANGES, *LOGGED_ONLY, *READ_ONLY, *WRITTEN, *TEXT_ONLY}
+    assert set(known_formats()) == {*EXCHANGES, *LOGGED_ONLY, *READ_ONLY, *WRITTEN, *TEXT_ONLY}
     assert set(writable()) == {*EXCHANGES, *WRITTEN, *TEXT_ONLY}
 
 

@@ -137,7 +137,7 @@ def test_processes_replace_as_one_does(command):
     made = []
     for workers in (1, 2):
         pieces = Sources().pieces(["a.jsonl"], None)
-        done = work.translated(pieces, work.Wanted("gemini", private=private), workers)
+        done = work.translate_all(pieces, work.Task("gemini", private=private), workers)
         made.append([document for each in done for document in each.documents])
     assert made[0] == made[1]
     assert len(made[0]) == 600
@@ -166,7 +166,7 @@ def deadly_once(wanted):
 def test_a_piece_that_ends_its_process_is_tried_once_more_alone(command, monkeypatch, prepare):
     put("a.jsonl", *(body({"n": number}) for number in range(500)))
     monkeypatch.setattr(work, "_prepare", prepare)
-    translated = work.translated(Sources().pieces(["a.jsonl"], None), work.Wanted("gemini"), 2)
+    translated = work.translate_all(Sources().pieces(["a.jsonl"], None), work.Task("gemini"), 2)
     if prepare is deadly_once:
         assert sum(len(each.documents) for each in translated) == 500
     else:

@@ -253,8 +253,8 @@ def test_what_is_said_as_a_text_is_no_loss(name):
     held = conversation(asks(), says(FOREIGN[0], "a"))
     made = sendable.request(named(name), held, "text")
     assert made.fitted == {"reasoning said as text": 1}
-    assert conversations.lost(made.original, made.body, name) == []
-    assert conversations.lost(held, made.body, name) != []
+    assert conversations.loss_of(made.original, made.body, name) == []
+    assert conversations.loss_of(held, made.body, name) != []
 
 
 def test_a_refusal_is_apart_from_a_text():

@@ -108,7 +108,7 @@ def _print_findings(
         click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
     with tolerate_closed_pipe():
         first = [*(trials.summary() if trials else ()), *([evaluation.summary()] if evaluation else [])]
-        for line in (*first, *by_code("findings", counts), *(trials.mended() if trials else ())):
+        for line in (*first, *by_code("findings", counts), *(trials.repair() if trials else ())):
             click.echo(line, err=True)
     return counts
 

@@ -67,10 +67,10 @@ def without_idle(options: Options) -> Options:
     from dataclasses import replace
 
     from chatsquash.core.options import Options
-    from chatsquash.dataset.option_rules import met
+    from chatsquash.dataset.option_rules import matching_pairs
 
     usual, left = Options(), options
-    for pair in met(options):
+    for pair in matching_pairs(options):
         if is_typed(pair.idle):
             raise click.UsageError(f"{_idle_error(pair)}.")
         rest: Any = pair.rest(options) if pair.rest else getattr(usual, pair.idle)

@@ -98,7 +98,7 @@ def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> 
     from chatsquash.conversion.shards.convert import convert_shard
     from chatsquash.dataset.outputs import place_of
 
-    wanted = place.parsed(shard)
+    wanted = place.parse_shard(shard)
     refuse_beside("--shard", SHARD_OPTIONS, logs)
     with watch_of(given) as watch:
         done = convert_shard(place_of(given["output"]), wanted, shard_options(given), watch.observer)

@@ -29,7 +29,7 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
         click.echo(shown(match.as_json(), indent=True))
         return
     click.echo(match.title())
-    lines = conversation_text.lines(match.held, unfold=unfold)
+    lines = conversation_text.lines(match.record, unfold=unfold)
     if not (sys.stdout and sys.stdout.isatty() and conversation_text.has_colours()):
         click.echo(conversation_text.as_text(lines))
     else:

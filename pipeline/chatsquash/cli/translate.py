@@ -16,7 +16,7 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 def _formats() -> tuple[str, ...]:
     from chatsquash.translate import conversations  # which few commands need
 
-    return conversations.known()
+    return conversations.known_formats()
 
 
 def _written_formats() -> tuple[str, ...]:

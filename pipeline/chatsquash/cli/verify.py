@@ -28,14 +28,14 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     from chatsquash.core.text import counted, escaped, shown
     from chatsquash.dataset.outputs import place_of
     from chatsquash.redact.pseudonyms import load_key
-    from chatsquash.results.verify import Known
+    from chatsquash.results.verify import KnownLogs
     from chatsquash.results.verify import verify as run
 
     if given and not logs:
         raise click.UsageError("LOGS are compared with --logs only: add that, or leave them out.")
     if not given and is_typed("key_file"):
         raise click.UsageError("--anonymize-key-file has no effect without LOGS: add these, or leave it out.")
-    known = Known(given, load_key(key_file)) if given else None
+    known = KnownLogs(given, load_key(key_file)) if given else None
     done = run(place_of(output), logs=logs, known=known)
     if as_json:
         click.echo(shown({"files": done.files, "logs": done.logs, "problems": done.problems}, indent=True))

@@ -17,7 +17,7 @@ from msgspec import structs
 from chatsquash.checks import dataset, reading
 from chatsquash.conversion.complete_options import with_key
 from chatsquash.conversion.incremental import Incremental
-from chatsquash.conversion.inputs import Converting, Given
+from chatsquash.conversion.inputs import Converting, SessionInputs
 from chatsquash.conversion.progress import Observer
 from chatsquash.core.accounting import count_once
 from chatsquash.core.errors import UsageError
@@ -26,11 +26,11 @@ from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.text import printable
-from chatsquash.dataset.choice import Choice, Chosen, stop_for
+from chatsquash.dataset.choice import Choice, SessionChoice, stop_for
 from chatsquash.dataset.filters import unwanted
 from chatsquash.dataset.groups import LABELS, Groups
 from chatsquash.dataset.manifest import Manifest
-from chatsquash.dataset.options_json import asked, described
+from chatsquash.dataset.options_json import describe, requests
 from chatsquash.dataset.outputs import output_in, place_of
 from chatsquash.dataset.reports import TakenSession
 from chatsquash.dataset.run_reports import Reports
@@ -104,7 +104,7 @@ def convert(
         for each in claimed:
             each.discard()
         raise
-    return _converted(discovery, claim(), options, (progress, filter), started)
+    return _convert(discovery, claim(), options, (progress, filter), started)
 
 
 def find(
@@ -131,11 +131,11 @@ def _days(log: Log, options: Options) -> list[str]:
     return days_logged(options, log)
 
 
-def _converted(
+def _convert(
     discovery: Discovery, out: Output, options: Options, asks: tuple[Observer | None, Keeps | None], started: float
 ) -> Summary:
     """The summary of a run into an output folder, which is given up at its end."""
-    incremental = Incremental(out, options, described(options))
+    incremental = Incremental(out, options, describe(options))
     summary = summary_of(options)
     try:
         same = incremental.unchanged(discovery)
@@ -148,7 +148,7 @@ def _converted(
         old = None if options.replace else old_result(out)
         if old:
             old.refuse_other_logs(discovery.logs, Privacy(options).digest)
-        run = Conversion(options, out, asks[0], summary, described(options))
+        run = Conversion(options, out, asks[0], summary, describe(options))
         run.keeps = asks[1]
         run.all(Converting(discovery.logs, options, incremental, out))
         summary.reused = incremental.journals.reused
@@ -157,9 +157,9 @@ def _converted(
         run.close(discovery, started)
         out.commit(incremental.memory(summary, discovery))
         run.write_known()
-        incremental.finished()
+        incremental.delete_useless()
     except BaseException as problem:
-        incremental.stopped(problem, summary.sessions)
+        incremental.interrupt(problem, summary.sessions)
         raise
     finally:
         out.discard()
@@ -212,7 +212,7 @@ class Conversion:
         self._rows: Counter[str] = Counter()
         self._sizes: Counter[str] = Counter()
         self._choice = Choice(options)
-        self._given: Given | None = None
+        self._given: SessionInputs | None = None
         self._dataset: Dataset | None = None
         if options.folder:
             from chatsquash.dataset.dataset import Dataset  # which takes time to import
@@ -225,7 +225,7 @@ class Conversion:
         out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
         self._reports = Reports(out, options)
 
-    def all(self, inputs: Given) -> None:
+    def all(self, inputs: SessionInputs) -> None:
         """Write every session."""
         self._given = inputs
         if self._options.foresees:
@@ -235,7 +235,7 @@ class Conversion:
             named, renamed = self._choice.named(log, outcome)
             self._take(log, named, renamed, inputs)
             if not self._options.foresees:
-                self._taken(log, outcome, inputs)
+                self._report(log, outcome, inputs)
             if self._options.sessions_by != "chain":
                 self._manifest.add(
                     named, outcome.account.digest, renamed.privacy.named.digest if renamed.privacy.named else ""
@@ -251,18 +251,18 @@ class Conversion:
             return log, digest, ""
         return structs.replace(log, shown=shown), digest, self._names.digest(printable(log.shown))
 
-    def _taken(self, log: Log, outcome: Outcome, inputs: Given) -> None:
+    def _report(self, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         """Tell others of a session that was converted."""
-        inputs.taken(log, outcome)
+        inputs.acknowledge(log, outcome)
         if self._observer:
             needs_records = getattr(self._observer, "needs_records", True)
-            self._observer(log, inputs.filled(outcome) if needs_records else outcome, inputs.size)
+            self._observer(log, inputs.fill(outcome) if needs_records else outcome, inputs.size)
 
-    def _ahead(self, inputs: Given) -> Iterator[tuple[Log, Outcome]]:
+    def _ahead(self, inputs: SessionInputs) -> Iterator[tuple[Log, Outcome]]:
         """All sessions before any is written."""
         for log, outcome in islice(inputs.ahead(), self._options.limit):
             stop_for(outcome, log.shown, self._options)
-            self._taken(log, outcome, inputs)
+            self._report(log, outcome, inputs)
             yield log, outcome
 
     def close(self, discovery: Discovery, started: float) -> None:
@@ -287,7 +287,7 @@ class Conversion:
             self._reports.close(self._dataset.final())
         summary.close()
         if self._dataset:
-            self._dataset.describe(summary.counts(), self._names.options(asked(self._options)))
+            self._dataset.describe(summary.counts(), self._names.options(requests(self._options)))
         else:
             summary.files = [file.name for file in self._out.staged() if "/" not in file.name]
         summary.output = printable(self._out.shown)
@@ -301,7 +301,7 @@ class Conversion:
 
             known.write(self._options.write_known, self._known)
 
-    def _take(self, source: Log, log: Log, outcome: Outcome, inputs: Given) -> None:
+    def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         stop_for(outcome, source.shown, self._options)
         self._manifest.records_made.add(outcome.records)
         chosen = self._choice.choose(source, log, outcome)
@@ -321,10 +321,10 @@ class Conversion:
         self._summary.add(log, outcome, chosen.filtered, chosen.duplicates, chosen.made)
         self._reports.add(TakenSession(log, outcome, places, chosen.turns, chosen.why, group))
 
-    def _is_kept(self, log: Log, chosen: Chosen, inputs: Given) -> bool:
+    def _is_kept(self, log: Log, chosen: SessionChoice, inputs: SessionInputs) -> bool:
         from chatsquash.dataset.selection import session_of  # which only programs need
 
-        filled = chosen._replace(outcome=inputs.filled(chosen.outcome))
+        filled = chosen._replace(outcome=inputs.fill(chosen.outcome))
         return bool(self.keeps and self.keeps(session_of(log, filled)))
 
     def _write(self, log: Log, outcome: Outcome, group: str) -> tuple[Outcome, list[Place]]:
@@ -356,7 +356,7 @@ class Conversion:
         self._summary.findings[finding.severity, finding.code] += 1
         self._reports.note(finding)
 
-    def _keep(self, source: Log, log: Log, outcome: Outcome, inputs: Given) -> Outcome:
+    def _keep(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> Outcome:
         """Copy lines that could not be read; private, since what is broken may hide anything.
 
         The outcome has one finding more if the log is gone.
@@ -365,10 +365,10 @@ class Conversion:
             for pieces in inputs.rejected(source, outcome):
                 self._out.append_private(_KEPT, pieces)
         except FileNotFoundError:  # it was there when the session was converted
-            return vanished(log, outcome)
+            return vanish(log, outcome)
         return outcome
 
 
-def vanished(log: Log, outcome: Outcome) -> Outcome:
+def vanish(log: Log, outcome: Outcome) -> Outcome:
     """The outcome of a log that is gone since it was converted."""
     return outcome.with_finding(finding(reading.changed_log("vanished"), outcome.session, log.shown))

@@ -91,11 +91,11 @@ class Incremental:
         self._memory = msgspec.msgpack.encode(Memory(logs, names, replace(summary, reused=0), list(self._relatives)))
         return self._memory
 
-    def finished(self) -> None:
+    def delete_useless(self) -> None:
         """Delete the journals that are of no more use."""
         self.journals.forget(self._useless)
 
-    def stopped(self, problem: BaseException, taken: int) -> None:
+    def interrupt(self, problem: BaseException, taken: int) -> None:
         """Keep what a run finished that was interrupted, and say with the exception how to go on.
 
         A run that stopped by itself leaves no trace, unless the machine lacked something.

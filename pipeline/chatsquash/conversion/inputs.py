@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from chatsquash.session.join.sessions import Joins
 
 
-class Given(Protocol):
+class SessionInputs(Protocol):
     """The sessions of a run in order, and what became of each."""
 
     @property
@@ -40,13 +40,13 @@ class Given(Protocol):
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
         """Each session; of records that stand elsewhere it says where."""
 
-    def taken(self, log: Log, outcome: Outcome) -> None:
+    def acknowledge(self, log: Log, outcome: Outcome) -> None:
         """Take note that a session was written."""
 
     def inputs(self) -> Iterable[tuple[Log, str]]:
         """The logs with their hashes, where sessions stand in several of them; else nothing."""
 
-    def filled(self, outcome: Outcome) -> Outcome:
+    def fill(self, outcome: Outcome) -> Outcome:
         """An outcome with the lines of its records."""
 
     def descriptor(self, place: LinePlace) -> int:
@@ -60,7 +60,7 @@ class Given(Protocol):
 
 
 class Sessions:
-    """The sessions of logs, converted as they are asked for; ``Given`` says what each function does.
+    """The sessions of logs, converted as they are asked for; see ``SessionInputs``.
 
     ``expanded`` is the folder for copies of compressed logs, ``scratch`` gives a file without a name.
     """
@@ -78,25 +78,25 @@ class Sessions:
         self._spool: Spool | None = None
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
-        """As ``Given`` has it."""
+        """See ``SessionInputs``."""
         self._spool = Spool(self._scratch())
         # Lines that cannot be read are read once more when they are kept.
-        for log, outcome in self._converted() if self._options.keep_rejected else self._cleared(self._converted()):
+        for log, outcome in self._convert() if self._options.keep_rejected else self._cleared(self._convert()):
             self._spool.add(log, outcome)
             yield log, outcome
 
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
-        """As ``Given`` has it."""
+        """See ``SessionInputs``."""
         if self._spool is None:
-            return self._cleared(self._converted())
-        pairs = ((log, self.filled(outcome)) for log, outcome in self._spool.read())
+            return self._cleared(self._convert())
+        pairs = ((log, self.fill(outcome)) for log, outcome in self._spool.read())
         return self._cleared(pairs) if self._options.keep_rejected else pairs
 
-    def filled(self, outcome: Outcome) -> Outcome:
-        """As ``Given`` has it."""
-        return self._journals.filled(outcome) if self._journals else outcome
+    def fill(self, outcome: Outcome) -> Outcome:
+        """See ``SessionInputs``."""
+        return self._journals.fill(outcome) if self._journals else outcome
 
-    def _converted(self) -> Iterator[tuple[Log, Outcome]]:
+    def _convert(self) -> Iterator[tuple[Log, Outcome]]:
         logs = self._found.sessions() if self._found else None
         return outcomes(self.logs, self._options, self._journals, self._expanded, logs, joins=self._joins())
 
@@ -121,22 +121,22 @@ class Converting(Sessions):
         self._incremental = incremental
         self._names = Privacy(options)
 
-    def taken(self, log: Log, outcome: Outcome) -> None:
-        """As ``Given`` has it."""
+    def acknowledge(self, log: Log, outcome: Outcome) -> None:
+        """See ``SessionInputs``."""
         self._incremental.take(outcome)
         if not self._found:
             self._incremental.see(log)
 
     def inputs(self) -> Iterator[tuple[Log, str]]:
-        """As ``Given`` has it."""
+        """See ``SessionInputs``."""
         for log, digest in zip(self.logs, self._found.digests, strict=True) if self._found else ():
             yield log, digest
             self._incremental.see(log)
 
     def descriptor(self, place: LinePlace) -> int:
-        """As ``Given`` has it."""
+        """See ``SessionInputs``."""
         return self._incremental.journals.descriptor(place)
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
-        """As ``Given`` has it."""
+        """See ``SessionInputs``."""
         return rejected_lines(log, outcome, self._options, self._names)

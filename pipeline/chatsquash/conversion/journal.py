@@ -48,7 +48,7 @@ class Frame(Struct, frozen=True):
     size: int
 
 
-class Packed(NamedTuple):
+class PackedOutcome(NamedTuple):
     """An outcome as it is kept, which is also the fastest way to hand it to another process."""
 
     seen: bytes
@@ -100,7 +100,7 @@ class JournalWriter(Struct):
         with suppress(OSError, UnicodeEncodeError):
             self.seen[log.shown] = identify(log, file, hashed)
 
-    def add(self, log: Log, outcome: Outcome) -> Packed | None:
+    def add(self, log: Log, outcome: Outcome) -> PackedOutcome | None:
         """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so."""
         seen = self.seen.pop(log.shown, None)
         findings = outcome.findings
@@ -115,8 +115,8 @@ class JournalWriter(Struct):
             offset = self._append(key, packed, frames.lines(outcome))
         except OSError:
             self.failed = True  # what stood behind half a frame would never be found
-            return Packed(seen, packed, "", 0)
-        return Packed(seen, packed, "", 0) if self.failed else Packed(seen, packed, self._name, offset)
+            return PackedOutcome(seen, packed, "", 0)
+        return PackedOutcome(seen, packed, "", 0) if self.failed else PackedOutcome(seen, packed, self._name, offset)
 
     @property
     def _name(self) -> str:
@@ -208,7 +208,7 @@ class Journals(Struct):
             self._open[place.journal] = self.folder.open(place.journal)
         return self._open[place.journal]
 
-    def filled(self, outcome: Outcome) -> Outcome:
+    def fill(self, outcome: Outcome) -> Outcome:
         """An outcome with the lines of its records, where another process wrote them."""
         return frames.fill(outcome, lambda place: os.pread(self.descriptor(place), place.size, place.offset))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chatsquash.checks import reading
-from chatsquash.conversion.journal import Frame, Journals, JournalWriter, Packed
+from chatsquash.conversion.journal import Frame, Journals, JournalWriter, PackedOutcome
 from chatsquash.conversion.pool import Batch, Pool, Queue
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Done = tuple[Log, Outcome | None]
 """A log and its outcome; ``None`` for a file that has to be split into its sessions first."""
-Sent = Packed | Outcome | None
+Sent = PackedOutcome | Outcome | None
 """An outcome as a worker process sends it."""
 _BATCH_BYTES = 4 << 20
 _BATCH_JOBS = 64
@@ -43,17 +43,16 @@ def outcomes(  # noqa: PLR0913
     options: Options,
     journals: Journals | None = None,
     expanded: Folder | None = None,
-    found: Iterable[Log] | None = None,
+    grouped: Iterable[Log] | None = None,
     *,
     processes: int | None = None,
     joins: Joins | None = None,
 ) -> Iterator[tuple[Log, Outcome]]:
     """The outcome of every session, in the order of the logs, at most a few batches ahead of the one asked for.
 
-    What the journals know is taken from there; what is found is added to them.  ``expanded`` is the folder for
-    compressed logs that are split, as ``split`` has it.  ``found`` are the sessions in the logs, where they are known.
-    So many ``processes`` convert; else as many of ``workers`` as are worth it, which may be this one alone.  ``joins``
-    tells which are joined.
+    Outcomes in the journals are reused, others are added to them.  ``expanded`` is the folder for compressed logs that
+    are split, as ``split`` has it; ``grouped`` are the sessions in the logs, if they are known; ``processes`` is the
+    number of worker processes, by default as many of ``workers`` as pay off; ``joins`` selects the sessions to join.
     """
     # The bytes of a document count once, however many of its conversations are to be converted.
     size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs if not log.part)
@@ -61,11 +60,11 @@ def outcomes(  # noqa: PLR0913
         options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by in ("id", "chain") else len(logs)
     )
     by_id = options.sessions_by == "id"
-    if options.sessions_by == "chain" and found is None:
+    if options.sessions_by == "chain" and grouped is None:
         from chatsquash.session.chains import chained  # which few runs need
 
-        found = chained(logs, options, expanded).sessions()
-    sessions: Iterable[Log] = logs if found is None else found
+        grouped = chained(logs, options, expanded).sessions()
+    sessions: Iterable[Log] = logs if grouped is None else grouped
     if by_id:
         sessions = (part for log in logs for part in _parts(log, options, expanded))
     sessions = joins.all(sessions) if joins else sessions
@@ -182,14 +181,14 @@ def _spread(options: Options, workers: int, journals: Journals | None, logs: Ite
     writer = journals.writer if journals else None
     looks = options.max_chars is not None if options.foresees else options.looks
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
-    queue: Queue[Log, Sent] = Queue(batches(logs), 2 * workers + 2, _lost, first)
+    queue: Queue[Log, Sent] = Queue(batches(logs), 2 * workers + 2, _lose, first)
     pool = Pool(_prepare, options, writer and replace(writer, descriptor=None, size=0))  # each has its own journal
     for results in pool.run(queue, workers):
         for log, sent in results:
-            if isinstance(sent, Packed) and writer:
+            if isinstance(sent, PackedOutcome) and writer:
                 writer.seen[log.shown] = sent.seen
-            outcome = sent.outcome if isinstance(sent, Packed) else sent
-            yield log, journals.filled(outcome) if journals and looks and outcome else outcome
+            outcome = sent.outcome if isinstance(sent, PackedOutcome) else sent
+            yield log, journals.fill(outcome) if journals and looks and outcome else outcome
 
 
 def _prepare(options: Options, writer: JournalWriter | None) -> Callable[[Log], Sent]:
@@ -207,11 +206,13 @@ def _prepare(options: Options, writer: JournalWriter | None) -> Callable[[Log], 
     return convert
 
 
-def _lost(log: Log, how: str) -> Outcome:
+def _lose(log: Log, how: str) -> Outcome:
     return nothing(log, reading.lost_worker(f"its process ended twice, by {how}"))
 
 
-def attempt(converter: Converter, writer: JournalWriter | None, log: Log) -> tuple[Outcome | None, Packed | None]:
+def attempt(
+    converter: Converter, writer: JournalWriter | None, log: Log
+) -> tuple[Outcome | None, PackedOutcome | None]:
     """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
     try:
         outcome = converter.convert(log, also=writer.look if writer else None)

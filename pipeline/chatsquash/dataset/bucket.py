@@ -111,14 +111,14 @@ class Bucket:
         """Take stock: what is ours by the record of it and by ``run.json``, and what is not."""
         names = {each.key.removeprefix(self._folder) for page in self._store.list(self._folder) for each in page}
         inner = {name for name in names if name.startswith(f"{OURS}/")}
-        self.ours = self._recorded(names)
+        self.ours = self._read_record(names)
         self._others = names - inner - self.ours
         is_ours = RUN in self.ours or inner - {_LOCK}
         if self._others and not is_ours and not force:
             hint = "choose another with --output, or add to it with --force"
             raise UsageError(f"{self.shown}: is not empty and was not written by chatsquash; {hint}")
 
-    def _recorded(self, names: set[str]) -> set[str]:
+    def _read_record(self, names: set[str]) -> set[str]:
         name = f"{OURS}/{RECORD}"
         try:
             if name in names:
@@ -137,7 +137,7 @@ class Bucket:
         """Take the lock, as far as the store can tell two runs apart that want it at once."""
         self._take()
         if not self._is_locked():
-            raise self._locked(self._held()[0])
+            raise self._lock_error(self._read_lock()[0])
 
     def _take(self) -> None:
         data = json.dumps({"owner": owner(), "begun": int(time.time()), "token": self._token}).encode()
@@ -145,7 +145,7 @@ class Bucket:
         try:
             self._store.create(key, data)
         except FileExistsError:
-            lock, tag = self._held()
+            lock, tag = self._read_lock()
             if lock.get("token") != self._token and self._is_left(lock):
                 self._store.create(key, data, instead=tag)
         except OSError as problem:
@@ -154,7 +154,7 @@ class Bucket:
             if not self.status(_LOCK):
                 self._store.put(key, data)
 
-    def _held(self) -> tuple[dict[str, Any], str | None]:
+    def _read_lock(self) -> tuple[dict[str, Any], str | None]:
         """What the lock says, and its tag."""
         try:
             piece = self._store.get(self._folder + _LOCK, 0, 4096, None)
@@ -164,7 +164,7 @@ class Bucket:
         return (said if isinstance(said, dict) else {}), piece.tag
 
     def _is_locked(self) -> bool:
-        return self._held()[0].get("token") == self._token
+        return self._read_lock()[0].get("token") == self._token
 
     @staticmethod
     def _is_left(lock: dict[str, Any]) -> bool:
@@ -172,7 +172,7 @@ class Bucket:
         owner = str(lock.get("owner", "")).encode("utf-8", "replace")
         return is_alive(owner) is False
 
-    def _locked(self, lock: dict[str, Any]) -> UsageError:
+    def _lock_error(self, lock: dict[str, Any]) -> UsageError:
         begun = lock.get("begun")
         since = ""
         with suppress(TypeError, ValueError, OverflowError, OSError):

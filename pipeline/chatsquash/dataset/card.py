@@ -142,7 +142,7 @@ def _page(facts: CardFacts) -> Iterator[str]:
     ]
     yield from _section("Files", _table(("split", "records", "bytes of text", "files"), files))
     if facts.pairs:
-        yield from _section("Preference pairs", _paired(facts))
+        yield from _section("Preference pairs", _pairs(facts))
     yield from _section("How to load", _loading(facts))
     yield from _section("What the records are like", _likeness(facts.statistics, records))
     if facts.statistics.models:
@@ -157,7 +157,7 @@ def _page(facts: CardFacts) -> Iterator[str]:
     yield from _section("Findings", _findings(facts.counts["findings"]))
 
 
-def _paired(facts: CardFacts) -> Iterator[str]:
+def _pairs(facts: CardFacts) -> Iterator[str]:
     kinds = facts.counts["pairs"]
     total = counted(sum(kinds.values()), "pair")
     yield f"The config `pairs` has {total} of a preferred and another reply to the same prompt."

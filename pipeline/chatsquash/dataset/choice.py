@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Sessions = Iterator[tuple[Log, Outcome]]
 
 
-class Chosen(NamedTuple):
+class SessionChoice(NamedTuple):
     """A session whose records are those that are wanted."""
 
     outcome: Outcome
@@ -56,7 +56,7 @@ class Choice:
         self._filters = Filters(options)
         self._foresight: Foresight | None = None
         self._meetings: Meetings | None = None
-        self._copied = Copied()
+        self._copied = CopyIndex()
         self.names = Privacy(options)
         """How what is private is called in reports."""
         self._paths: dict[str, str] = {}
@@ -88,7 +88,7 @@ class Choice:
         """The path of a log, as reports have it."""
         return self._paths.get(path) or self.names.text(path)
 
-    def choose(self, source: Log, log: Log, outcome: Outcome) -> Chosen:
+    def choose(self, source: Log, log: Log, outcome: Outcome) -> SessionChoice:
         """The records of a session that are wanted; ``log`` is the one that was ``found``, as reports call it."""
         if self._meetings and (met := self._meetings.take(source, outcome)):
             outcome = outcome.with_finding(finding(met, outcome.session, log.shown))
@@ -96,12 +96,12 @@ class Choice:
         made, turns = len(outcome.records), turns_of(outcome)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
         if self._foresight:
-            outcome = self._foresight.placed(log, outcome)
+            outcome = self._foresight.place(log, outcome)
         if (
             not made and outcome.left_out is None and not outcome.account.joined
         ):  # none of its conversations was asked for
             filtered = (f"--conversations {self._options.conversations}",)
-        return Chosen(outcome, made, turns, filtered, duplicates)
+        return SessionChoice(outcome, made, turns, filtered, duplicates)
 
 
 def turns_of(outcome: Outcome) -> int | None:
@@ -122,7 +122,7 @@ def stop_for(outcome: Outcome, file: str, options: Options) -> None:
         raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")
 
 
-class Copied:
+class CopyIndex:
     """Knows the responses of the sessions that came before; of each it keeps one number."""
 
     def __init__(self) -> None:

@@ -26,17 +26,17 @@ def record(names: Iterable[str]) -> bytes:
     return json.dumps({"files": sorted(names)}, indent=1).encode()
 
 
-def recorded(ours: Folder) -> list[str]:
+def recorded_files(ours: Folder) -> list[str]:
     """The files that earlier runs wrote, as paths below OUT."""
     try:
         return [inside(name) for name in json.loads(ours.read(RECORD))["files"]]
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise damaged(ours.path / RECORD) from None
+        raise damage(ours.path / RECORD) from None
 
 
-def damaged(path: Path) -> UsageError:
+def damage(path: Path) -> UsageError:
     """The error for a file that says what is ours and cannot be read."""
     hint = f"delete {path.parent}, after which all that stands beside it counts as foreign"
     return UsageError(f"{path}: is damaged; choose another folder with --output, or {hint}")
@@ -75,10 +75,14 @@ def refuse_links(out: Folder, shown: Path) -> None:
         raise UsageError(f"{shown / OURS}: is no folder; move it away, {_ANOTHER}")
     ours = out.folder(OURS)
     for name in ours.strange():
-        found = ours.status(name)
-        raise (_link if found and stat.S_ISLNK(found.st_mode) else _foreign)(shown / OURS / name)
+        information = ours.status(name)
+        raise (_link if information and stat.S_ISLNK(information.st_mode) else _foreign)(shown / OURS / name)
     for name in ours.names():  # a file of ours could not take its place
-        if name.endswith((".json", ".json.new")) and (found := ours.status(name)) and stat.S_ISDIR(found.st_mode):
+        if (
+            name.endswith((".json", ".json.new"))
+            and (information := ours.status(name))
+            and stat.S_ISDIR(information.st_mode)
+        ):
             raise _foreign(shown / OURS / name)
 
 

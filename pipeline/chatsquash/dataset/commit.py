@@ -155,7 +155,7 @@ class Commit:
             if plan.gone:
                 ours.replace(claim.RECORD, claim.record(plan.files))
             # Not flushed: what a crash leaves of it is told by looking at it.
-            ours.write_new(_STATE, msgspec.json.encode(Committed(_seen(self._out, plan.files), plan.memory)))
+            ours.write_new(_STATE, msgspec.json.encode(Committed(_statuses(self._out, plan.files), plan.memory)))
             ours.move(f"{_STATE}.new", ours, _STATE)
         ours.remove(PLAN)
         ours.sync()
@@ -227,13 +227,13 @@ def remembered(out: Folder) -> tuple[bytes, bool]:
     except (OSError, ValueError, RecursionError):
         return b"", False
     try:
-        same = _seen(out, state.files) == state.files
+        same = _statuses(out, state.files) == state.files
     except (OSError, ValueError):
         same = False
     return state.memory, same
 
 
-def _seen(out: Folder, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+def _statuses(out: Folder, names: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Sizes and times of those that are files."""
     statuses = ((name, out.status(name)) for name in names)
     return {name: (each.st_size, each.st_mtime_ns) for name, each in statuses if each and stat.S_ISREG(each.st_mode)}

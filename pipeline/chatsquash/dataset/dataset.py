@@ -64,16 +64,16 @@ class Dataset:
         ``final`` says which parts of places are known at the end only.
         """
         begun = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
-        split, found = self._splits.of(log, outcome, begun)
+        split, violation = self._splits.of(log, outcome, begun)
         self._split = split
         beside = metadata(record, record.facts) if self._options.metadata and record.facts else {}
         place = self._shards[split].add(record.line, beside, record.images)
         if self._options.format != "parquet":
             self._write(record.images)
         self._statistics.add(record, outcome.output.day, usage)
-        if found is None:
+        if violation is None:
             return outcome, place
-        return outcome.with_finding(finding(found, outcome.session, log.shown)), place
+        return outcome.with_finding(finding(violation, outcome.session, log.shown)), place
 
     def add_pairs(self, outcome: Outcome) -> None:
         """Write the pairs of a session to the split of its records, which were written last."""

@@ -20,7 +20,7 @@ class Duplicates(Protocol):
         """That another record stands for this one of a log; ``None`` where it is written."""
 
 
-class Kept:
+class NoDuplicates:
     """Every record is written."""
 
     def look(self, record: Record, log: str) -> None:
@@ -76,4 +76,4 @@ def streamed(options: Options) -> Duplicates:
         from chatsquash.dataset.near_duplicates import Near
 
         return Near(options)
-    return Kept()
+    return NoDuplicates()

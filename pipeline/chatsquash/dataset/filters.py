@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from chatsquash.dataset.where import Where
 
 
-class Filtered(NamedTuple):
+class FilterResult(NamedTuple):
     """What is left of a session, and why its other records are not wanted."""
 
     outcome: Outcome
@@ -46,20 +46,20 @@ class Filters:
         requests = self._filters, self._where, options.drop, tells, options.since, options.until
         self._is_asked = any(requests)
 
-    def wanted(self, log: Log, outcome: Outcome) -> list[Record]:
+    def remaining_records(self, log: Log, outcome: Outcome) -> list[Record]:
         """The records of a session that no filter leaves out, those that others stand for among them."""
-        return [record for record in outcome.records if self._filtered(log, outcome, record) is None]
+        return [record for record in outcome.records if self._reason(log, outcome, record) is None]
 
-    def apply(self, log: Log, outcome: Outcome) -> Filtered:
+    def apply(self, log: Log, outcome: Outcome) -> FilterResult:
         """An outcome without the records that are filtered or were there before; a finding says so of each."""
         if not self._is_asked:
-            return Filtered(outcome)
+            return FilterResult(outcome)
         filtered: list[str] = []
         original, duplicates = outcome, 0
         indexes: list[int] = []
         gone: dict[int, str] = {}
         for number, record in enumerate(outcome.records):
-            violation, option = self._filtered(log, original, record) or (self.duplicates.look(record, log.shown), "")
+            violation, option = self._reason(log, original, record) or (self.duplicates.look(record, log.shown), "")
             if violation is None:
                 indexes.append(number)
                 continue
@@ -69,10 +69,10 @@ class Filters:
             last = violation._replace(conversation=record.conversation)
             outcome = outcome.with_finding(finding(last, outcome.session, log.shown))
         if gone:
-            outcome = _left(outcome, indexes, gone, last.code)
-        return Filtered(outcome, tuple(filtered), duplicates)
+            outcome = _without(outcome, indexes, gone, last.code)
+        return FilterResult(outcome, tuple(filtered), duplicates)
 
-    def _filtered(self, log: Log, outcome: Outcome, record: Record) -> tuple[Violation, str] | None:
+    def _reason(self, log: Log, outcome: Outcome, record: Record) -> tuple[Violation, str] | None:
         """Why a record is filtered, and the option that says so."""
         if (log.part is not None or log.unit or record.conversation) and (
             untimely := self._untimely(_day(log, outcome, record))
@@ -104,7 +104,7 @@ def unwanted(outcome: Outcome, log: Log) -> Outcome:
     violation = dataset.filtered("filter", "the function that was given does not want it")
     numbers = range(len(outcome.records))
     rejected = outcome.with_finding(finding(violation, outcome.session, log.shown))
-    return _left(rejected, [], dict.fromkeys(numbers, "filtered"), violation.code)
+    return _without(rejected, [], dict.fromkeys(numbers, "filtered"), violation.code)
 
 
 def _where(options: Options) -> Where | None:
@@ -121,11 +121,11 @@ def _day(log: Log, outcome: Outcome, record: Record) -> str | None:
     return path_day(log.name) or (started[:10] if started and record.conversation else outcome.output.day)
 
 
-def _left(outcome: Outcome, indexes: list[int], gone: dict[int, str], code: str) -> Outcome:
+def _without(outcome: Outcome, indexes: list[int], gone: dict[int, str], code: str) -> Outcome:
     """An outcome with some of its records, and as of a session that was left out where there are none."""
     places = {number: place for place, number in enumerate(indexes)}
     if outcome.replies.rows:
-        rows = [_moved(row, places, gone) for row in outcome.replies.rows]
+        rows = [_move(row, places, gone) for row in outcome.replies.rows]
         sums, before = coverage(rows), outcome.replies.coverage
         covered = replace(sums, conversations=before.conversations, not_chosen=before.not_chosen)
     else:
@@ -152,7 +152,7 @@ def _sizes(records: Iterable[Record]) -> dict[int | None, int]:
     return {line: size for line, size in lines if line is None or not is_elsewhere(line)}
 
 
-def _moved(row: ReplyOutcome, places: dict[int, int], gone: dict[int, str]) -> ReplyOutcome:
+def _move(row: ReplyOutcome, places: dict[int, int], gone: dict[int, str]) -> ReplyOutcome:
     """A reply's row once some records are gone; it stands in the first one that is left of those that hold it."""
     left = tuple(place._replace(record=places[place.record]) for place in row.others if place.record in places)
     if row.record is None:

@@ -20,13 +20,13 @@ _LONGEST = 120
 def scenario(stem: str) -> str:
     """A session's scenario: the file's stem without what numbers its runs (a UUID, 19 digits, a counter)."""
     while True:
-        shorter = _counted(re.sub(_STAMP, "", re.sub(_UUID, "", stem)))
+        shorter = _without_count(re.sub(_STAMP, "", re.sub(_UUID, "", stem)))
         if shorter == stem:
             return stem
         stem = shorter
 
 
-def _counted(stem: str) -> str:
+def _without_count(stem: str) -> str:
     """Drop a last part of 1 to 6 digits, where at least two parts stand before it and the last of them is a word."""
     *rest, last = stem.split("-")
     number = 1 <= len(last) <= 6 and last.isascii() and last.isdigit()

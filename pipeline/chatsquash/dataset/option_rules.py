@@ -118,7 +118,7 @@ PAIRS = tuple(_pairs())
 """Those of ``convert``."""
 
 
-def met(options: Options) -> Iterator[Pair]:
+def matching_pairs(options: Options) -> Iterator[Pair]:
     """The pairs that options hold."""
     return (pair for pair in PAIRS if pair.meets(options))
 
@@ -145,7 +145,7 @@ def refuse_wrong(options: Options) -> None:
         refuse_typed(options)
     except UsageError as problem:
         raise UsageError(in_python(str(problem))) from None
-    for pair in met(options):
+    for pair in matching_pairs(options):
         raise UsageError(_as_in_python(pair, options))
 
 

@@ -14,25 +14,25 @@ from chatsquash.dataset.option_rules import can_have
 from chatsquash.redact.pseudonyms import fingerprint
 
 
-def described(options: Options) -> dict[str, object]:
+def describe(options: Options) -> dict[str, object]:
     """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
     deciding = (each.name for each in declared(type(options)) if each.decides != "nothing" and not each.secret)
-    chosen = {name: _described(getattr(options, name)) for name in deciding}
+    chosen = {name: _json_value(getattr(options, name)) for name in deciding}
     key = options.anonymize_key if options.has_key else None
     return {**chosen, "anonymize_key_fingerprint": fingerprint(key) if key else None}
 
 
-def _described(value: object) -> object:
+def _json_value(value: object) -> object:
     if isinstance(value, bytes):  # what a file holds
         return xxh3_128_hexdigest(value)
     return [printable(each) for each in value] if isinstance(value, tuple | list) else value
 
 
-def asked(options: Options) -> dict[str, object]:
+def requests(options: Options) -> dict[str, object]:
     """The options that are not as by default, the key and what says where logs are aside."""
-    usual = described(type(options)())
+    usual = describe(type(options)())
     on_card = {each.name for each in declared(type(options)) if each.on_card}
-    chosen = described(options).items()
+    chosen = describe(options).items()
     return {name: value for name, value in chosen if name in on_card and value != usual[name]}
 
 

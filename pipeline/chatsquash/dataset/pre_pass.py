@@ -57,7 +57,7 @@ class Foresight:
         self._at += 1
         return self._prefixes.look(self._at) if self._prefixes else self._otherwise.look(record, log)
 
-    def placed(self, log: Log, outcome: Outcome) -> Outcome:
+    def place(self, log: Log, outcome: Outcome) -> Outcome:
         """The outcome whose records were looked at last, as of the family of its cluster."""
         if not self._clusters or not outcome.records:
             return outcome
@@ -71,7 +71,7 @@ def foreseen(
     """What is to be known of all sessions, by which filters tell duplicates apart from then on."""
     foresight = Foresight(options, scratch)
     for log, outcome in outcomes:
-        foresight.see(log, outcome, filters.wanted(log, outcome))
+        foresight.see(log, outcome, filters.remaining_records(log, outcome))
     foresight.settle()
     filters.duplicates = foresight
     return foresight
@@ -191,7 +191,7 @@ class Prefixes:
 
     def settle(self) -> None:
         """Find which records others begin with."""
-        for number, messages, begins in self._seen():
+        for number, messages, begins in self._signatures():
             for at in range(0, messages * DIGEST, DIGEST):
                 shorter = self._ends.get(begins[at : at + DIGEST])
                 if shorter is not None and self._longer.get(shorter, _NONE).messages < messages:
@@ -199,7 +199,7 @@ class Prefixes:
         self._firsts.clear()
         self._ends.clear()
 
-    def _seen(self) -> Iterator[tuple[int, int, bytes]]:
+    def _signatures(self) -> Iterator[tuple[int, int, bytes]]:
         self._scratch.seek(0)
         while head := self._scratch.read(_HEAD.size):
             number, messages = _HEAD.unpack(head)

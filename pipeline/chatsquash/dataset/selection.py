@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from chatsquash.core import jsonio
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
-from chatsquash.dataset.choice import Chosen
-from chatsquash.dataset.session_table import Written, line_of
+from chatsquash.dataset.choice import SessionChoice
+from chatsquash.dataset.session_table import RecordOutcome, line_of
 
 
 class Session(NamedTuple):
@@ -26,9 +26,9 @@ class Session(NamedTuple):
     refused: str | None
 
 
-def session_of(log: Log, chosen: Chosen) -> Session:
+def session_of(log: Log, chosen: SessionChoice) -> Session:
     """A session as programs see it."""
     outcome = chosen.outcome
     first = outcome.records[0] if outcome.records else None
-    facts = line_of(log, outcome, first, chosen.turns, Written(filtered=chosen.why))
+    facts = line_of(log, outcome, first, chosen.turns, RecordOutcome(filtered=chosen.why))
     return Session([jsonio.loads(record.line) for record in outcome.records], outcome.findings, facts, outcome.left_out)

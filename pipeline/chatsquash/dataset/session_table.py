@@ -56,7 +56,7 @@ def counts(findings: list[Finding]) -> dict[Severity, int]:
     return numbers
 
 
-class Written(NamedTuple):
+class RecordOutcome(NamedTuple):
     """What is known once a record is written, or left out."""
 
     place: Place | None = None
@@ -65,7 +65,9 @@ class Written(NamedTuple):
     filtered: str | None = None
 
 
-def line_of(log: Log, outcome: Outcome, record: Record | None, turns: int | None, written: Written) -> dict[str, Any]:
+def line_of(
+    log: Log, outcome: Outcome, record: Record | None, turns: int | None, written: RecordOutcome
+) -> dict[str, Any]:
     """The line of the table on a record, or on a session without one."""
     covered, place = outcome.replies.coverage, written.place
     chosen = (record.chosen if record else None) or outcome.output.chosen or _UNKNOWN

@@ -69,7 +69,7 @@ class Shards:
             size += sum(map(len, images.values()))
         if self._shard is None or self._size + size > self._room:
             self._finish()
-            self._shard, self._size = self._open(self._staged(self._count)), 0
+            self._shard, self._size = self._open(self._staging_name(self._count)), 0
             self._rows = 0
             self._count += 1
         offset = None if self._suffix == "parquet" else self._size
@@ -78,14 +78,14 @@ class Shards:
         self._rows += 1
         self.records += 1
         self.text += size
-        return Place(self._named(self._count - 1, self._unknown), self._rows, offset)
+        return Place(self._file_name(self._count - 1, self._unknown), self._rows, offset)
 
     def close(self) -> list[str]:
         """The files, each under the name that tells their number."""
         self._finish()
-        names = [self._named(at, f"{self._count:05}") for at in range(self._count)]
+        names = [self._file_name(at, f"{self._count:05}") for at in range(self._count)]
         for at, name in enumerate(names):
-            self._out.rename(self._staged(at), name)
+            self._out.rename(self._staging_name(at), name)
         return names
 
     def final(self) -> tuple[str, str]:
@@ -101,8 +101,8 @@ class Shards:
             self._shard.finish()
             self._shard = None
 
-    def _named(self, at: int, count: str) -> str:
+    def _file_name(self, at: int, count: str) -> str:
         return f"{self._folder}/{self._split}-{at:05}-of-{count}.{self._suffix}"
 
-    def _staged(self, at: int) -> str:
+    def _staging_name(self, at: int) -> str:
         return f"{self._folder}/{self._split}-{at:05}.{self._suffix}"

@@ -21,7 +21,7 @@ class Beside:
     def __init__(self, out: Folder) -> None:
         self.folder = out
         self._ours = out.folder(OURS)
-        self._known = claim.recorded(self._ours)
+        self._known = claim.recorded_files(self._ours)
 
     def put(self, name: str, data: bytes) -> None:
         """Write the file, so that it is there whole or as it was; the next run removes it with the result."""
@@ -44,7 +44,7 @@ def beside(path: Path) -> Iterator[Beside]:
             claim.refuse_links(out, path)
             if not out.status(commit.RUN) or not out.status(OURS) or commit.is_pending(out):
                 raise UsageError(f"{path}: no run was finished there: convert again, or name another folder")
-            held = lock(out.folder(OURS), "lock")
+            handle = lock(out.folder(OURS), "lock")
         except BlockingIOError as owner:
             who = f" ({owner.strerror})" if owner.strerror else ""
             raise UsageError(f"{path}: a run is writing there{who}: wait for it") from None
@@ -53,7 +53,7 @@ def beside(path: Path) -> Iterator[Beside]:
         try:
             yield Beside(out)
         finally:
-            unlock(held)
+            unlock(handle)
 
 
 def refuse_foreign(path: Path, name: str) -> None:
@@ -61,5 +61,5 @@ def refuse_foreign(path: Path, name: str) -> None:
     with closing(Folder(path)) as out:
         claim.refuse_links(out, path)
         claims = claim.Claim(out, path)
-        claims.ours = claim.recorded(out.folder(OURS)) if out.status(OURS) else []
+        claims.ours = claim.recorded_files(out.folder(OURS)) if out.status(OURS) else []
         claims.refuse_foreign(name)

@@ -100,7 +100,7 @@ class Splits:
             outcome.output.family or Family(outcome.session, _prefix(record), stem(log), outcome.output.day)
         )
         if name not in self._groups:
-            self._groups[name] = Group(self._drawn(name), log.shown)
+            self._groups[name] = Group(self._draw(name), log.shown)
         group = self._groups[name]
         group.records += 1
         if not self._may_leak:
@@ -120,7 +120,7 @@ class Splits:
                 largest_group = largest.records, largest.split, largest.first
                 yield dataset.split_share(split.name, split.share, records, total, largest_group)
 
-    def _drawn(self, group: str) -> str:
+    def _draw(self, group: str) -> str:
         """The split of a group, which depends on nothing but the group, the seed and the shares."""
         digest = sha256(f"{self._seed}:{group}".encode("utf-8", "surrogatepass")).digest()
         drawn = int.from_bytes(digest[: _BITS // 8]) / (1 << _BITS)

@@ -24,7 +24,7 @@ def why(outcome: Outcome, file: str) -> str:
         first = outcome.report.rejected[0]
         return f"{report.place(file, first.line)}: {escaped(first.reason)} [{first.code}]"
     named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
-    found = next(named, None) or cut_short(outcome)
-    assert found
-    text = _QUOTED.sub(lambda quoted: quoted[0] if quoted[0][0] == "\\" else "'…'", found.text)
-    return f"{report.place(file, found.line)}: {text} [{found.code}]"
+    stop = next(named, None) or cut_short(outcome)
+    assert stop
+    text = _QUOTED.sub(lambda quoted: quoted[0] if quoted[0][0] == "\\" else "'…'", stop.text)
+    return f"{report.place(file, stop.line)}: {text} [{stop.code}]"

@@ -19,7 +19,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.outcome import LinePlace
 from chatsquash.dataset import commit
-from chatsquash.dataset.claim import RECORD, Claim, damaged, recorded, refuse_links, refuse_others
+from chatsquash.dataset.claim import RECORD, Claim, damage, recorded_files, refuse_links, refuse_others
 from chatsquash.dataset.commit import RUN, CommitPlan
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import is_held, lock, unlock
@@ -112,7 +112,7 @@ class Output:
             hint = "wait for it, or choose another folder with --output"
             raise UsageError(f"{self.path}: another run is writing there{who}; {hint}") from None
         refuse_links(self._out, self.path)  # what was planted meanwhile
-        self._claimed.ours = recorded(self._ours)
+        self._claimed.ours = recorded_files(self._ours)
         self._claimed.refuse_foreign(*self._claimed.ours)  # what took the place of one of our files since
         self._finish_earlier()
         commit.sweep(self._out)
@@ -246,11 +246,11 @@ class Output:
         try:
             plan = commit.pending(self._out)
         except ValueError:
-            raise damaged(self.path / OURS / commit.PLAN) from None
+            raise damage(self.path / OURS / commit.PLAN) from None
         if plan is not None:
             self._claimed.refuse_foreign(*plan.files, *plan.gone)
             commit.Commit(self._out, plan).finish()
-            self._claimed.ours = recorded(self._ours)
+            self._claimed.ours = recorded_files(self._ours)
 
     def _add(self, name: str, pieces: Iterable[bytes | bytearray], lines: int | None = None) -> None:
         self._stage(name)

@@ -224,7 +224,7 @@ class Summary:
         for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
             for why, count in sorted(counts.items()):
                 yield f"  {count:>7,}  {what}: {why}"
-        yield from self._divided()
+        yield from self._division()
         lines = {name: count for name, count in self.account._asdict().items() if name != "joined" or self.joined}
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in lines.items())
         yield f"{counted(self.lines, 'line')} seen = {parts}"
@@ -238,7 +238,7 @@ class Summary:
         if self.addresses:
             yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
         if self.secrets:
-            yield f"secrets: {self.secrets:,} found in {counted(self.with_secrets, 'record')}, {self._replaced()}"
+            yield f"secrets: {self.secrets:,} found in {counted(self.with_secrets, 'record')}, {self._redaction()}"
         if replaced := {kind: count for kind, count in sorted(self.kinds.items()) if count}:
             yield "replaced: " + ", ".join(f"{count:,} {words(kind)}" for kind, count in replaced.items())
         if self.others:
@@ -261,7 +261,7 @@ class Summary:
         if last := last_line(counts):
             yield last
 
-    def _replaced(self) -> str:
+    def _redaction(self) -> str:
         """How many of the secrets are replaced, and how the others would be."""
         if self.replaced == self.secrets:
             return f"all {self.replaced:,} replaced"
@@ -269,9 +269,9 @@ class Summary:
             return f"{self.replaced:,} replaced, such as passwords in URLs (--redact secrets replaces all)"
         return "none replaced (--redact secrets)"
 
-    def _divided(self) -> Iterator[str]:
-        for name, (records, asked) in self.splits.items():
-            share = f"{self._share(records):.1%} of them, asked for {asked:.1%}"
+    def _division(self) -> Iterator[str]:
+        for name, (records, percent) in self.splits.items():
+            share = f"{self._share(records):.1%} of them, asked for {percent:.1%}"
             yield f"  {records:>7,}  in split {name}: {share}"
         if self.moves:
             yield "split by cluster: records may go to other splits when logs are added"

@@ -9,7 +9,7 @@ import polars as pl
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record
-from chatsquash.dataset.session_table import COLUMNS, Kind, Written, line_of, row_of
+from chatsquash.dataset.session_table import COLUMNS, Kind, RecordOutcome, line_of, row_of
 
 _TYPES: dict[Kind, type[pl.DataType]] = {"text": pl.String, "int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
 SCHEMA = {column.name: _TYPES[column.kind] for column in COLUMNS}
@@ -29,7 +29,7 @@ class Where:
 
     def holds(self, log: Log, outcome: Outcome, record: Record) -> bool:
         """Whether a record fulfils it."""
-        row = row_of(line_of(log, outcome, record, None, Written()))
+        row = row_of(line_of(log, outcome, record, None, RecordOutcome()))
         frame = pl.DataFrame([[row[name]] for name in self._schema], schema=self._schema)
         try:
             result = frame.select(self._expression)

@@ -65,7 +65,7 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
             is_empty = False
             data = row.data.removeprefix(BOM_UTF8)
             named: str | None = None
-            masked = _Masked(looks.private)
+            masked = _Mask(looks.private)
             for violation in (*_private(data, whole, masked), *_row(data, looks)):
                 named = named or masked.text(_session(data) or row.session or "")
                 yield finding(violation._replace(text=masked.text(violation.text)), named, str(row.file), row.number)
@@ -82,7 +82,7 @@ def _rows(file: Path, looks: Looks) -> Iterator[tuple[DatasetRow, Json]]:
         yield from ((row, None) for row in records)
 
 
-class _Masked:
+class _Mask:
     """Shows nothing of what is private in a row, where that is looked for."""
 
     def __init__(self, redactor: Redactor | None) -> None:
@@ -111,7 +111,7 @@ class _Masked:
         return without_beginnings("".join([*pieces, text[done:]]), self._values)
 
 
-def _private(data: bytes, whole: Json, masked: _Masked) -> Iterator[Violation]:
+def _private(data: bytes, whole: Json, masked: _Mask) -> Iterator[Violation]:
     """What is private in a row, also in one that is no record."""
     if masked.redactor is None:
         return
@@ -180,7 +180,7 @@ def _addresses_left(value: dict[str, Json]) -> Iterator[Violation]:
 
 
 def _record(stored: StoredRecord, *, holds_arguments: bool) -> Iterator[Violation]:
-    messages, tools = stored.messages, defined(stored.tools)
+    messages, tools = stored.messages, definitions(stored.tools)
     if stored.tools is not None and not isinstance(stored.tools, list):
         yield reading.wrong_type("tools", json_type(stored.tools), 1)
     view = View(Conversation(messages, tools))
@@ -193,6 +193,6 @@ def _record(stored: StoredRecord, *, holds_arguments: bool) -> Iterator[Violatio
         yield from examine(view, "arguments")
 
 
-def defined(tools: Json) -> list[Any]:
+def definitions(tools: Json) -> list[Any]:
     """The flattened definitions."""
     return list(map(flatten, tools if isinstance(tools, list) else []))

@@ -63,12 +63,12 @@ class Evaluation:
                 size += sum(map(len, texts))
                 self.rows += 1
                 if size > _BATCH:
-                    frames.append(self._counted(waiting))
+                    frames.append(self._count(waiting))
                     waiting, size = [], 0
-            frames.append(self._counted(waiting))
+            frames.append(self._count(waiting))
         return pl.concat(frames)
 
-    def _counted(self, texts: list[tuple[int, str]]) -> pl.DataFrame:
+    def _count(self, texts: list[tuple[int, str]]) -> pl.DataFrame:
         words = _words(texts)
         for (listed,) in words.group_by("of", maintain_order=True).agg("word").select("word").iter_rows():
             self._blocks.extend(hash(tuple(listed[at : at + _BLOCK])) for at in range(len(listed) - _BLOCK + 1))

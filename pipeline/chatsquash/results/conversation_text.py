@@ -46,11 +46,11 @@ def lines(stored: StoredRecord, *, unfold: bool = False) -> Iterator[Line]:
         yield Line("role", f"[{number}] {_title(message, names)}")
         for part in message_parts(message):
             yield from _label(part)
-            yield from _shown(*_spelled(part), unfold=unfold)
+            yield from _show(*_spelled(part), unfold=unfold)
     tools = [chat.tool_name(tool) or "?" for tool in stored.tools] if isinstance(stored.tools, list) else []
     if tools:
         yield Line("role", counted(len(tools), "tool"))
-        yield from _shown("text", ", ".join(tools), unfold=unfold)
+        yield from _show("text", ", ".join(tools), unfold=unfold)
 
 
 def as_text(shown: Iterator[Line]) -> str:
@@ -100,7 +100,7 @@ def _spelled(part: MessagePart) -> tuple[str, str]:
     return part.kind, part.text
 
 
-def _shown(kind: str, text: str, *, unfold: bool) -> Iterator[Line]:
+def _show(kind: str, text: str, *, unfold: bool) -> Iterator[Line]:
     """A text as lines, of which the first are shown unless all are asked for."""
     indent = "      " if kind in ("reasoning", "call") else "    "
     rows = printable(text).expandtabs(_TAB).split("\n")

@@ -51,9 +51,9 @@ def frame_of(folder: Folder) -> pl.DataFrame:
             while line := file.readline(LONGEST):
                 rows.append(row_of(jsonio.loads(line)))
                 if len(rows) == _BATCH:
-                    frames.append(_framed(rows, SCHEMA))
+                    frames.append(_frame(rows, SCHEMA))
                     rows = []
-        return pl.concat([*frames, _framed(rows, SCHEMA)])
+        return pl.concat([*frames, _frame(rows, SCHEMA)])
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no session table: name a folder that chatsquash convert wrote") from None
     except OSError as problem:
@@ -63,7 +63,7 @@ def frame_of(folder: Folder) -> pl.DataFrame:
         raise UsageError(f"{path}: no session table of this version of chatsquash: {why}") from None
 
 
-def _framed(rows: list[dict[str, object]], schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+def _frame(rows: list[dict[str, object]], schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame({name: [row.get(name) for row in rows] for name in schema}, schema=schema)

@@ -96,7 +96,7 @@ def run_text(out: Output) -> bytes:
         raise UsageError(f"{out / RUN}: cannot be read, {why}: convert again, or name another folder") from None
 
 
-def damaged(folder: Folder, name: str) -> UsageError:
+def damage(folder: Folder, name: str) -> UsageError:
     """The error for a file that cannot be read as what it is."""
     return UsageError(f"{folder.path / name}: is not as chatsquash wrote it: {_AGAIN}")
 
@@ -104,9 +104,9 @@ def damaged(folder: Folder, name: str) -> UsageError:
 def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
     """The objects of a report, which have these members; raises ``UsageError`` for what is none."""
     for line in _lines(folder, name):
-        value = _loaded(folder, name, line)
+        value = _load(folder, name, line)
         if not set(members) <= value.keys():
-            raise damaged(folder, name)
+            raise damage(folder, name)
         yield value
 
 
@@ -116,18 +116,18 @@ def rows(folder: Folder, name: str, *columns: str) -> Iterator[dict[str, str]]:
     try:
         for row in csv.DictReader(map(bytes.decode, _lines(folder, name))):
             if not set(columns) <= row.keys() or None in row.values():
-                raise damaged(folder, name)
+                raise damage(folder, name)
             yield row
     except (ValueError, csv.Error):
-        raise damaged(folder, name) from None
+        raise damage(folder, name) from None
 
 
 def _lines(folder: Folder, name: str) -> Iterator[bytes]:
     """The lines of a file; one that is longer than any is an error."""
-    with _opened(folder, name) as file:
+    with _open(folder, name) as file:
         while line := file.readline(LONGEST + 1):
             if len(line) > LONGEST:
-                raise damaged(folder, name)
+                raise damage(folder, name)
             yield line
 
 
@@ -136,7 +136,7 @@ class Lines:
 
     def __init__(self, folder: Folder, name: str, kind: type[Any] = dict) -> None:
         self._folder, self._name, self._kind = folder, name, kind
-        with _opened(folder, name) as file:
+        with _open(folder, name) as file:
             self._offsets = _offsets(file)
 
     def __len__(self) -> int:
@@ -145,17 +145,17 @@ class Lines:
     def __getitem__(self, at: int) -> dict[str, Any]:
         """The object on a line, from 0, with all its members."""
         if at >= len(self):
-            raise damaged(self._folder, self._name)
-        with _opened(self._folder, self._name) as file:
+            raise damage(self._folder, self._name)
+        with _open(self._folder, self._name) as file:
             file.seek(self._offsets[at])
             size = self._offsets[at + 1] - self._offsets[at]
-            line = _loaded(self._folder, self._name, file.read(min(size, LONGEST)))
+            line = _load(self._folder, self._name, file.read(min(size, LONGEST)))
         _convert(self._folder, self._name, line, self._kind)
         return line
 
 
 @contextmanager
-def _opened(folder: Folder, name: str) -> Iterator[BinaryIO]:
+def _open(folder: Folder, name: str) -> Iterator[BinaryIO]:
     try:
         with folder.reading(name) as file:
             yield file
@@ -163,13 +163,13 @@ def _opened(folder: Folder, name: str) -> Iterator[BinaryIO]:
         raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror}): {_AGAIN}") from None
 
 
-def _loaded(folder: Folder, name: str, line: bytes) -> dict[str, Any]:
+def _load(folder: Folder, name: str, line: bytes) -> dict[str, Any]:
     try:
         value = jsonio.loads(line)
     except (ValueError, RecursionError):
-        raise damaged(folder, name) from None
+        raise damage(folder, name) from None
     if not isinstance(value, dict):
-        raise damaged(folder, name)
+        raise damage(folder, name)
     return value
 
 
@@ -178,7 +178,7 @@ def _convert(folder: Folder, name: str, value: Any, kind: type[T]) -> T:
     try:
         return msgspec.convert(value, kind)
     except (ValueError, RecursionError):
-        raise damaged(folder, name) from None
+        raise damage(folder, name) from None
 
 
 def _offsets(file: BinaryIO) -> array[int]:
@@ -241,7 +241,7 @@ class ResultFolder:
         except UsageError:
             return inputs
         except (ValueError, RecursionError):
-            raise damaged(self.folder, RUN) from None
+            raise damage(self.folder, RUN) from None
         for each in run.inputs:
             if each.path in inputs:
                 inputs[each.path].append(each)
@@ -251,7 +251,7 @@ class ResultFolder:
         """The counts of ``run.json``, including these of lines; raises ``UsageError`` if no run wrote them."""
         counts = _convert(self.folder, RUN, self.counts, Counts)
         if not set(lines) <= counts.lines.keys():
-            raise damaged(self.folder, RUN)
+            raise damage(self.folder, RUN)
         return counts
 
     @cached_property

@@ -92,7 +92,7 @@ class Remedies:
         known = self._helped.get(like, _Helped({}, 0))
         if known.remedies and known.times >= _OFTEN:
             tried = known.remedies.items()
-            if all(code in self._taken(remedy, conversation, wrong)[0] for code, remedy in tried):
+            if all(code in self._effect(remedy, conversation, wrong)[0] for code, remedy in tried):
                 return known.remedies
         remedies = self._search(conversation, wrong)
         if len(self._helped) > _MANY:  # what a template raises may be another text for every record
@@ -105,7 +105,7 @@ class Remedies:
         rendering: Options | None = None
         for remedy in REMEDIES:
             if wrong - remedies.keys():
-                taken, renders = self._taken(remedy, conversation, wrong)
+                taken, renders = self._effect(remedy, conversation, wrong)
                 rendering = rendering or (remedy if renders else None)
                 for code in taken:
                     remedies.setdefault(code, remedy)
@@ -113,9 +113,9 @@ class Remedies:
             remedies.setdefault(RAISES, rendering)
         return remedies
 
-    def _taken(self, remedy: Options, conversation: Conversation, wrong: Codes) -> tuple[Codes, bool]:
+    def _effect(self, remedy: Options, conversation: Conversation, wrong: Codes) -> tuple[Codes, bool]:
         """The codes that a remedy takes away, and whether it makes a record that the template renders."""
-        record = converted(conversation, remedy)
+        record = record_of(conversation, remedy)
         if record is None:
             return frozenset(), False
         left, kinds = self._look(record)
@@ -123,7 +123,7 @@ class Remedies:
         return (taken if left & _SERIOUS <= wrong else frozenset()), RAISES not in left
 
 
-def converted(conversation: Conversation, options: Options) -> dict[str, Any] | None:
+def record_of(conversation: Conversation, options: Options) -> dict[str, Any] | None:
     """The record of a conversation; ``None`` where the preset cannot hold it."""
     try:
         conversation, _ = through(plan(options, None).conversation, conversation)

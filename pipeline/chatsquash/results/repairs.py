@@ -12,8 +12,8 @@ from chatsquash.checks import rules
 from chatsquash.core.model import Conversation
 from chatsquash.core.options import Options
 from chatsquash.core.text import counted
-from chatsquash.dataset.option_rules import met
-from chatsquash.results.remedies import RAISES, Codes, Look, changes, converted, stays
+from chatsquash.dataset.option_rules import matching_pairs
+from chatsquash.results.remedies import RAISES, Codes, Look, changes, record_of, stays
 
 SINGLE: tuple[tuple[str, Any], ...] = (
     ("bridge_results", "join"),
@@ -43,7 +43,7 @@ class Sample(NamedTuple):
     wrong: Codes
 
 
-class Mended(NamedTuple):
+class Repair(NamedTuple):
     """What mends the records that were tried."""
 
     options: Options | None
@@ -88,27 +88,27 @@ class Mending:
             for remedy in remedies:
                 self._seeds |= {name: value for name, value in changes(remedy).items() if name != "preset"}
 
-    def find(self) -> Mended | None:
+    def find(self) -> Repair | None:
         """What mends most; ``None`` where all records are whole."""
         if not self._samples:
             return None
-        samples = [each for each in self._samples if converted(each.conversation, Options(preset=_PRESETS[0]))]
+        samples = [each for each in self._samples if record_of(each.conversation, Options(preset=_PRESETS[0]))]
         cost = cache(lambda options: _cost([self._wrong(each, options) for each in samples]))
         best, least = None, _cost([each.wrong for each in samples])
         for preset in _PRESETS:
             if not any(least.grave) and best:
                 break
-            found = self._found(preset, cost)
-            if cost(found).grave < least.grave or (best is None and cost(found) < least):
-                best, least = found, cost(found)
+            candidate = self._best(preset, cost)
+            if cost(candidate).grave < least.grave or (best is None and cost(candidate) < least):
+                best, least = candidate, cost(candidate)
         left = [self._tried(each, best)[0] if best else each.wrong for each in samples]
         stays = Counter(sorted(code for codes in left for code in codes))
-        return Mended(best, stays, len(samples), len(self._samples) - len(samples))
+        return Repair(best, stays, len(samples), len(self._samples) - len(samples))
 
-    def _found(self, preset: str, cost: Callable[[Options], _Cost]) -> Options:
+    def _best(self, preset: str, cost: Callable[[Options], _Cost]) -> Options:
         """The best that is found with a preset, from several beginnings."""
         unions = [self._seeds, *({name: value for name, value in SINGLE if name in names} for names in _AT_ONCE)]
-        candidates = [_grown(_united(Options(preset=preset), union), cost) for union in unions]
+        candidates = [_grow(_united(Options(preset=preset), union), cost) for union in unions]
         return min(candidates, key=lambda options: (cost(options), len(changes(options))))
 
     def _wrong(self, sample: Sample, options: Options) -> Codes:
@@ -118,7 +118,7 @@ class Mending:
 
     def _tried(self, sample: Sample, options: Options) -> Look:
         """What is wrong with a record that options make."""
-        record = converted(sample.conversation, options)
+        record = record_of(sample.conversation, options)
         if record is None:
             return Look(sample.wrong | {RAISES}, frozenset())
         left, kinds = self._look(record)
@@ -132,7 +132,7 @@ def _united(options: Options, union: dict[str, Any]) -> Options:
     return options
 
 
-def _grown(options: Options, cost: Callable[[Options], _Cost]) -> Options:
+def _grow(options: Options, cost: Callable[[Options], _Cost]) -> Options:
     """Options with all single changes that mend something, and without those that mend nothing."""
     for name, value in SINGLE * 2:
         more = _with(options, name, value)
@@ -153,7 +153,7 @@ def _mends(with_it: _Cost, without: _Cost, name: str) -> bool:
 def _with(options: Options, name: str, value: Any) -> Options | None:
     """Options with a change; ``None`` where it has no effect with them."""
     changed = replace(options, **{name: value})
-    return None if next(met(changed), None) else changed
+    return None if next(matching_pairs(changed), None) else changed
 
 
 def _cost(left: Iterable[Codes]) -> _Cost:
@@ -162,7 +162,7 @@ def _cost(left: Iterable[Codes]) -> _Cost:
     return _Cost(codes.count(RAISES), errors, len(codes) - errors)
 
 
-def told(mended: Mended, spelled: Callable[[Options], str]) -> str:
+def repair_line(mended: Repair, spelled: Callable[[Options], str]) -> str:
     """The line that mends, for people."""
     if not mended.tried:
         return f"no preset holds {counted(mended.apart, 'record')} that the template does not show whole"

@@ -17,7 +17,7 @@ from chatsquash.records.datasets import DatasetRow, rows
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.places import read
 from chatsquash.records.reading import native, parse, record
-from chatsquash.results.output import damaged, lines
+from chatsquash.results.output import damage, lines
 from chatsquash.storage.folder import Folder
 
 _NAMED = 5
@@ -26,11 +26,11 @@ _TYPES = {"session": str, "log": str, "file": str | None, "row": int | None, "of
 """What of the session table leads to a record."""
 
 
-class Shown(NamedTuple):
+class RecordView(NamedTuple):
     """A record, and what the session table says of it."""
 
     row: DatasetRow
-    held: StoredRecord
+    record: StoredRecord
     facts: dict[str, Any]
     """The line of the session table; empty where there is none."""
     others: list[str]
@@ -55,7 +55,7 @@ class Shown(NamedTuple):
         }
 
 
-def show(dataset: str, which: str) -> Shown:
+def show(dataset: str, which: str) -> RecordView:
     """A record: the one with a number, counted from 1 over all files by name, else one of a session.
 
     A session is named by its id or how that begins, or a record by its place, ``FILE:ROW``.  Raises ``UsageError``
@@ -64,9 +64,9 @@ def show(dataset: str, which: str) -> Shown:
     with closing(Folder(Path(dataset))) as folder:
         matches = list(_table(folder, lambda line: which in (line["session"], f"{line['file']}:{line['row']}")))
         if not matches and which.isascii() and which.isdigit():
-            row = _numbered(dataset, int(which))
+            row = _by_number(dataset, int(which))
             place = row.file.relative_to(dataset).as_posix() if row.file != Path(dataset) else ""
-            return _shown(row, list(_table(folder, lambda line: (line["file"], line["row"]) == (place, row.number))))
+            return _view(row, list(_table(folder, lambda line: (line["file"], line["row"]) == (place, row.number))))
         matches = matches or list(_table(folder, lambda line: line["session"].startswith(which)))
         if not matches:
             hint = "its records are named by number, FILE:ROW or the id of the session"
@@ -79,7 +79,7 @@ def show(dataset: str, which: str) -> Shown:
             why = matches[0]["left_out"] or matches[0]["filtered"]
             raise UsageError(f"{dataset}: session {quoted(matches[0]['session'])} has no record ({why})")
         stands = Place(written[0]["file"], written[0]["row"], written[0]["offset"])
-        return _shown(DatasetRow(Path(dataset, stands.file), stands.row, read(folder, stands)), written)
+        return _view(DatasetRow(Path(dataset, stands.file), stands.row, read(folder, stands)), written)
 
 
 def _table(folder: Folder, is_wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
@@ -88,19 +88,19 @@ def _table(folder: Folder, is_wanted: Callable[[dict[str, Any]], bool]) -> Itera
         return
     for line in lines(folder, SESSIONS, *_TYPES, "left_out", "filtered"):
         if any(not isinstance(line[name], kind) for name, kind in _TYPES.items()):
-            raise damaged(folder, SESSIONS)
+            raise damage(folder, SESSIONS)
         if is_wanted(line):
             yield line
 
 
-def _numbered(dataset: str, number: int) -> DatasetRow:
+def _by_number(dataset: str, number: int) -> DatasetRow:
     row = next(islice(rows(dataset), number - 1, None), None) if number else None
     if row is None:
         raise UsageError(f"{dataset}: there is no record {number}; it has {sum(1 for _ in rows(dataset)):,}")
     return row
 
 
-def _shown(row: DatasetRow, written: list[dict[str, Any]]) -> Shown:
+def _view(row: DatasetRow, written: list[dict[str, Any]]) -> RecordView:
     """A record, with the lines that the session table has of its session's records, its own first."""
     try:
         stored = native(record(parse(row.data)))
@@ -108,7 +108,7 @@ def _shown(row: DatasetRow, written: list[dict[str, Any]]) -> Shown:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
     own = written[0] if written else {}
     others = [f"{line['file']}:{line['row']}{_elsewhere(line, own)}" for line in written[1:]]
-    return Shown(row, stored, own, others)
+    return RecordView(row, stored, own, others)
 
 
 def _elsewhere(line: dict[str, Any], own: dict[str, Any]) -> str:

@@ -91,13 +91,13 @@ class _Counting:
         self.stats.roles.update(message["role"] for message in said.messages)
         turns = sum(message["role"] == "assistant" for message in said.messages)
         lengths = sum(map(len, texts(stored))), len(definitions(stored))
-        measures = (len(said.messages), turns, calls, *lengths, *([self._counted(stored)] if self._tokens else []))
+        measures = (len(said.messages), turns, calls, *lengths, *([self._count(stored)] if self._tokens else []))
         self._batch.append((*measures, xxh3_64_intdigest(row.data.strip())))
         self._places.append((str(row.file), row.number))
         if len(self._batch) == _BATCH:
             self._fold()
 
-    def _counted(self, stored: StoredRecord) -> int | None:
+    def _count(self, stored: StoredRecord) -> int | None:
         """The tokens of a record; ``None`` where the template refuses it, which is no length."""
         assert self._tokens
         try:

@@ -101,7 +101,7 @@ def as_json(stats: Stats) -> dict[str, Any]:
         "splits": _splits(stats),
         "roles": {printable(role): count for role, count in stats.roles.most_common()},
         "spreads": {name.replace(" ", "_"): spread._asdict() for name, spread in stats.spreads.items()},
-        "tools": {printable(name): asdict(count) for name, count in _ranked(stats)},
+        "tools": {printable(name): asdict(count) for name, count in _rank(stats)},
         "table": _members(stats.table) if stats.table else None,
         "longest": [{**each._asdict(), "file": printable(each.file)} for each in stats.longest],
     }
@@ -119,15 +119,15 @@ def as_text(stats: Stats) -> str:
 
 
 def _lines(stats: Stats) -> Iterator[str]:
-    yield f"{counted(stats.records, 'record')} in {counted(stats.files, 'file')}, {_repeated(stats.duplicates)}"
+    yield f"{counted(stats.records, 'record')} in {counted(stats.files, 'file')}, {_repetitions(stats.duplicates)}"
     if stats.unreadable:
         lines = counted(stats.unreadable, "line that is no record", "lines that are no records")
         yield f"{lines}: chatsquash check says why"
     if stats.refused:
         yield f"{counted(stats.refused, 'record')} refused by the template, whose tokens are not counted"
     if stats.splits.keys() - {""}:
-        yield f"splits: {_listed(_splits(stats))}"
-    yield f"roles: {_listed(dict(stats.roles.most_common()))}"
+        yield f"splits: {_list_counts(_splits(stats))}"
+    yield f"roles: {_list_counts(dict(stats.roles.most_common()))}"
     if stats.table:
         yield from _of_table(stats.table)
     yield f"tools: defined in {stats.with_tools:,}, called in {counted(stats.with_calls, 'record')}"
@@ -137,7 +137,7 @@ def _lines(stats: Stats) -> Iterator[str]:
         bars = ["records by size", *(sparkline(spread.histogram) for spread in stats.spreads.values())]
         yield from ("", *(f"{line}  {bar}".rstrip() for line, bar in zip(table, bars, strict=True)))
     if stats.tools:
-        ranked = _ranked(stats)
+        ranked = _rank(stats)
         shown = [(escaped(name), *_numbers(count.records, count.calls)) for name, count in ranked[:_TOOLS]]
         yield from ("", *_table(("tool", "records", "calls"), shown))
         if len(ranked) > _TOOLS:
@@ -160,12 +160,12 @@ def _of_table(table: SessionStats) -> Iterator[str]:
     used = f"{table.prompt_tokens:,} of prompts and {table.completion_tokens:,} of replies"
     yield f"sessions: {table.sessions:,}; tokens as logged: {used}"
     for name in ("exit", "finish", "truncated", "last_user"):
-        yield f"{name}: {_listed(dict(getattr(table, name).most_common()))}"
+        yield f"{name}: {_list_counts(dict(getattr(table, name).most_common()))}"
     if table.reward is not None:
         yield f"reward: {table.reward:.3f} on average, in {counted(table.rewards, 'record')}"
 
 
-def _repeated(count: int) -> str:
+def _repetitions(count: int) -> str:
     return f"{count:,} of them {'repeats' if count == 1 else 'repeat'} an earlier one"
 
 
@@ -173,12 +173,12 @@ def _splits(stats: Stats) -> dict[str, int]:
     return {printable(name): count for name, count in sorted(stats.splits.items()) if name}
 
 
-def _ranked(stats: Stats) -> list[tuple[str, Any]]:
+def _rank(stats: Stats) -> list[tuple[str, Any]]:
     """The tools, those first that are called most."""
     return sorted(stats.tools.items(), key=lambda item: (-item[1].calls, -item[1].records, item[0]))
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _list_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{escaped(name)} {count:,}" for name, count in counts.items()) or "none"
 
 

@@ -18,9 +18,9 @@ from chatsquash.core.text import counted, escaped
 from chatsquash.records.datasets import rows
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import parse, record
-from chatsquash.results.check import defined
+from chatsquash.results.check import definitions
 from chatsquash.results.remedies import Look, Remedies, spelled
-from chatsquash.results.repairs import Mending, told
+from chatsquash.results.repairs import Mending, repair_line
 
 if TYPE_CHECKING:
     from chatsquash.templates.confined import Template
@@ -36,7 +36,7 @@ class Trials:
 
     def __init__(self, path: str, trainer: str | None = None, **bounds: Any) -> None:
         """``trainer``: whose template is taken for the model, see ``templates.trainers``; ``bounds`` are as below."""
-        self._chosen = _chosen(path, trainer)
+        self._chosen = _choose(path, trainer)
         self._template = template(path, self._chosen, **bounds)
         self._remedies = Remedies(self._look)
         self._mending = Mending(self._look)
@@ -58,14 +58,14 @@ class Trials:
             return iter(())
         shown = self._prepared(stored)
         self._template.begin(shown.messages, shown.tools)
-        return self._found(stored, shown)
+        return self._violations(stored, shown)
 
     def _prepared(self, stored: StoredRecord) -> StoredRecord:
         return self._chosen.prepare_record(stored) if self._chosen else stored
 
-    def _found(self, stored: StoredRecord, shown: StoredRecord) -> Iterator[Violation]:
+    def _violations(self, stored: StoredRecord, shown: StoredRecord) -> Iterator[Violation]:
         tried = self._template.trial(shown.messages)
-        violations = list(judged(tried))
+        violations = list(judge(tried))
         self.records += 1
         self.whole += not violations
         wrong = frozenset(each.code for each in violations)
@@ -90,11 +90,11 @@ class Trials:
         if self.passed_over:
             yield f"  {self.passed_over:>7,}  not rendered: the template is {self._template.given_up}"
 
-    def mended(self) -> Iterator[str]:
+    def repair(self) -> Iterator[str]:
         """The one line that mends all that can be mended, and what stays; none where all records are whole."""
         self._deadline = monotonic() + _SEARCH * self._template.bounds.seconds
         if not self._template.given_up and (mended := self._mending.find()):
-            yield told(mended, spelled)
+            yield repair_line(mended, spelled)
 
     def _search(self, stored: StoredRecord, tried: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
         """The remedies of a record, and what is said where there is none."""
@@ -102,7 +102,7 @@ class Trials:
             return {}, "no remedy was looked for"
         began = monotonic()
         self._deadline = began + self._template.bounds.seconds
-        conversation = Conversation(stored.messages, defined(stored.tools))
+        conversation = Conversation(stored.messages, definitions(stored.tools))
         remedies = self._remedies.find(conversation, wrong, (wrong, tried.problem))
         self._mending.note(conversation, wrong, tried.problem, remedies.values())
         if monotonic() < self._deadline:
@@ -116,7 +116,7 @@ class Trials:
             return Look(frozenset(["template-error"]), frozenset())
         stored = self._prepared(record(made))
         tried = self._template.attempt(stored.messages, stored.tools, left)
-        return Look(frozenset(violation.code for violation in judged(tried)), tried.sought)
+        return Look(frozenset(violation.code for violation in judge(tried)), tried.sought)
 
 
 def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None = None, **bounds: Any) -> str:
@@ -128,7 +128,7 @@ def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None 
         stored = record(parse(row.data))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
-    chosen = _chosen(path, trainer)
+    chosen = _choose(path, trainer)
     stored = chosen.prepare_record(stored) if chosen else stored
     rendering = template(path, chosen, **bounds).render(stored.messages, stored.tools)
     if rendering.text is None:
@@ -136,7 +136,7 @@ def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None 
     return "\n".join(map(escaped, rendering.text.split("\n")))
 
 
-def _chosen(path: str, trainer: str | None) -> TrainerTemplate | None:
+def _choose(path: str, trainer: str | None) -> TrainerTemplate | None:
     if trainer is None:
         return None
     from chatsquash.templates import trainers  # which few runs ask for
@@ -167,7 +167,7 @@ def template(
     return Template(path, bounds, chosen.source if chosen else None)
 
 
-def judged(tried: Trial) -> Iterator[Violation]:
+def judge(tried: Trial) -> Iterator[Violation]:
     """What the rules say of a trial."""
     for rule in rules().values():
         if rule.kind == "template":

@@ -46,7 +46,7 @@ _RECORDS = re.compile(r"data/.*|[^/]*\.jsonl")
 
 
 @dataclass(slots=True)
-class Verified:
+class Verification:
     """What was compared, and what does not agree."""
 
     files: int = 0
@@ -55,7 +55,7 @@ class Verified:
     """Where and what, a line each."""
 
 
-def verify(out: Path | str, *, logs: bool = False, known: Known | None = None) -> Verified:
+def verify(out: Path | str, *, logs: bool = False, known: KnownLogs | None = None) -> Verification:
     """Compare an output folder with its ``run.json``: hashes, counts and sums; with ``logs`` the inputs, too.
 
     A text is the URL of one in a store.  ``known`` gives the paths of logs that ``run.json`` does not tell.  Raises
@@ -63,11 +63,11 @@ def verify(out: Path | str, *, logs: bool = False, known: Known | None = None) -
     """
     place = open_output(out)
     with closing(place.folder):
-        return _verified(place, logs=logs, known=known)
+        return _verify(place, logs=logs, known=known)
 
 
-def _verified(out: Output, *, logs: bool, known: Known | None) -> Verified:
-    done = Verified()
+def _verify(out: Output, *, logs: bool, known: KnownLogs | None) -> Verification:
+    done = Verification()
     run = manifest(out)
     try:
         if out.folder.status(f"{OURS}/{PLAN}"):
@@ -113,7 +113,7 @@ def _counts(out: Output, run: dict[str, Json]) -> Iterator[str]:
             if seen != sum(parts):
                 yield f"{out / RUN}: of {seen:,} {name} {sum(parts):,} are accounted for"
     lines = {recorded["path"]: recorded["lines"] for recorded in run["outputs"]}
-    sessions, written = counts["sessions"]["seen"], _written(counts)
+    sessions, written = counts["sessions"]["seen"], _count_written(counts)
     if (recorded := counts["sessions"]["written"]) > written:
         yield f"{out / RUN}: tells of {recorded:,} sessions with a record, and of {written:,} records"
     records = [count for path, count in lines.items() if _RECORDS.fullmatch(path)]
@@ -125,10 +125,10 @@ def _counts(out: Output, run: dict[str, Json]) -> Iterator[str]:
     pairs = sum(count for path, count in lines.items() if path.startswith("pairs/"))
     if pairs != (recorded := _total(counts.get("pairs", {}))):
         yield f"{out / RUN}: tells of {recorded:,} pairs, the files have {pairs:,}"
-    yield from _reported(out, counts, lines)
+    yield from _check_reports(out, counts, lines)
 
 
-def _reported(out: Output, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
+def _check_reports(out: Output, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
     """Which counts do not agree with the reports."""
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
@@ -136,10 +136,10 @@ def _reported(out: Output, counts: dict[str, Json], lines: dict[str, int]) -> It
         if there != recorded:
             yield f"{out / RUN}: tells of {recorded:,} {what}, the reports have {there:,}"
     if SESSIONS in lines and out.folder.status(SESSIONS):  # else it was said already, or is a run of before
-        yield from _table(out, counts["sessions"], _written(counts), lines)
+        yield from _table(out, counts["sessions"], _count_written(counts), lines)
 
 
-def _written(counts: dict[str, Json]) -> int:
+def _count_written(counts: dict[str, Json]) -> int:
     """How many records were written: one for each conversation, of a run before that was said one for each session."""
     recorded = counts.get("conversations") or counts["sessions"]
     return int(recorded["written"])
@@ -202,7 +202,7 @@ _BOUNDS = ("max_line", "max_expansion", "max_expanded", "sessions_by")
 """The options that say how far logs were read, and what was a session."""
 
 
-class Known(NamedTuple):
+class KnownLogs(NamedTuple):
     """Logs as they were given to ``convert``, and the key of that run."""
 
     logs: Sequence[str]
@@ -218,14 +218,14 @@ class Known(NamedTuple):
         return {path_digest(self.key, printable(log.shown)): log.shown for log in discovery.logs}
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """How many logs were compared, and what does not agree."""
 
     logs: int
     problems: list[str]
 
 
-def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compared:
+def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Comparison:
     """Compare the logs of a run with their hashes, as ``run.json`` at a place has them.
 
     ``paths`` has those of logs whose paths are replaced there, by their digests.
@@ -246,7 +246,7 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compared:
     if hidden:
         which = "are not among LOGS" if paths else "are replaced: give LOGS as they were given to convert"
         problems.append(f"{place}: the paths of {counted(hidden, 'log')} {which}")
-    return Compared(count, problems)
+    return Comparison(count, problems)
 
 
 def log_differences(path: str, recorded: list[str], options: Options, taken: int | None = None) -> Iterator[str]:

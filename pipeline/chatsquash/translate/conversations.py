@@ -23,14 +23,14 @@ from chatsquash.translate import losses as comparison
 from chatsquash.translate.sendable import ForeignReasoning
 
 
-def known() -> tuple[str, ...]:
+def known_formats() -> tuple[str, ...]:
     """The names of all formats that are read."""
     return (*formats.names(), *documents.names())
 
 
 def writable() -> tuple[str, ...]:
     """The names of all formats that are written."""
-    return tuple(name for name in known() if hasattr(module(name), "dump"))
+    return tuple(name for name in known_formats() if hasattr(module(name), "dump"))
 
 
 @cache
@@ -40,7 +40,7 @@ def module(name: str) -> Any:
         return formats.named(name)
     if name in documents.names():
         return documents.named(name)
-    raise UsageError(f"{name}: no known format; {hint(name, known())}")
+    raise UsageError(f"{name}: no known format; {hint(name, known_formats())}")
 
 
 def is_document(name: str) -> bool:
@@ -200,7 +200,7 @@ def losses(conversation: Conversation, format: str) -> comparison.Losses:  # noq
     return lost_of_dump([conversation], dump(conversation, format), format)[0]
 
 
-def lost(conversation: Conversation, document: Json, format: str) -> comparison.Losses:  # noqa: A002
+def loss_of(conversation: Conversation, document: Json, format: str) -> comparison.Losses:  # noqa: A002
     """What a document in a format does not hold of a conversation that it was made of."""
     return lost_of_all([conversation], document, format)[0]
 
@@ -210,18 +210,18 @@ def lost_of_dump(branches: list[Conversation], document: Json, format: str) -> l
 
     It is measured by reading the document, but for conversations that are so plain that it is known.
     """
-    known = plain.lost(branches[0], module(format)) if len(branches) == 1 else None
+    known_formats = plain.plain_losses(branches[0], module(format)) if len(branches) == 1 else None
     tools = branches[0].tools
-    if known is None or not all(isinstance(tool, dict) and PRIVATE not in tool for tool in tools):
+    if known_formats is None or not all(isinstance(tool, dict) and PRIVATE not in tool for tool in tools):
         return lost_of_all(branches, document, format)
-    return [comparison.Losses([*known, *(_lost_of_tools(jsonio.dumps(tools), format) if tools else ())])]
+    return [comparison.Losses([*known_formats, *(_lost_of_tools(jsonio.dumps(tools), format) if tools else ())])]
 
 
 @lru_cache(64)
 def _lost_of_tools(tools: bytes, format: str) -> comparison.Losses:  # noqa: A002
     """What a format loses of definitions, which many conversations share."""
     conversation = Conversation([], jsonio.loads(tools), turns=(Turn("user", (Text("a"),)),))
-    return lost(conversation, dump(conversation, format), format)
+    return loss_of(conversation, dump(conversation, format), format)
 
 
 def lost_of_all(branches: list[Conversation], document: Json, format: str) -> list[comparison.Losses]:  # noqa: A002

@@ -17,7 +17,7 @@ from chatsquash.translate import conversations, sendable
 from chatsquash.translate.output import Output, is_lines, output
 from chatsquash.translate.sendable import ForeignReasoning
 from chatsquash.translate.sources import STREAM, Sources
-from chatsquash.translate.work import LABELS, Done, Tally, Wanted, translated
+from chatsquash.translate.work import LABELS, PieceResult, Tally, Task, translate_all
 
 _SHOWN = 20  # lines that cannot be read
 _WORTH_A_PROCESS = 8 << 20
@@ -53,7 +53,7 @@ class Translation:
         """Whether a line is written for each conversation."""
         return self.jsonl or (is_lines(self.output) and not Path(self.output).is_dir())
 
-    def replaced(self) -> Options | None:
+    def redaction(self) -> Options | None:
         """What is replaced, with the key; ``None`` where that is nothing."""
         options = self.private or Options(anonymize=False)
         options = replace(options, anonymize=options.anonymize or self.anonymize)
@@ -62,7 +62,7 @@ class Translation:
         return options if options.has_key else None
 
 
-class Translated(Tally, kw_only=True):
+class TranslationReport(Tally, kw_only=True):
     """The outcome of a translation."""
 
     to: str
@@ -72,7 +72,7 @@ class Translated(Tally, kw_only=True):
     """Whether every line and every file could be read."""
     anonymized: bool = False
 
-    def take(self, done: Done) -> None:
+    def take(self, done: PieceResult) -> None:
         """Add the outcome of a piece."""
         self.add(done)
         self.written += len(done.documents)
@@ -105,7 +105,7 @@ def write_all(
     stdin: BinaryIO | None,
     stdout: BinaryIO | None,
     observe: Observer | None = None,
-) -> Translated:
+) -> TranslationReport:
     """Translate files, folders and globs to a folder, a file of lines or a stream.
 
     What is written appears at the end, so nothing does where something is refused.  Raises ``UsageError`` for what
@@ -118,12 +118,14 @@ def write_all(
     sources = Sources(wanted.from_format, out)
     size = _size(inputs)
     workers = min(wanted.workers, size // _WORTH_A_PROCESS + 1) if STREAM not in inputs else wanted.workers
-    private = wanted.replaced()
-    whole = Translated(to=wanted.to, passed_over=sources.passed_over, anonymized=bool(private and private.anonymize))
+    private = wanted.redaction()
+    whole = TranslationReport(
+        to=wanted.to, passed_over=sources.passed_over, anonymized=bool(private and private.anonymize)
+    )
     with output(wanted.output, stdout, jsonl=wanted.is_jsonl, force=wanted.force) as writer:
-        named = _Named(writer)
+        named = _DocumentNames(writer)
         failures = _Failures()
-        for done in translated(sources.pieces(inputs, stdin), _work(wanted, private), workers):
+        for done in translate_all(sources.pieces(inputs, stdin), _work(wanted, private), workers):
             if done.refused:
                 raise LossError(f"{done.refused}; without --lossless the rest is written")
             failures.take(done)
@@ -148,8 +150,8 @@ def _refuse_wrong(wanted: Translation) -> None:
         raise UsageError(f"{wanted.to} is sent to no service: leave --sendable out")
 
 
-def _work(wanted: Translation, private: Options | None) -> Wanted:
-    return Wanted(
+def _work(wanted: Translation, private: Options | None) -> Task:
+    return Task(
         wanted.to,
         wanted.from_format,
         wanted.all_branches,
@@ -171,7 +173,7 @@ def _size(inputs: list[str]) -> int:
     return size
 
 
-class _Named:
+class _DocumentNames:
     """Gives documents their names: that of the session or the file, with a number where a file has several."""
 
     def __init__(self, writer: Output) -> None:
@@ -181,7 +183,7 @@ class _Named:
         self._first: tuple[str, bytes] | None = None
         """The first document of a file, as long as it is the only one."""
 
-    def write(self, done: Done) -> None:
+    def write(self, done: PieceResult) -> None:
         """Write the documents of a piece."""
         if done.piece.file != self._file:
             self.close()
@@ -217,7 +219,7 @@ class _Failures:
         self._unreadable: list[str] = []
         self._empty = ""
 
-    def take(self, done: Done) -> None:
+    def take(self, done: PieceResult) -> None:
         """Note how a piece came out; raises ``UsageError`` for one that must be readable."""
         argument = done.piece.argument
         self._found[argument] += 1
@@ -231,7 +233,7 @@ class _Failures:
         else:
             raise UsageError(done.failure)
 
-    def settle(self, whole: Translated, *, lossless: bool) -> None:
+    def settle(self, whole: TranslationReport, *, lossless: bool) -> None:
         """Say what could not be read; raises where that is all there was, or where nothing may be lost."""
         for argument, failures in self._failed.items():
             if len(failures) == self._found[argument]:

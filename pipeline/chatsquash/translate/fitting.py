@@ -27,9 +27,9 @@ class Fitting:
         names = [name for tool in tools if (name := string(definition(tool), "name"))]
         names += [block.name or "" for block in blocks if type(block) is Call]
         names += [block.name for block in blocks if type(block) is Result and block.name]
-        self._names = _given(names, service.names)
+        self._names = _assign(names, service.names)
         self._ids = service.ids
-        self._taken = _Taken(block.id for block in blocks if isinstance(block, Call | Result))
+        self._taken = _NamesInUse(block.id for block in blocks if isinstance(block, Call | Result))
         self._waiting = Waiting()
         """Knows the ids that calls have now, by those that they had."""
         self._used = set[str]()
@@ -84,13 +84,13 @@ class Fitting:
         return own
 
 
-def _given(names: Iterable[str], allowed: Letters | None) -> dict[str, str]:
+def _assign(names: Iterable[str], allowed: Letters | None) -> dict[str, str]:
     """What each name becomes; those that are allowed stay, others become such that are nobody else's."""
     known = dict.fromkeys(names)
     if allowed is None:
         return {}
     fitting = {name: name for name in known if name and allowed.fitted(name) == name}
-    taken = _Taken(fitting)
+    taken = _NamesInUse(fitting)
     for name in known:
         if name not in fitting:
             fitting[name] = taken.free(allowed.fitted(name or _UNKNOWN), allowed.longest)
@@ -98,7 +98,7 @@ def _given(names: Iterable[str], allowed: Letters | None) -> dict[str, str]:
     return fitting
 
 
-class _Taken(set[str]):
+class _NamesInUse(set[str]):
     """Names that are taken; none of them is given up."""
 
     def __init__(self, names: Iterable[str]) -> None:

@@ -25,7 +25,7 @@ from chatsquash.session.session import Snapshot
 _ELSEWHERE = "turns kept elsewhere"
 
 
-class Logged(NamedTuple):
+class LoggedConversation(NamedTuple):
     """The conversation of a session, and what its log tells beside it."""
 
     conversation: Conversation
@@ -42,7 +42,7 @@ class NoLineLeftError(UsageError):
     """Of a file no line that can be read is left."""
 
 
-def exchange(value: Json, from_format: str | None) -> Logged | None:
+def exchange(value: Json, from_format: str | None) -> LoggedConversation | None:
     """What an exchange in any envelope holds; ``None`` for what is none.
 
     Raises ``UsageError`` for an exchange that cannot be read.
@@ -56,7 +56,7 @@ def exchange(value: Json, from_format: str | None) -> Logged | None:
     return session(Log("", "exchange", "exchange", len(line)), line, options)
 
 
-def session(log: Log, data: bytes, options: Options) -> Logged | None:
+def session(log: Log, data: bytes, options: Options) -> LoggedConversation | None:
     """The conversation of a session: its last full state and the reply; ``None`` for a log of several sessions.
 
     Raises ``UsageError`` for a log without a conversation.
@@ -78,7 +78,7 @@ def session(log: Log, data: bytes, options: Options) -> Logged | None:
     left_out = unread(aside, elsewhere=is_missing)
     left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
     conversation = _snapped(snapshot, loaded=selection.loaded)
-    return Logged(conversation, entry.session_id, +left_out, tuple(aside.options), selection.rejected)
+    return LoggedConversation(conversation, entry.session_id, +left_out, tuple(aside.options), selection.rejected)
 
 
 def unread(aside: bodies.Aside, *, elsewhere: bool = True) -> Counter[str]:
@@ -91,7 +91,7 @@ def unread(aside: bodies.Aside, *, elsewhere: bool = True) -> Counter[str]:
 def _snapped(snapshot: Snapshot, *, loaded: bool) -> Conversation:
     entry = snapshot.entry
     messages = [*entry.messages, *([entry.reply.message] if entry.reply.message else [])]
-    tools = list(map(_wrapped, snapshot.tools))
+    tools = list(map(_wrap, snapshot.tools))
     if not loaded:
         tools = formats.named(formats.PLAIN).tools(tools).functions
     try:
@@ -100,7 +100,7 @@ def _snapped(snapshot: Snapshot, *, loaded: bool) -> Conversation:
         raise UsageError(f"not {formats.PLAIN}: {problem}") from None
 
 
-def _wrapped(tool: Tool) -> Tool:
+def _wrap(tool: Tool) -> Tool:
     """A definition that a record has flattened, as OpenAI has it."""
     is_flat = isinstance(tool, dict) and "name" in tool and "type" not in tool
     return {"type": "function", "function": tool} if is_flat else tool

@@ -84,7 +84,7 @@ def _spelled(value: Turn | Block) -> bytes:
     return jsonio.dumps(msgspec.to_builtins(value))
 
 
-def _sorted(value: Json) -> bytes:
+def _canonical(value: Json) -> bytes:
     return jsonio.dumps(value, sort_keys=True)
 
 
@@ -199,7 +199,7 @@ def _of_blocks(
 ) -> Iterator[str]:
     """The differences of blocks, each beside the one that it became; ``paths`` are theirs, if not one holder's."""
     paths = paths or [f"{holder}[{place}]" for place in range(len(before))]
-    if (gone := _gone(before, after)) is not None:
+    if (gone := _missing_places(before, after)) is not None:
         yield from (paths[at] for at in gone)
         return
     here = 0
@@ -217,7 +217,7 @@ def _of_blocks(
                 yield from _of_block(paths[a], before[a], after[b], called)
 
 
-def _gone(before: Sequence[Block], after: Sequence[Block]) -> list[int] | None:
+def _missing_places(before: Sequence[Block], after: Sequence[Block]) -> list[int] | None:
     """The places of blocks without which there are those after; ``None`` where others are different, too."""
     places = list[int]()
     for place, block in enumerate(before):
@@ -240,11 +240,11 @@ def _is_lost(field: str, before: Block, after: Block, called: _Called) -> bool:
     """Whether a field says something else."""
     old, new = getattr(before, field), getattr(after, field)
     if field == "value":
-        return _sorted(old) != _sorted(new)
+        return _canonical(old) != _canonical(new)
     if old == new:
         return False
     if field == "arguments" and not getattr(before, "custom", False):  # white space and order say nothing in JSON
-        return _sorted(jsonio.value(old, [old])) != _sorted(jsonio.value(new, [new]))
+        return _canonical(jsonio.value(old, [old])) != _canonical(jsonio.value(new, [new]))
     if field == "id" and getattr(before, "made_up", False):
         return type(before) is Result and called[0].places.get(old) != called[1].places.get(new)
     if field == "name" and isinstance(before, Result) and isinstance(after, Result):
@@ -264,7 +264,7 @@ def _of_members(path: str, before: dict[str, Json], after: dict[str, Json]) -> I
         other = after.get(name, {} if name in _HOLDERS else None)
         if isinstance(value, dict) and isinstance(other, dict):
             yield from _of_members(f"{path}.{name}", value, other)
-        elif name not in after or _sorted(value) != _sorted(other):
+        elif name not in after or _canonical(value) != _canonical(other):
             yield f"{path}.{name}"
 
 

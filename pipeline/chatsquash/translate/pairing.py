@@ -22,14 +22,14 @@ def of_turns(before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Pair]:
     """The pairs of turns; by their places where the same speak in the same order."""
     if list(map(_place, before)) == list(map(_place, after)):
         return ((at, at, False) for at in range(len(before)))
-    return _paired(before, after, (_said, _links, _speaker), _said)
+    return _pair(before, after, (_said, _links, _speaker), _said)
 
 
 def of_blocks(before: Sequence[Block], after: Sequence[Block]) -> Iterator[Pair]:
     """The pairs of blocks; by their places where all are of the same kinds."""
     if list(map(type, before)) == list(map(type, after)):
         return ((at, at, False) for at in range(len(before)))
-    return _paired(before, after, (_said, _identity, type), _mark)
+    return _pair(before, after, (_said, _identity, type), _mark)
 
 
 def _said(value: Turn | Block) -> Hashable:
@@ -64,7 +64,7 @@ def _mark(block: Block) -> Hashable:
     return type(block), getattr(block, "text", "") or getattr(block, "id", "") or _said(block)
 
 
-def _paired(
+def _pair(
     before: Sequence[Any],
     after: Sequence[Any],
     keys: tuple[Callable[[Any], Hashable], ...],
@@ -74,7 +74,7 @@ def _paired(
     met: list[_Met] = [(-1, -1), (len(before), len(after))]
     for key in keys:
         left, right = list(map(key, before)), list(map(key, after))
-        met = [place for ends in pairwise(met) for place in (ends[0], *_met(left, right, *ends))] + met[-1:]
+        met = [place for ends in pairwise(met) for place in (ends[0], *_matches(left, right, *ends))] + met[-1:]
     gaps = [(range(a + 1, c), range(b + 1, d)) for (a, b), (c, d) in pairwise(met)]
     lone = defaultdict[Hashable, deque[int]](deque)
     for b in chain.from_iterable(rights for _, rights in gaps):
@@ -90,7 +90,7 @@ def _paired(
             yield (*end, False)
 
 
-def _met(left: list[Hashable], right: list[Hashable], start: _Met, end: _Met) -> Iterator[_Met]:
+def _matches(left: list[Hashable], right: list[Hashable], start: _Met, end: _Met) -> Iterator[_Met]:
     """Where two runs say the same, in order; the next place is the one that passes over the least of both."""
     i, j = start[0] + 1, start[1] + 1
     places: dict[Hashable, list[int]] = {}

@@ -26,7 +26,7 @@ _BEHIND = {
 """Who speaks after whom."""
 
 
-def lost(conversation: Conversation, form: Any) -> list[str] | None:
+def plain_losses(conversation: Conversation, form: Any) -> list[str] | None:
     """The paths at which a format loses something of a plain conversation; ``None`` for any other.
 
     A plain one has a system prompt at most, questions of one text, replies of reasoning, a text and calls in this
@@ -40,7 +40,7 @@ def lost(conversation: Conversation, form: Any) -> list[str] | None:
             return None
         before = turn.role
         if before == "tool":
-            if not turn.blocks or calls != list(map(_answered, turn.blocks)):
+            if not turn.blocks or calls != list(map(_call_of, turn.blocks)):
                 return None
             calls = []
         elif calls or not _is_said(turn):
@@ -58,15 +58,15 @@ def lost(conversation: Conversation, form: Any) -> list[str] | None:
 @cache
 def _is_held(form: Any) -> bool:
     """Whether a format holds all that a plain conversation is made of, as it says itself."""
-    return hasattr(form, "LOSES") and _KINDS.isdisjoint(_listed(form.LOSES) + _listed(form.BLURS))
+    return hasattr(form, "LOSES") and _KINDS.isdisjoint(_list_kinds(form.LOSES) + _list_kinds(form.BLURS))
 
 
 @cache
 def _drops_reasoning(form: Any) -> bool:
-    return "reasoning" in _listed(form.LOSES)
+    return "reasoning" in _list_kinds(form.LOSES)
 
 
-def _listed(kinds: str) -> list[str]:
+def _list_kinds(kinds: str) -> list[str]:
     return [" ".join(kind.split()) for kind in kinds.split(",")]
 
 
@@ -106,7 +106,7 @@ def _is_call(block: Any) -> bool:
     )
 
 
-def _answered(block: Block) -> str | None:
+def _call_of(block: Block) -> str | None:
     """The call of a result that is one text or nothing, and says no more than that the call came to its end."""
     if type(block) is not Result or block.outcome != "success" or block.json or block.made_up or block.native:
         return None

@@ -87,7 +87,7 @@ class Reader:
         group = 0
         for number, unit in enumerate(division.units(), 1):
             try:
-                loaded = self._loaded(split_files.objects(file, unit, Options()), division.format, None, meta)
+                loaded = self._load(split_files.objects(file, unit, Options()), division.format, None, meta)
             except (UsageError, TurnError) as problem:
                 self.bad_lines.append(f"{piece.shown}: unit {number:,}: {problem} [bad-entry]")
                 self.passed_over["units that cannot be read"] += 1
@@ -118,7 +118,7 @@ class Reader:
             try:
                 value = _value(line)
                 logged = None if conversations.is_document(form) else logs.exchange(value, form)
-                loaded = [] if logged else [each for each in self._loaded([value], form) if turns_of(each)]
+                loaded = [] if logged else [each for each in self._load([value], form) if turns_of(each)]
             except (UsageError, ValueError, RecursionError) as problem:
                 self._pass(piece, line, problem)
                 continue
@@ -140,7 +140,7 @@ class Reader:
         self.bad_lines.append(f"{piece.shown}:{line.number}: {why} [{code}]")
         self.passed_over["lines that cannot be read"] += 1
 
-    def _loaded(
+    def _load(
         self, objects: list[Json], form: str, lines: list[int] | None = None, meta: Json = None
     ) -> list[Conversation]:
         return conversations.load_all(objects, form, every=self._every_branch, lines=lines, meta=meta)
@@ -155,7 +155,7 @@ class Reader:
         objects, broken, lines = _objects(data, self._from_format)
         form = self._from_format or conversations.recognise(objects)
         meta = _lying_beside(form, piece.shown) if piece.data is None and form in documents.names() else None
-        loaded = self._loaded(objects, form, lines, meta)
+        loaded = self._load(objects, form, lines, meta)
         requests = objects if form in formats.names() else [None] * len(loaded)
         pairs = [pair for pair in zip(loaded, requests, strict=True) if turns_of(pair[0])]
         if not pairs:

@@ -76,12 +76,12 @@ def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignRea
         original = replace(conversation, turns=tuple(_aloud(turn, service, apart=False) for turn in turns))
         turns = [_aloud(turn, service) for turn in turns]
         fitted["reasoning said as text"] += _thoughts(turns_of(conversation)) - _thoughts(turns)
-    turns = _saying(_taken(turns, service, fitted), form, service, fitted)
+    turns = _saying(_drop_unsupported(turns, service, fitted), form, service, fitted)
     turns = _run(turns, service.runs, fitted) if service.runs else turns
-    turns = _joined(turns) if service.alternates else turns
-    turns = _paired(_answered(turns), service, fitted) if service.pairs else turns
-    turns = _joined(turns) if service.alternates else turns
-    turns = _followed(turns, service, fitted) if service.reasoning_leads else turns
+    turns = _join(turns) if service.alternates else turns
+    turns = _drop_unpaired(_place_results(turns), service, fitted) if service.pairs else turns
+    turns = _join(turns) if service.alternates else turns
+    turns = _drop_last_reasoning(turns, service, fitted) if service.reasoning_leads else turns
     turns = _prompted(_saying(turns, form, service, fitted), service, fitted)
     named = Fitting(service, turns, conversation.tools, fitted)
     fitted_conversation = replace(
@@ -137,7 +137,7 @@ def _thoughts(turns: Iterable[Turn]) -> int:
     return sum(type(block) is Reasoning for turn in turns for block in turn.blocks)
 
 
-def _taken(turns: list[Turn], service: Service, fitted: Counter[str]) -> list[Turn]:
+def _drop_unsupported(turns: list[Turn], service: Service, fitted: Counter[str]) -> list[Turn]:
     """The turns of known roles, with those blocks that the service takes."""
     known = [turn for turn in turns if turn.role in ROLES]
     fitted["turns of unknown roles left out"] += len(turns) - len(known)
@@ -204,7 +204,7 @@ def _tagged(block: Block) -> Block:
     return replace(block, text=f"<system>{block.text}</system>") if type(block) is Text else block
 
 
-def _joined(turns: list[Turn]) -> list[Turn]:
+def _join(turns: list[Turn]) -> list[Turn]:
     """Turns, neighbours of the assistant as one, without calls that the later one makes again."""
     result = list[Turn]()
     for turn in turns:
@@ -217,7 +217,7 @@ def _joined(turns: list[Turn]) -> list[Turn]:
     return result
 
 
-def _answered(turns: list[Turn]) -> list[Turn]:
+def _place_results(turns: list[Turn]) -> list[Turn]:
     """Turns with all results between two of the assistant's right behind the first of these."""
     made, others = list[Turn](), list[Turn]()
     for turn in turns:
@@ -233,7 +233,7 @@ def _answered(turns: list[Turn]) -> list[Turn]:
     return made + others
 
 
-def _paired(turns: list[Turn], service: Service, fitted: Counter[str]) -> list[Turn]:
+def _drop_unpaired(turns: list[Turn], service: Service, fitted: Counter[str]) -> list[Turn]:
     """Turns without calls that nothing answers, but those at the end, and without results that answer nothing."""
     made = list[Turn]()
     waiting: Counter[str] = Counter()
@@ -278,10 +278,10 @@ def _run(turns: list[Turn], runs: Callable[[HostedCall | HostedResult], bool], f
             b for b in turn.blocks if not isinstance(b, HostedCall | HostedResult) or (b.id in whole and runs(b))
         )
 
-    return _kept(turns, ran, fitted, "calls that another provider ran left out")
+    return _filter_blocks(turns, ran, fitted, "calls that another provider ran left out")
 
 
-def _followed(turns: list[Turn], service: Service, fitted: Counter[str]) -> list[Turn]:
+def _drop_last_reasoning(turns: list[Turn], service: Service, fitted: Counter[str]) -> list[Turn]:
     """Turns without the reasoning that nothing follows in its turn."""
 
     def is_said(block: Block) -> bool:
@@ -291,10 +291,10 @@ def _followed(turns: list[Turn], service: Service, fitted: Counter[str]) -> list
         end = max((at for at, block in enumerate(turn.blocks) if is_said(block)), default=-1)
         return tuple(block for at, block in enumerate(turn.blocks) if at < end or type(block) is not Reasoning)
 
-    return _kept(turns, led, fitted, "reasoning that nothing follows left out")
+    return _filter_blocks(turns, led, fitted, "reasoning that nothing follows left out")
 
 
-def _kept(turns: list[Turn], blocks: Callable[[Turn], Blocks], fitted: Counter[str], what: str) -> list[Turn]:
+def _filter_blocks(turns: list[Turn], blocks: Callable[[Turn], Blocks], fitted: Counter[str], what: str) -> list[Turn]:
     """Turns with those of their blocks that stay, without those of which none do."""
     result = [replace(turn, blocks=blocks(turn)) for turn in turns]
     fitted[what] += sum(len(turn.blocks) for turn in turns) - sum(len(turn.blocks) for turn in result)

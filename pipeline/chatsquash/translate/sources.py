@@ -96,12 +96,12 @@ class Sources(Struct):
                 for record_file in sorted(path.glob("*.jsonl")):
                     yield from self._of_file(record_file, number, is_found=False)
             elif path.is_dir() or (glob.has_magic(place) and not os.path.lexists(place)):
-                for file in self._found(place):
+                for file in self._find(place):
                     yield from self._of_file(file, number, is_found=True)
             else:
                 yield from self._of_file(path, number, is_found=False)
 
-    def _found(self, place: str) -> list[Path]:
+    def _find(self, place: str) -> list[Path]:
         """The files in a folder, or those of a glob."""
         forget()
         discovery = discover([place], Options(), is_readable, self.out)
@@ -119,7 +119,7 @@ class Sources(Struct):
         whole = Piece(self._files, str(path), name, argument, is_found, size=_size(path))
         try:
             with open_file(str(path)) as raw, io.BufferedReader(cast("Any", raw), _BUFFER) as file:
-                yield from self._divided(file, whole) or [whole]
+                yield from self._divide(file, whole) or [whole]
         except OSError as problem:
             if is_found:
                 yield whole  # which says what is wrong
@@ -136,7 +136,7 @@ class Sources(Struct):
             data = b"".join(head) + stdin.read()
             yield Piece(self._files, "stdin", "stdin", argument, data=data, size=len(data))
 
-    def _divided(self, file: BinaryIO, whole: Piece) -> Iterator[Piece] | None:
+    def _divide(self, file: BinaryIO, whole: Piece) -> Iterator[Piece] | None:
         """The lines of a file in which each is a conversation of its own; ``None`` for any other file."""
         head = list(_head(file))
         form = self._of_each(list(_lines(head)))

@@ -31,7 +31,7 @@ _AHEAD = 3
 """Pieces a worker that wait to be read or to be written, since what is done waits in memory."""
 
 
-class Wanted(Struct, frozen=True):
+class Task(Struct, frozen=True):
     """What is to be made of a piece."""
 
     to: str
@@ -98,7 +98,7 @@ LABELS = {
 """The counters of a ``Tally``, with their labels."""
 
 
-class Done(Tally, kw_only=True):
+class PieceResult(Tally, kw_only=True):
     """What came of a piece."""
 
     piece: Piece
@@ -118,17 +118,17 @@ class Done(Tally, kw_only=True):
 class Translator:
     """Translates pieces."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: Task) -> None:
         self._wanted = wanted
         self._together = conversations.holds_branches(wanted.to)
         self._private = _Private(wanted.private) if wanted.private else None
 
-    def __call__(self, piece: Piece) -> Done:
+    def __call__(self, piece: Piece) -> PieceResult:
         """What comes of a piece; never raises for what is wrong with it."""
-        done = Done(piece=replace(piece, data=None, lines=None))
+        done = PieceResult(piece=replace(piece, data=None, lines=None))
         reader = Reader(self._wanted.from_format, every_branch=self._wanted.every_branch)
         try:
-            for sources in self._grouped(reader.read(piece)):
+            for sources in self._group(reader.read(piece)):
                 self._write(sources, done)
         except UsageError as problem:
             done.failure, done.is_unreadable = str(problem), isinstance(problem, logs.NoLineLeftError)
@@ -139,7 +139,7 @@ class Translator:
             done.refused = done.empty or f"{piece.name}: not read: {next(iter(done.passed_over))}"
         return self._private.hide(done, is_whole=piece.lines is None) if self._private else done
 
-    def _grouped(self, sources: Iterable[Source]) -> Iterator[list[Source]]:
+    def _group(self, sources: Iterable[Source]) -> Iterator[list[Source]]:
         """Conversations one by one, the branches of a history together where one document holds them."""
         if not self._together:
             yield from ([source] for source in sources)
@@ -150,10 +150,10 @@ class Translator:
             else:
                 yield from ([source] for source in group)
 
-    def _write(self, sources: list[Source], done: Done) -> None:
+    def _write(self, sources: list[Source], done: PieceResult) -> None:
         to, branches = self._wanted.to, [source.conversation for source in sources]
         if self._together and branches[0].branch:
-            document = _held(conversations.dump_all(branches, to))
+            document = _check_memory(conversations.dump_all(branches, to))
         elif self._wanted.sendable:
             try:
                 made = conversations.request(branches[0], to, self._wanted.foreign_reasoning)
@@ -165,7 +165,7 @@ class Translator:
             document, branches = made.body, [made.original if self._wanted.lossless else made.without_fitted()]
             done.fitted.update(made.fitted)
         else:
-            document = _held(conversations.dump(branches[0], to))
+            document = _check_memory(conversations.dump(branches[0], to))
         measure = conversations.lost_of_all if self._wanted.sendable else conversations.lost_of_dump
         for source, lost in zip(sources, measure(branches, document, to), strict=True):
             self._refuse(source, lost, done)
@@ -181,14 +181,14 @@ class Translator:
         done.has_addresses = done.has_addresses or _has_address(document, spelled)
         done.documents.append((name, spelled + b"\n"))
 
-    def _leave_out(self, name: str, problem: UnsearchedError, done: Done) -> None:
+    def _leave_out(self, name: str, problem: UnsearchedError, done: PieceResult) -> None:
         """Note that a conversation is not written, since it cannot be searched."""
         why = private.redaction_failed(str(problem))
         done.bad_lines.append(f"{name}: {why.text} [{why.code}]")
         if self._wanted.lossless:
             done.refused = done.refused or f"{name}: {why.text}"
 
-    def _refuse(self, source: Source, lost: losses.Losses, done: Done) -> None:
+    def _refuse(self, source: Source, lost: losses.Losses, done: PieceResult) -> None:
         """Note why nothing is written, where something is lost that must not be."""
         missing = [*source.left_out]
         count = len(missing) + len(lost) + len(lost.kept_for_chatsquash)
@@ -223,7 +223,7 @@ class _Private:
         counts.update(words(hit.kind) for hit in passwords)
         return document, name and self._privacy.anonymized(name).value
 
-    def hide(self, done: Done, *, is_whole: bool) -> Done:
+    def hide(self, done: PieceResult, *, is_whole: bool) -> PieceResult:
         """What came of a piece, with nothing private in what is reported of it.
 
         A name goes without what is found in the documents where the piece is the whole file: all of it has one name.
@@ -253,14 +253,14 @@ def _has_address(document: Json, spelled: bytes) -> bool:
     return any(True for text in filter(may_have_address, strings(document)) for _ in addresses(text))
 
 
-def _held(document: Json) -> Json:
+def _check_memory(document: Json) -> Json:
     """A document, unless this process may not take enough memory to compare it with what it is made of."""
     if platform.memory_left() is not None:
         footprint.hold_to_machine(jsonio.dumps(document))
     return document
 
 
-def _count(source: Source, lost: losses.Losses, done: Done) -> None:
+def _count(source: Source, lost: losses.Losses, done: PieceResult) -> None:
     counts = Tally(
         lost=Counter(map(losses.kind, lost)),
         kept=Counter(map(losses.kind, lost.kept_for_chatsquash)),
@@ -279,7 +279,7 @@ class LostWorkerError(ChatsquashError):
     """A worker process ended before its work did."""
 
 
-def translated(pieces: Iterable[Piece], wanted: Wanted, workers: int) -> Iterator[Done]:
+def translate_all(pieces: Iterable[Piece], wanted: Task, workers: int) -> Iterator[PieceResult]:
     """The results of pieces, in their order; with more than one worker, from as many processes.
 
     Raises ``LostWorkerError`` if a piece ends its process twice, which happens if memory runs out.
@@ -289,7 +289,7 @@ def translated(pieces: Iterable[Piece], wanted: Wanted, workers: int) -> Iterato
         return
     from chatsquash.conversion.pool import Pool, Queue  # which a small translation does not need
 
-    queue: Queue[Piece, Done | Exception] = Queue(((piece,) for piece in pieces), _AHEAD * workers, _lost)
+    queue: Queue[Piece, PieceResult | Exception] = Queue(((piece,) for piece in pieces), _AHEAD * workers, _lose)
     for results in Pool(_prepare, wanted).run(queue, workers):
         for _, result in results:
             if isinstance(result, Exception):
@@ -297,11 +297,11 @@ def translated(pieces: Iterable[Piece], wanted: Wanted, workers: int) -> Iterato
             yield result
 
 
-def _prepare(wanted: Wanted) -> Callable[[Piece], Done | Exception]:
+def _prepare(wanted: Task) -> Callable[[Piece], PieceResult | Exception]:
     """What translates a piece in a worker process; an error is raised again in this one."""
     translate = Translator(wanted)
 
-    def attempt(piece: Piece) -> Done | Exception:
+    def attempt(piece: Piece) -> PieceResult | Exception:
         try:
             return translate(piece)
         except Exception as problem:  # noqa: BLE001
@@ -310,5 +310,5 @@ def _prepare(wanted: Wanted) -> Callable[[Piece], Done | Exception]:
     return attempt
 
 
-def _lost(piece: Piece, how: str) -> Done:  # noqa: ARG001 - the signature of the queue
+def _lose(piece: Piece, how: str) -> PieceResult:  # noqa: ARG001 - the signature of the queue
     raise LostWorkerError("a worker process ended, as it does where memory runs out; try --workers 1")

@@ -37,7 +37,7 @@ class Where:
     )
 
 
-class Done(Protocol):
+class EngineReport(Protocol):
     """What an engine did, for people."""
 
     @property
@@ -57,7 +57,7 @@ class Engine(Protocol):
     MAKES_KEY: bool
     """Whether a key of pseudonyms is made where none is named."""
 
-    def convert(self, logs: Sequence[str], output: str, options: Options, where: Where, watch: "Watch") -> Done:
+    def convert(self, logs: Sequence[str], output: str, options: Options, where: Where, watch: "Watch") -> EngineReport:
         """Convert session logs; raises as ``run.convert``."""
 
 

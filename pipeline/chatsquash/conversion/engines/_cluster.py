@@ -45,7 +45,7 @@ def refuse_missing() -> None:
 
 
 @contextmanager
-def joined(address: str | None, cores: int) -> Iterator[Any]:
+def connect(address: str | None, cores: int) -> Iterator[Any]:
     """Ray, connected to a cluster, or to a new one on this machine with so many cores that ends with this.
 
     Raises ``UsageError`` where that cannot be.

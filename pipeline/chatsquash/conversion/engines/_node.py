@@ -81,7 +81,7 @@ def look(run: Run, name: str) -> Problem | str:
         _refuse_other_code(run)
         place = run.place
         try:
-            missing = [path for path, is_there in _seen(run, place) if not is_there]
+            missing = [path for path, is_there in _check_logs(run, place) if not is_there]
             if missing:
                 raise _unseen_logs(missing[0])
             contents = f"{run.token} {name}"
@@ -90,7 +90,7 @@ def look(run: Run, name: str) -> Problem | str:
         finally:
             place.close()
     except (ChatsquashError, OSError) as problem:
-        return _told(problem)
+        return _problem(problem)
 
 
 def _refuse_other_code(run: Run) -> None:
@@ -102,7 +102,7 @@ def _refuse_other_code(run: Run) -> None:
         raise ChatsquashError(f"{here}: has {other} of chatsquash; install one build on all nodes")
 
 
-def _seen(run: Run, place: Place) -> list[tuple[str, bool]]:
+def _check_logs(run: Run, place: Place) -> list[tuple[str, bool]]:
     """Some logs, and whether this node sees each; raises ``ChatsquashError`` where it does not see the listing."""
     try:
         listing = listings.read(place)
@@ -111,11 +111,11 @@ def _seen(run: Run, place: Place) -> list[tuple[str, bool]]:
     if listing is None or listing.digest != run.listing:
         hint = "--engine ray needs an OUT that every node sees: one path, or a store"
         raise ChatsquashError(f"{socket.gethostname()}: does not see what was written to {run.out}; {hint}")
-    sizes = dict(seen(listing, [path for path, _ in run.samples]))
+    sizes = dict(visible_logs(listing, [path for path, _ in run.samples]))
     return [(path, sizes.get(path) == size) for path, size in run.samples]
 
 
-def seen(listing: Listing, paths: list[str]) -> tuple[tuple[str, int], ...]:
+def visible_logs(listing: Listing, paths: list[str]) -> tuple[tuple[str, int], ...]:
     """Those logs of a listing that this machine sees, with their sizes."""
     sizes = []
     with listing.place():
@@ -146,9 +146,9 @@ def convert(run: Run, number: int) -> Problem | ShardDone:
     shard = Shard(number, run.shards)
     try:
         _prepared(run)
-        return _converted(run, shard)
+        return _convert(run, shard)
     except (ChatsquashError, OSError) as problem:
-        return _told(problem)
+        return _problem(problem)
     except MemoryError:
         why = "memory ran out; give tasks more of it, or leave out the largest log"
         return Problem(kind="ChatsquashError", text=f"shard {shard} on {socket.gethostname()}: {why}")
@@ -161,14 +161,14 @@ def _prepared(run: Run) -> None:
     _refuse_other_code(run)
     place = run.place
     try:
-        seen = _seen(run, place)
+        visible_logs = _check_logs(run, place)
     finally:
         place.close()
-    if seen and not any(is_there for _, is_there in seen):
-        raise _unseen_logs(seen[0][0])
+    if visible_logs and not any(is_there for _, is_there in visible_logs):
+        raise _unseen_logs(visible_logs[0][0])
 
 
-def _converted(run: Run, shard: Shard) -> ShardDone:
+def _convert(run: Run, shard: Shard) -> ShardDone:
     """Convert a shard; in a process beside this one where an attempt at it did not come to its end.
 
     A session that kills the process that converts it is found so, and left out, as on one machine.
@@ -195,7 +195,7 @@ def _converted(run: Run, shard: Shard) -> ShardDone:
     return ShardDone(size=size, known=done.is_known, complete=marker.complete, records_made=marker.records_made)
 
 
-def _told(problem: ChatsquashError | OSError) -> Problem:
+def _problem(problem: ChatsquashError | OSError) -> Problem:
     if isinstance(problem, ChatsquashError):
         return Problem(kind=type(problem).__name__, text=str(problem))
     where = f"{problem.filename}: " if problem.filename else ""

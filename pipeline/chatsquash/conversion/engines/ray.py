@@ -10,11 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from chatsquash.conversion.engines import Done, Where, _cluster, _node
+from chatsquash.conversion.engines import EngineReport, Where, _cluster, _node
 from chatsquash.conversion.engines._node import Run, ShardDone
 from chatsquash.conversion.progress import Watch
 from chatsquash.conversion.shards import listing as listings
-from chatsquash.conversion.shards.divide import Divided, divide_by_size
+from chatsquash.conversion.shards.divide import DivisionReport, divide_by_size
 from chatsquash.conversion.shards.merge import merge
 from chatsquash.conversion.shards.place import Shard, place_in
 from chatsquash.core import errors
@@ -69,7 +69,7 @@ class Unmerged:
         return {"shards": self.shards, "seconds": round(self.seconds, 3), "records_made": self.records_made}
 
 
-def convert(logs: Sequence[str], output: str, options: Options, where: Where, watch: Watch) -> Done:
+def convert(logs: Sequence[str], output: str, options: Options, where: Where, watch: Watch) -> EngineReport:
     """As ``Engine`` has it; what an earlier run of the same logs and options converted is not converted anew."""
     started = time.monotonic()
     if options.has_key and options.anonymize_key is None:
@@ -79,7 +79,7 @@ def convert(logs: Sequence[str], output: str, options: Options, where: Where, wa
     divided = divide_by_size(logs, output, options)
     out = place_of(output)
     run = _run(out.absolute() if isinstance(out, Path) else out, divided, options)
-    with _cluster.joined(where.address, options.workers) as ray:
+    with _cluster.connect(where.address, options.workers) as ray:
         Trial(ray, run).all()
         tasks = Tasks(ray, run, divided.size, watch)
         tasks.all()
@@ -91,7 +91,7 @@ def convert(logs: Sequence[str], output: str, options: Options, where: Where, wa
     return Unmerged(printable(output), run.shards, tasks.complete, made, divided.size, seconds)
 
 
-def _run(out: Path | str, divided: Divided, options: Options) -> Run:
+def _run(out: Path | str, divided: DivisionReport, options: Options) -> Run:
     """What all tasks are given; of the listing no more than that is kept here."""
     place = place_in(out)
     try:
@@ -99,7 +99,7 @@ def _run(out: Path | str, divided: Divided, options: Options) -> Run:
         first = range(1, min(divided.shards, _SAMPLES) + 1)
         jobs = [listings.jobs(place, listing, Shard(number, divided.shards)) for number in first]
         sample = [job for each in jobs for job in islice(each, _SAMPLES // len(jobs))]
-        samples = _node.seen(listing, [job.pieces[0][0] if job.pieces else job.path for job in sample])
+        samples = _node.visible_logs(listing, [job.pieces[0][0] if job.pieces else job.path for job in sample])
     finally:
         place.close()
     key = options.anonymize_key if options.has_key else None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from chatsquash.conversion.convert import forget_documents, vanished
+from chatsquash.conversion.convert import forget_documents, vanish
 from chatsquash.conversion.progress import Observer
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards import marker as markers
@@ -40,7 +40,7 @@ from chatsquash.storage.folder import Folder
 
 
 @dataclass(frozen=True)
-class Converted:
+class ShardReport:
     """What a shard gave, for people."""
 
     shard: Shard
@@ -53,9 +53,9 @@ class Converted:
 
     def as_text(self) -> str:
         """A line, and what was left out and why, where something was."""
-        return "\n".join(filter(None, [self._done(), last_line(self.marker.counts)]))
+        return "\n".join(filter(None, [self._summary(), last_line(self.marker.counts)]))
 
-    def _done(self) -> str:
+    def _summary(self) -> str:
         made = counted(self.marker.records_made["count"], "record")
         if self.is_known:
             return f"shard {self.shard}: is converted ({made}); --full converts it again"
@@ -72,7 +72,7 @@ class Converted:
 
 def convert_shard(
     out: Path | str, shard: Shard, requested: Options, observer: Observer | None = None, processes: int | None = None
-) -> Converted:
+) -> ShardReport:
     """Convert the logs of a shard that a listing below an output folder gives it.
 
     Of the options only ``workers``, ``full`` and ``anonymize_key`` are looked at; the listing has the others.
@@ -83,14 +83,16 @@ def convert_shard(
     forget_documents()
     with closing(place_in(out)) as place:
         listing = listings.read(place)
-        options, expected = _asked(listing, shard, requested)
+        options, expected = _request(listing, shard, requested)
         try:
             if not options.full and (known := markers.read_any(place, shard)) and _fits(place, known, expected):
-                return Converted(shard, known, 0, 0.0, is_known=True)
+                return ShardReport(shard, known, 0, 0.0, is_known=True)
             with listing.place():
                 logs = _logs(place, listing, shard, options)
                 marker, size = _Shard(place, options, processes).convert(logs, expected, observer)
-            marker = markers.write(place, shard, marker, lambda there: not options.full and _fits(place, there, expected))
+            marker = markers.write(
+                place, shard, marker, lambda there: not options.full and _fits(place, there, expected)
+            )
         except OSError as problem:
             if _is_over(place, listing):
                 hint = "nothing of it is kept, and nothing is left to do where it was merged"
@@ -98,7 +100,7 @@ def convert_shard(
             problem.filename = problem.filename or place.shown("")
             problem.add_note(f"nothing of shard {shard} is kept, and the same command converts it")
             raise
-        return Converted(shard, marker, size, time.monotonic() - started, is_known=False)
+        return ShardReport(shard, marker, size, time.monotonic() - started, is_known=False)
 
 
 def _is_over(place: Place, listing: Listing) -> bool:
@@ -109,11 +111,11 @@ def _is_over(place: Place, listing: Listing) -> bool:
         return True
 
 
-def _asked(listing: Listing, shard: Shard, requested: Options) -> tuple[Options, Marker]:
+def _request(listing: Listing, shard: Shard, requested: Options) -> tuple[Options, Marker]:
     """The options of a shard, and its marker as far as that is known before."""
     if shard.count != listing.shards:
         raise UsageError(f"--shard {shard}: the listing is of {counted(listing.shards, 'shard')}")
-    chosen = listing.chosen()
+    chosen = listing.options_of_run()
     key = requested.anonymize_key if chosen.has_key else None
     if chosen.has_key and key is None:
         hint = "name the one key that all shards have with --anonymize-key-file"
@@ -124,7 +126,7 @@ def _asked(listing: Listing, shard: Shard, requested: Options) -> tuple[Options,
             f"--shard {shard}: the key is not that of the listing, {listing.key_fingerprint}; name that one"
         )
     options = replace(chosen, anonymize_key=key, workers=requested.workers, full=requested.full)
-    return options, markers.expected(listing, shard, own)
+    return options, markers.expectation(listing, shard, own)
 
 
 def _fits(place: Place, marker: Marker, expected: Marker) -> bool:
@@ -146,15 +148,15 @@ def _logs(place: Place, listing: Listing, shard: Shard, options: Options) -> _Lo
     rows = listings.jobs(place, listing, shard)
     if options.sessions_by == "chain":
         copies = _Copies(options, place.work)
-        sessions = [copies.session(row.log(number)) for number, row in enumerate(_noted(rows, jobs))]
+        sessions = [copies.session(row.log(number)) for number, row in enumerate(_note_jobs(rows, jobs))]
         return _Logs(sessions, jobs)
     logs = Logs()
-    for row in _noted(rows, jobs):
+    for row in _note_jobs(rows, jobs):
         logs.append(row.log(0))
     return _Logs(logs, jobs)
 
 
-def _noted(rows: Iterator[Job], jobs: array[int]) -> Iterator[Job]:
+def _note_jobs(rows: Iterator[Job], jobs: array[int]) -> Iterator[Job]:
     for row in rows:
         jobs.append(row.number)
         yield row
@@ -200,7 +202,7 @@ class _Shard:
         try:
             for log, outcome in self._outcomes(inputs):
                 stop_for(outcome, log.shown, self._options)
-                outcome = self._written(writer, inputs.jobs[log.number], log, outcome)  # noqa: PLW2901
+                outcome = self._write(writer, inputs.jobs[log.number], log, outcome)  # noqa: PLW2901
                 summary.add(log, outcome)
                 made.add(outcome.records)
                 if observer:
@@ -234,7 +236,7 @@ class _Shard:
             return outcomes(inputs.logs, self._options, None, work, inputs.logs, processes=self._processes)
         return cleared(outcomes(inputs.logs, self._options, None, work, processes=self._processes), work)
 
-    def _written(self, writer: PartWriter, job: int, log: Log, outcome: Outcome) -> Outcome:
+    def _write(self, writer: PartWriter, job: int, log: Log, outcome: Outcome) -> Outcome:
         """Write an outcome; it has one finding more where lines are to be kept that are gone."""
         if not (self._options.keep_rejected and outcome.report.rejected):
             writer.add(job, log, outcome, iter(()))
@@ -242,6 +244,6 @@ class _Shard:
         try:
             writer.add(job, log, outcome, rejected_lines(log, outcome, self._options, self._names))
         except FileNotFoundError:
-            outcome = vanished(log, outcome)
+            outcome = vanish(log, outcome)
             writer.add(job, log, outcome, iter(()))
         return outcome

@@ -14,7 +14,7 @@ from xxhash import xxh3_128_hexdigest
 from chatsquash.conversion.convert import find, old_result
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards.listing import Listing
-from chatsquash.conversion.shards.place import INPUTS, MOST, ORDER, Place, Shard, place_in, typed
+from chatsquash.conversion.shards.place import INPUTS, MOST, ORDER, Place, Shard, command_argument, place_in
 from chatsquash.core.errors import UsageError
 from chatsquash.core.index import Sets
 from chatsquash.core.log import Log
@@ -34,7 +34,7 @@ _MANY = 1000
 """Shards from which on they become larger, not more."""
 
 
-class Divided(Struct):
+class DivisionReport(Struct):
     """What a listing holds, for people."""
 
     output: str
@@ -48,7 +48,7 @@ class Divided(Struct):
 
     def as_text(self) -> str:
         """The next commands, too."""
-        out, key = typed(self.output), " --anonymize-key-file KEY" if self.needs_key else ""
+        out, key = command_argument(self.output), " --anonymize-key-file KEY" if self.needs_key else ""
         logs = f"{counted(self.logs, 'log')} of {self.size / 1e6:,.1f} MB"
         return "\n".join(
             [
@@ -64,7 +64,7 @@ def divide(
     output: str | PathLike[str],
     options: Options,
     count: int,
-) -> Divided:
+) -> DivisionReport:
     """Write a listing of session logs below an output folder, and which of so many shards has each of them.
 
     Where an earlier listing there is the same, byte for byte, what was converted by it stays; any other is removed with
@@ -73,15 +73,15 @@ def divide(
     """
     if not 1 <= count <= MOST:
         raise UsageError(f"-n {count}: there are 1 to {MOST:,} shards")
-    return _divided(_found(logs, output, options), output, options, count)
+    return _divide(_find(logs, output, options), output, options, count)
 
 
 def divide_by_size(
     logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
-) -> Divided:
+) -> DivisionReport:
     """As ``divide``; the number of shards follows from the bytes of the logs alone."""
-    discovery = _found(logs, output, options)
-    return _divided(discovery, output, options, shards_for(discovery.logs.size))
+    discovery = _find(logs, output, options)
+    return _divide(discovery, output, options, shards_for(discovery.logs.size))
 
 
 def shards_for(size: int) -> int:
@@ -91,7 +91,7 @@ def shards_for(size: int) -> int:
     return min(max(-(-size // each), 1), MOST)
 
 
-def _found(
+def _find(
     logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
 ) -> Discovery:
     if options.limit is not None:
@@ -106,7 +106,7 @@ def _found(
     return discovery
 
 
-def _divided(discovery: Discovery, output: str | PathLike[str], options: Options, count: int) -> Divided:
+def _divide(discovery: Discovery, output: str | PathLike[str], options: Options, count: int) -> DivisionReport:
     where = place_of(output)
     out = output_in(where, force=options.force)
     try:
@@ -114,16 +114,16 @@ def _divided(discovery: Discovery, output: str | PathLike[str], options: Options
             old.refuse_other_logs(discovery.logs, Privacy(options).digest)
         place = place_in(where)
         try:
-            return _written(place, discovery, options, count, out.result())
+            return _write(place, discovery, options, count, out.result())
         finally:
             place.close()
     finally:
         out.discard()
 
 
-def _written(
+def _write(
     place: Place, discovery: Discovery, options: Options, count: int, result: tuple[bytes, float] | None
-) -> Divided:
+) -> DivisionReport:
     """Write all files of a listing, itself last; what was converted by another one goes."""
     jobs, inputs = _jobs(discovery, options)
     shards = _balanced(discovery.logs, jobs, count)
@@ -141,7 +141,7 @@ def _written(
     files[ORDER] = listings.write_order(place, shards)
     key = options.anonymize_key if options.has_key else None
     listing = Listing(
-        listings.described(options),
+        listings.describe(options),
         count,
         len(shards),
         discovery.logs.size,
@@ -154,7 +154,9 @@ def _written(
         result=xxh3_128_hexdigest(result[0]) if result else None,
     )
     listings.take(place, listing)
-    return Divided(escaped(place.out), count, len(discovery.logs), discovery.logs.size, max(sizes), options.has_key)
+    return DivisionReport(
+        escaped(place.out), count, len(discovery.logs), discovery.logs.size, max(sizes), options.has_key
+    )
 
 
 def _is_relative(log: Log) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 from xxhash import xxh3_128, xxh3_128_hexdigest
 
-from chatsquash.conversion.shards.place import INPUTS, LISTING, MOST, ORDER, Place, Shard, typed
+from chatsquash.conversion.shards.place import INPUTS, LISTING, MOST, ORDER, Place, Shard, command_argument
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log, Piece
@@ -63,7 +63,7 @@ class Listing(Struct):
         """What its shards have to be given, for the next commands."""
         return " --anonymize-key-file KEY" if self.options.get("anonymize") else ""
 
-    def chosen(self) -> Options:
+    def options_of_run(self) -> Options:
         """The options; raises ``UsageError`` where they are damaged."""
         try:
             options = msgspec.convert(self.options, Options)
@@ -81,7 +81,7 @@ class Listing(Struct):
             raise UsageError(f"{self.folder}: is not here, and the paths of the logs count from there; {hint}")
         return chdir(self.folder)
 
-    def found(self) -> Discovery:
+    def discovery(self) -> Discovery:
         """What lay beside the logs."""
         beside = Counter(self.others), self.passed_over, self.findings
         return Discovery(others=beside[0], passed_over=beside[1], findings=beside[2])
@@ -157,7 +157,7 @@ def dumped(value: Any) -> bytes:
     return jsonio.dumps(msgspec.to_builtins(value)) + b"\n"
 
 
-def described(options: Options) -> dict[str, Any]:
+def describe(options: Options) -> dict[str, Any]:
     """Options as a listing holds them: without the key, and without what each shard is given anew."""
     shared = replace(options, anonymize_key=None, workers=1, full=False, resume=False)
     members: dict[str, Any] = msgspec.to_builtins(shared)
@@ -172,7 +172,7 @@ def read(place: Place) -> Listing:
     try:
         data = place.read(LISTING)
     except (FileNotFoundError, NotADirectoryError):
-        hint = f"make one with: chatsquash shards LOGS -o {typed(place.out)} -n 64"
+        hint = f"make one with: chatsquash shards LOGS -o {command_argument(place.out)} -n 64"
         raise UsageError(f"{place.out}: holds no listing, or one that was merged; {hint}") from None
     except OSError as problem:
         raise _unreadable(place, LISTING, problem) from None
@@ -202,7 +202,7 @@ def inputs(place: Place, listing: Listing) -> Iterator[tuple[str, int, str]]:
 
 def order(place: Place, listing: Listing) -> array[int]:
     """The number of the shard that has each job; the first shard is 0."""
-    data = b"".join(_checked(place, listing, ORDER))
+    data = b"".join(_check_lines(place, listing, ORDER))
     numbers = array("I", data[: len(data) // 4 * 4])
     if sys.byteorder == "big":
         numbers.byteswap()
@@ -211,14 +211,14 @@ def order(place: Place, listing: Listing) -> array[int]:
 
 def _rows(place: Place, listing: Listing, name: str, kind: Any) -> Iterator[Any]:
     """The lines of a file as values of a type."""
-    for line in _checked(place, listing, name):
+    for line in _check_lines(place, listing, name):
         try:
             yield msgspec.convert(jsonio.loads(line), kind)
         except (ValueError, RecursionError):
-            raise damaged(place, name) from None
+            raise damage(place, name) from None
 
 
-def _checked(place: Place, listing: Listing, name: str) -> Iterator[bytes]:
+def _check_lines(place: Place, listing: Listing, name: str) -> Iterator[bytes]:
     """The lines of a file; raises ``UsageError`` where it is not as it was written."""
     digest = xxh3_128()
     try:
@@ -228,7 +228,7 @@ def _checked(place: Place, listing: Listing, name: str) -> Iterator[bytes]:
     except OSError as problem:
         raise _unreadable(place, name, problem) from None
     if digest.hexdigest() != listing.digests.get(name):
-        raise damaged(place, name)
+        raise damage(place, name)
 
 
 def _unreadable(place: Place, name: str, problem: OSError) -> UsageError:
@@ -237,6 +237,6 @@ def _unreadable(place: Place, name: str, problem: OSError) -> UsageError:
     )
 
 
-def damaged(place: Place, name: str) -> UsageError:
+def damage(place: Place, name: str) -> UsageError:
     """The error for a file that is not as it was written."""
     return UsageError(f"{place.shown(name)}: is not as it was written; make the listing again")

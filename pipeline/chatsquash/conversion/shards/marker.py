@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from chatsquash.conversion.shards.listing import Listing, dumped
-from chatsquash.conversion.shards.parts import Written
-from chatsquash.conversion.shards.place import Place, Shard, typed
+from chatsquash.conversion.shards.parts import PartFile
+from chatsquash.conversion.shards.place import Place, Shard, command_argument
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 
@@ -38,8 +38,8 @@ class Marker(Struct):
     code: str
     """The hash of the code that converted it."""
     key_fingerprint: str | None
-    part: Written
-    rejected: Written | None
+    part: PartFile
+    rejected: PartFile | None
     records_made: dict[str, Any]
     """As ``run.json`` has it."""
     counts: dict[str, Any] = {}
@@ -58,10 +58,10 @@ class Marker(Struct):
         return next((what for name, what in _SAME if getattr(self, name) != getattr(than, name)), None)
 
 
-def expected(listing: Listing, shard: Shard, key_fingerprint: str | None) -> Marker:
+def expectation(listing: Listing, shard: Shard, key_fingerprint: str | None) -> Marker:
     """The marker that a shard has to have, but for what it gave."""
     return Marker(
-        shard.number, listing.digest, listing.version, listing.code, key_fingerprint, Written("", 0), None, {}
+        shard.number, listing.digest, listing.version, listing.code, key_fingerprint, PartFile("", 0), None, {}
     )
 
 
@@ -74,7 +74,9 @@ def read(place: Place, shard: Shard) -> Marker | None:
     except (OSError, ValueError, RecursionError):  # a link or a folder, too
         marker = None
     if marker is None or marker.shard != shard.number or not marker.is_named():
-        hint = f"convert the shard again with: chatsquash convert --shard {shard} --full -o {typed(place.out)}"
+        hint = (
+            f"convert the shard again with: chatsquash convert --shard {shard} --full -o {command_argument(place.out)}"
+        )
         raise UsageError(f"{place.shown(shard.marker)}: is no marker; {hint}")
     return marker
 

@@ -19,8 +19,8 @@ from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards import marker as markers
 from chatsquash.conversion.shards.listing import Listing
 from chatsquash.conversion.shards.marker import Marker
-from chatsquash.conversion.shards.parts import DAMAGED, Kept, PartReader
-from chatsquash.conversion.shards.place import ORDER, Place, Shard, place_in, typed
+from chatsquash.conversion.shards.parts import DAMAGED, PartReader, RejectedPlace
+from chatsquash.conversion.shards.place import ORDER, Place, Shard, command_argument, place_in
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
@@ -28,7 +28,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.text import counted
 from chatsquash.dataset.manifest import RecordsMade
-from chatsquash.dataset.options_json import described
+from chatsquash.dataset.options_json import describe
 from chatsquash.dataset.outputs import output_in
 from chatsquash.dataset.store import Output
 from chatsquash.dataset.summary import Summary, summary_of
@@ -73,12 +73,12 @@ def merge(
     """
     started = time.monotonic() if started is None else started
     with closing(place_in(out)) as place:
-        return _merged(place, out, observer, started, _Key(key, is_named))
+        return _merge(place, out, observer, started, _Key(key, is_named))
 
 
-def _merged(place: Place, out: Path | str, observer: Observer | None, started: float, key: _Key) -> Summary:
+def _merge(place: Place, out: Path | str, observer: Observer | None, started: float, key: _Key) -> Summary:
     listing = listings.read(place)
-    options = listing.chosen()
+    options = listing.options_of_run()
     output = output_in(out, force=options.force)
     try:
         shard_markers = _markers(place, listing)
@@ -88,12 +88,12 @@ def _merged(place: Place, out: Path | str, observer: Observer | None, started: f
         if old and not _is_known(output, listing, shard_markers):
             hint = "make the listing again, or allow it there with --replace"
             raise UsageError(f"{place.out}: holds a result that is newer than the listing; {hint}")
-        options_json = {**described(options), "anonymize_key_fingerprint": shard_markers[0].key_fingerprint}
+        options_json = {**describe(options), "anonymize_key_fingerprint": shard_markers[0].key_fingerprint}
         run = Conversion(options, output, observer, summary, options_json)
         run.all(Merging(place, listing, shard_markers, options))
         if old:
             old.refuse_nothing(summary)
-        run.close(listing.found(), started)
+        run.close(listing.discovery(), started)
         output.commit()
         run.write_known()
         place.clear()
@@ -120,7 +120,7 @@ def _markers(place: Place, listing: Listing) -> list[Marker]:
     pairs = [(shard, markers.read(place, shard)) for shard in shards]
     missing = [shard.number for shard, marker in pairs if marker is None]
     if missing:
-        command = f"chatsquash convert --shard K/{listing.shards} -o {typed(place.out)}{listing.key_option}"
+        command = f"chatsquash convert --shard K/{listing.shards} -o {command_argument(place.out)}{listing.key_option}"
         hint = f"convert each with: {command}"
         raise UsageError(
             f"{counted(len(missing), 'shard')} of {listing.shards} not converted: {_runs(missing)}; {hint}"
@@ -142,13 +142,13 @@ def _runs(numbers: list[int]) -> str:
     """Numbers in order, those in a row as one: ``1, 3-5``."""
     runs = list[str]()
     for _, run in groupby(enumerate(numbers), lambda each: each[1] - each[0]):
-        held = [number for _, number in run]
-        runs.append(str(held[0]) if len(held) == 1 else f"{held[0]}-{held[-1]}")
+        members = [number for _, number in run]
+        runs.append(str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}")
     return ", ".join([*runs[:_NAMED], *(["..."] if len(runs) > _NAMED else [])])
 
 
 class Merging:
-    """The outcomes that shards gave, in the order of the logs, as ``Given`` has it."""
+    """The outcomes that shards gave, in the order of the logs, see ``SessionInputs``."""
 
     def __init__(self, place: Place, listing: Listing, recorded: list[Marker], options: Options) -> None:
         self.logs, self.size = Logs(), listing.size
@@ -161,45 +161,45 @@ class Merging:
         self._shown = ""
         self._read: tuple[Outcome, Outcome] | None = None
         """The last outcome that was asked for with its lines, without and with them."""
-        self._rejected: tuple[str, list[Kept]] = "", []
+        self._rejected: tuple[str, list[RejectedPlace]] = "", []
         """The lines of the last session that could not be read, and the file that they stand in."""
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:
-        """As ``Given`` has it."""
+        """See ``SessionInputs``."""
         for log, outcome, _, _ in self._read_parts():
-            yield log, self.filled(outcome) if self._measures else outcome
+            yield log, self.fill(outcome) if self._measures else outcome
 
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
-        """As ``Given`` has it; raises ``UsageError`` for parts that are damaged."""
+        """See ``SessionInputs``; raises ``UsageError`` for parts that are damaged."""
         for log, outcome, shard, rejected in self._read_parts():
             if log.shown != self._shown:
                 self._shown = log.shown
                 self.logs.append(log)
             self._rejected = self._beside[shard], rejected
-            filled = self.filled(outcome)
+            filled = self.fill(outcome)
             yield log, filled if self._looks else outcome  # whose lines are copied from where they stand
 
-    def _read_parts(self) -> Iterator[tuple[Log, Outcome, int, list[Kept]]]:
+    def _read_parts(self) -> Iterator[tuple[Log, Outcome, int, list[RejectedPlace]]]:
         """The sessions in the order of the logs, with their shards and the lines that could not be read."""
         readers = [reader.anew() for reader in self._readers]
         for job, shard in enumerate(listings.order(self._place, self._listing)):
             if shard >= len(readers):
-                raise listings.damaged(self._place, ORDER)
+                raise listings.damage(self._place, ORDER)
             for log, outcome, rejected in readers[shard].session(job):
                 yield log, outcome, shard, rejected
         for reader in readers:
             reader.end()
 
-    def taken(self, log: Log, outcome: Outcome) -> None:
-        """As ``Given`` has it: there is nothing to remember."""
+    def acknowledge(self, log: Log, outcome: Outcome) -> None:
+        """See ``SessionInputs``: there is nothing to remember."""
 
     def inputs(self) -> Iterator[tuple[Log, str]]:
-        """As ``Given`` has it."""
+        """See ``SessionInputs``."""
         for path, size, digest in listings.inputs(self._place, self._listing):
             yield Log(path, path, path, size), digest
 
-    def filled(self, outcome: Outcome) -> Outcome:
-        """As ``Given`` has it."""
+    def fill(self, outcome: Outcome) -> Outcome:
+        """See ``SessionInputs``."""
         if self._read and any(outcome is each for each in self._read):
             return self._read[1]
         filled = frames.fill(outcome, self._line)
@@ -211,16 +211,16 @@ class Merging:
         return filled
 
     def descriptor(self, place: LinePlace) -> int:
-        """As ``Given`` has it."""
+        """See ``SessionInputs``."""
         return self._place.descriptor(self._part(place))
 
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
-        """As ``Given`` has it; they are those of the session that was given last."""
+        """See ``SessionInputs``; they are those of the session that was given last."""
         del log, outcome
         name, places = self._rejected
         return (self._pieces(name, each) for each in places)
 
-    def _pieces(self, name: str, rejected: Kept) -> Iterator[bytes]:
+    def _pieces(self, name: str, rejected: RejectedPlace) -> Iterator[bytes]:
         offset, left, digest = rejected.offset, rejected.size, xxh3_64()
         while left and (piece := self._place.read_at(name, min(left, _PIECE), offset)):
             offset, left = offset + len(piece), left - len(piece)

@@ -22,7 +22,7 @@ _PIECE = 1 << 20
 DAMAGED = "is not as it was written; convert the shard again with --full"
 
 
-class Kept(NamedTuple):
+class RejectedPlace(NamedTuple):
     """A line that could not be read, in the file for those."""
 
     offset: int
@@ -43,7 +43,7 @@ class _Session(Struct, array_like=True):
     unit: bytes | None
     pieces: list[tuple[str, int, int, int]]
     """Of each its path, lines and bytes before it, and its size."""
-    rejected: list[Kept]
+    rejected: list[RejectedPlace]
     """Its lines that could not be read."""
 
     def log(self, number: int) -> Log:
@@ -53,7 +53,7 @@ class _Session(Struct, array_like=True):
         return structs.replace(log, pieces=pieces, number=number)
 
 
-class Written(Struct):
+class PartFile(Struct):
     """A file that was written, by what it holds."""
 
     name: str
@@ -81,10 +81,10 @@ class PartWriter:
         sizes = len(packed), sum(map(len, lines))
         self._write("part", _FRAME.pack(job, *sizes, xxh3_64_digest(packed)), packed, *lines)
 
-    def close(self) -> tuple[Written, Written | None]:
+    def close(self) -> tuple[PartFile, PartFile | None]:
         """Finish the files: that of the outcomes, and that of the lines that could not be read, if there are any."""
         self._write("part")
-        written = {kind: self._finished(kind) for kind in list(self._files)}
+        written = {kind: self._finish(kind) for kind in list(self._files)}
         return written["part"], written.get("rejected")
 
     def discard(self) -> None:
@@ -92,13 +92,13 @@ class PartWriter:
         while self._files:
             self._files.popitem()[1][0].close()
 
-    def _rejected(self, pieces: Iterable[bytes]) -> Kept:
+    def _rejected(self, pieces: Iterable[bytes]) -> RejectedPlace:
         """Where a line stands then."""
         start, digest = self._ends.get("rejected", 0), xxh3_64()
         for piece in pieces:
             self._write("rejected", piece)
             digest.update(piece)
-        return Kept(start, self._ends.get("rejected", 0) - start, digest.digest())
+        return RejectedPlace(start, self._ends.get("rejected", 0) - start, digest.digest())
 
     def _write(self, kind: str, *pieces: bytes) -> None:
         if kind not in self._files:
@@ -110,10 +110,10 @@ class PartWriter:
             digest.update(piece)
         self._ends[kind] = self._ends.get(kind, 0) + sum(map(len, pieces))
 
-    def _finished(self, kind: str) -> Written:
+    def _finish(self, kind: str) -> PartFile:
         file, digest = self._files[kind]
         file.close()
-        written = Written(f"{kind}-{digest.hexdigest()}", self._ends[kind])
+        written = PartFile(f"{kind}-{digest.hexdigest()}", self._ends[kind])
         self._place.keep(kind, written.name)
         del self._files[kind]
         return written
@@ -122,7 +122,7 @@ class PartWriter:
 class PartReader:
     """Reads the outcomes of a shard in order."""
 
-    def __init__(self, place: Place, shard: int, part: Written) -> None:
+    def __init__(self, place: Place, shard: int, part: PartFile) -> None:
         self.part = part
         self._place, self._shard = place, shard
         self._at = 0
@@ -132,27 +132,27 @@ class PartReader:
         """One that begins with the first session."""
         return PartReader(self._place, self._shard, self.part)
 
-    def session(self, job: int) -> Iterator[tuple[Log, Outcome, list[Kept]]]:
+    def session(self, job: int) -> Iterator[tuple[Log, Outcome, list[RejectedPlace]]]:
         """The sessions of a job, with the places of lines that could not be read; there is one at least."""
         count = 0
         while (header := self._peek()) and header[0] == job:
             _, size, beside, digest = header
             packed = self._read(self._at + _FRAME.size, size)
             if xxh3_64_digest(packed) != digest:
-                raise self._damaged()
+                raise self._damage()
             lines = self._at + _FRAME.size + size
             self._at, self._waiting, count = lines + beside, None, count + 1
-            session = self._unpacked(packed)
+            session = self._unpack(packed)
             if sum(each.line_place.size for each in session.outcome.records if each.line_place) != beside:
-                raise self._damaged()
+                raise self._damage()
             yield session.log(job), frames.place_lines(session.outcome, str(self._shard), lines), session.rejected
         if not count:
-            raise self._damaged()
+            raise self._damage()
 
     def end(self) -> None:
         """Raise ``UsageError`` where there is more."""
         if self._at != self.part.size:
-            raise self._damaged()
+            raise self._damage()
 
     def _peek(self) -> tuple[int, int, int, bytes] | None:
         if self._waiting is None and self._at < self.part.size:
@@ -161,17 +161,17 @@ class PartReader:
 
     def _read(self, offset: int, size: int) -> bytes:
         if offset + size > self.part.size:
-            raise self._damaged()
+            raise self._damage()
         data = self._place.read_at(self.part.name, size, offset)
         if len(data) < size:
-            raise self._damaged()
+            raise self._damage()
         return data
 
-    def _unpacked(self, packed: bytes) -> _Session:
+    def _unpack(self, packed: bytes) -> _Session:
         try:
             return frames.unpack(packed, _Session)
         except (ValueError, RecursionError):
-            raise self._damaged() from None
+            raise self._damage() from None
 
-    def _damaged(self) -> UsageError:
+    def _damage(self) -> UsageError:
         return UsageError(f"shard {self._shard + 1}: {self._place.shown(self.part.name)}: {DAMAGED}")

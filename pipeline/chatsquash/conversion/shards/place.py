@@ -40,19 +40,19 @@ class Shard(Struct, frozen=True):
     @property
     def logs(self) -> str:
         """The file that lists its logs."""
-        return f"logs-{self._named}.jsonl"
+        return f"logs-{self._file_name}.jsonl"
 
     @property
     def marker(self) -> str:
         """The file that says that it is converted."""
-        return f"done-{self._named}.json"
+        return f"done-{self._file_name}.json"
 
     @property
-    def _named(self) -> str:
+    def _file_name(self) -> str:
         return f"{self.number:05}-of-{self.count:05}"
 
 
-def parsed(text: str) -> Shard:
+def parse_shard(text: str) -> Shard:
     """A shard as it is typed, ``3/64``; raises ``UsageError``."""
     number, slash, count = text.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and len(text) < 20):
@@ -65,7 +65,7 @@ def parsed(text: str) -> Shard:
     return shard
 
 
-def typed(out: str) -> str:
+def command_argument(out: str) -> str:
     """An output folder as it is to be typed in a command."""
     return quote(f"./{out}" if out.startswith("-") else out)
 
@@ -166,7 +166,7 @@ class FolderPlace:
     def stage(self, name: str, pieces: Iterable[bytes]) -> str:
         """As ``Place`` has it."""
         self._folder.make(mode=0o700)
-        return staged(self.work, name, pieces)
+        return stage(self.work, name, pieces)
 
     def keep(self, name: str, to: str) -> None:
         """As ``Place`` has it."""
@@ -225,7 +225,7 @@ def _is_left(name: str) -> bool:
     return is_alive(f"process {match[1]} on {os.uname().nodename}".encode()) is False
 
 
-def staged(work: Folder, name: str, pieces: Iterable[bytes]) -> str:
+def stage(work: Folder, name: str, pieces: Iterable[bytes]) -> str:
     """Write a new file; its hash."""
     digest = xxh3_128()
     with open(work.create(name, 0o600), "wb") as file:

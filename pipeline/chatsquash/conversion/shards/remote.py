@@ -11,7 +11,7 @@ from errno import EEXIST, ENOTSUP
 from functools import partial
 from pathlib import Path
 
-from chatsquash.conversion.shards.place import LISTING, NAME, staged
+from chatsquash.conversion.shards.place import LISTING, NAME, stage
 from chatsquash.core.model import OURS
 from chatsquash.sources.remote import StoredLog
 from chatsquash.storage import stores
@@ -69,12 +69,12 @@ class StorePlace:
         """As ``Place`` has it; what stands behind is at hand for the next time."""
         start, block = self._blocks.get(name, (0, memoryview(b"")))
         if not start <= offset <= offset + size <= start + len(block):
-            block = self._asked(name, offset, size)
+            block = self._range(name, offset, size)
             start = offset
         self._blocks.move_to_end(name)
         return bytes(block[offset - start : offset - start + size])
 
-    def _asked(self, name: str, offset: int, size: int) -> memoryview:
+    def _range(self, name: str, offset: int, size: int) -> memoryview:
         least, most = _BLOCKS
         wanted = max(size, least, min(most, _BUDGET // (len(self._blocks) + 1)))
         block = memoryview(self._store.get(self._folder + name, offset, wanted, None).data)
@@ -90,7 +90,7 @@ class StorePlace:
 
     def stage(self, name: str, pieces: Iterable[bytes]) -> str:
         """As ``Place`` has it."""
-        return staged(self.work, name, pieces)
+        return stage(self.work, name, pieces)
 
     def keep(self, name: str, to: str) -> None:
         """As ``Place`` has it."""

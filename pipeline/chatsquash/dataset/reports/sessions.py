@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from chatsquash.core.options import Options
 from chatsquash.core.text import shown
 from chatsquash.dataset.reports import Report, ReportLine, TakenSession
-from chatsquash.dataset.session_table import SESSIONS, Written, line_of
+from chatsquash.dataset.session_table import SESSIONS, RecordOutcome, line_of
 
 FILES = (SESSIONS,)
 WHOLE, PLACES = False, True
@@ -20,10 +20,10 @@ class SessionTable(Report):
         """What became of a session."""
         log, outcome = taken.log, taken.outcome
         if not taken.places:
-            line = line_of(log, outcome, None, taken.turns, Written(filtered=taken.filtered))
+            line = line_of(log, outcome, None, taken.turns, RecordOutcome(filtered=taken.filtered))
             return [(SESSIONS, shown(line))]
         return [
-            (SESSIONS, shown(line_of(log, outcome, record, taken.turns, Written(place, number))))
+            (SESSIONS, shown(line_of(log, outcome, record, taken.turns, RecordOutcome(place, number))))
             for number, (record, place) in enumerate(zip(outcome.records, taken.places, strict=True), 1)
         ]
 

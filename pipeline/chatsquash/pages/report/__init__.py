@@ -34,7 +34,7 @@ from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.media import FOLDER
 from chatsquash.records.places import read_all
 from chatsquash.records.reading import native, parse, record
-from chatsquash.results.output import ResultFolder, damaged
+from chatsquash.results.output import ResultFolder, damage
 from chatsquash.results.types import Input, RejectedRow, ReplyRow
 from chatsquash.results.verify import log_differences, spelled
 
@@ -128,7 +128,7 @@ def _read(result: ResultFolder, place: Place, data: bytes) -> StoredRecord:
         value = parse(data)
         stored = record(value)
     except NotARecordError:
-        raise damaged(result.folder, place.file) from None
+        raise damage(result.folder, place.file) from None
     _with_sizes(result, value, stored)
     return native(stored)
 
@@ -215,7 +215,7 @@ def _reading_options(result: ResultFolder) -> Options:
         options = Options(**as_described(result.options, _READING), anonymize=False)
         refuse_wrong(options)
     except UsageError:
-        raise damaged(result.folder, RUN) from None
+        raise damage(result.folder, RUN) from None
     return options
 
 

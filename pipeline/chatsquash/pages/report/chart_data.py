@@ -14,7 +14,7 @@ from chatsquash.core.text import counted
 from chatsquash.dataset.reports.redactions import REDACTIONS
 from chatsquash.dataset.reports.tool_usage import TOOLS
 from chatsquash.pages.report.charts import Bar, Chart
-from chatsquash.results.output import ResultFolder, damaged
+from chatsquash.results.output import ResultFolder, damage
 from chatsquash.results.types import Counts
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _kinds(result: ResultFolder, counts: Counts) -> Chart:
 
 def _int(result: ResultFolder, name: str, value: str) -> int:
     if not value.isdecimal() or not value.isascii() or len(value) > _DIGITS:
-        raise damaged(result.folder, name)
+        raise damage(result.folder, name)
     return int(value)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chatsquash.core.accounting import ELSEWHERE
 from chatsquash.core.options import Options, declared
 from chatsquash.core.text import counted
-from chatsquash.dataset.options_json import described
+from chatsquash.dataset.options_json import describe
 from chatsquash.pages.report.chart_data import days, secrets
 from chatsquash.pages.report.charts import bounded
 from chatsquash.pages.report.sessions import Figure
@@ -54,7 +54,7 @@ def _between(table: pl.DataFrame) -> list[str]:
 
 def _changed_options(options: dict[str, Any]) -> Iterator[str]:
     """The options that are not as by default, as they are typed."""
-    usual = described(Options())
+    usual = describe(Options())
     for option in declared():
         if option.name not in options or option.secret or options[option.name] == usual.get(option.name):
             continue

@@ -17,7 +17,7 @@ from chatsquash.records.line import NotARecordError
 from chatsquash.records.places import rows
 from chatsquash.records.reading import parse, record, texts
 from chatsquash.results.frame import frame_of
-from chatsquash.results.output import ResultFolder, damaged
+from chatsquash.results.output import ResultFolder, damage
 from chatsquash.results.types import FindingRow, SessionRow
 
 if TYPE_CHECKING:
@@ -219,16 +219,16 @@ def table(result: ResultFolder, observe: Observer | None = None) -> pl.DataFrame
     import polars as pl
 
     if SESSIONS not in result.outputs:
-        raise damaged(result.folder, RUN)
+        raise damage(result.folder, RUN)
     elsewhere = [_elsewhere(result, each) for each in result.objects(SESSIONS, SessionRow)]
     frame = frame_of(result.folder)
     if len(frame) != len(elsewhere):
-        raise damaged(result.folder, SESSIONS)
+        raise damage(result.folder, SESSIONS)
     counts = pl.Series("replies_elsewhere", elsewhere, dtype=pl.Int64)
     places = frame.select("file", "row")  # a join copies what it is of
     measured = places.join(lengths(result, observe), on=["file", "row"], how="left", maintain_order="left")
     if len(measured) != len(frame):
-        raise damaged(result.folder, SESSIONS)
+        raise damage(result.folder, SESSIONS)
     return frame.with_columns(measured["characters"], counts, frame["replies_lost"] - counts)
 
 
@@ -236,7 +236,7 @@ def _elsewhere(result: ResultFolder, session: SessionRow) -> int:
     """For how many of a session's replies another record stands; raises for a record where none can be."""
     file, row = session["file"], session["row"]
     if (file is None) != (not row) or (file is not None and file not in result.record_files):
-        raise damaged(result.folder, SESSIONS)
+        raise damage(result.folder, SESSIONS)
     return session["replies"]["lost"].get(ELSEWHERE, 0)
 
 
@@ -258,7 +258,7 @@ def lengths(result: ResultFolder, observe: Observer | None = None) -> pl.DataFra
             try:
                 characters = sum(map(len, texts(record(parse(row.data)))))
             except NotARecordError:
-                raise damaged(result.folder, name) from None
+                raise damage(result.folder, name) from None
             lengths_of_file.append((row.number, characters))
             if observe:
                 more = min(size - done, len(row.data) + 1)  # what is compressed has more than its file

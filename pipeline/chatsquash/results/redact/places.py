@@ -24,7 +24,7 @@ Hide = Callable[[str], str]
 """Gives a text with nothing private in it."""
 
 
-class Placed(NamedTuple):
+class FilePlacement(NamedTuple):
     """A file, and the name of what takes its place below the output, its parts joined by ``/``."""
 
     source: Path
@@ -38,7 +38,7 @@ class Places(NamedTuple):
     """All names are below it."""
     is_file: bool
     """Whether the output is one file, beside which nothing is written."""
-    files: list[Placed]
+    files: list[FilePlacement]
     others: Counter[str]
     """What lies in folders and is not read, by suffix."""
 
@@ -47,7 +47,7 @@ def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
     """The files that are named, lie in folders or fit globs; raises ``UsageError`` for what cannot be."""
     refuse_remote(output)
     others: Counter[str] = Counter()
-    sources = [each for source in inputs for each in _found(source, others)]
+    sources = [each for source in inputs for each in _find(source, others)]
     out = Path(output)
     is_file = is_dataset(out) and not out.is_dir()
     if is_file and len(sources) > 1:
@@ -56,16 +56,16 @@ def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
         _refuse_another_kind(sources[0].source, out)
         files = [sources[0]._replace(name=out.name)]
     else:
-        files = [each._replace(name=_hidden(each.name, hide)) for each in sources]
+        files = [each._replace(name=_hide(each.name, hide)) for each in sources]
     folder = out.parent if is_file else out
     _refuse_meeting(files)
     _refuse_inputs(inputs, files, folder, is_file=is_file)
     return Places(folder, is_file, files, others)
 
 
-def renamed(files: list[Placed], hide: Hide) -> list[Placed]:
+def rename(files: list[FilePlacement], hide: Hide) -> list[FilePlacement]:
     """Files whose names are hidden once more, when more is known; raises ``UsageError`` where two have one."""
-    again = [each._replace(name=_hidden(each.name, hide)) for each in files]
+    again = [each._replace(name=_hide(each.name, hide)) for each in files]
     _refuse_meeting(again)
     return again
 
@@ -77,28 +77,28 @@ def refuse_taken(folder: Path, names: Iterable[str]) -> None:
             raise UsageError(f"{folder / name}: is there already; --force replaces it")
 
 
-def _found(place: str, others: Counter[str]) -> Iterator[Placed]:
+def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
     refuse_remote(place)
     path = Path(place)
     if path.is_dir():
         files = list(_below(path, others))
         if not files:
             raise UsageError(f"{place}: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder")
-        yield from (Placed(path / name, name) for name in files)
+        yield from (FilePlacement(path / name, name) for name in files)
     elif glob.has_magic(place) and not os.path.lexists(place):
         paths = [Path(each) for each in sorted(glob.glob(place, recursive=True))]
         fitting = [each for each in paths if each.is_file() and is_dataset(each)]
         if not fitting:
             raise UsageError(f"{place}: no dataset has such a name")
-        fixed = _fixed(place)
-        yield from (Placed(each, each.relative_to(fixed).as_posix()) for each in fitting)
+        fixed = _fixed_folder(place)
+        yield from (FilePlacement(each, each.relative_to(fixed).as_posix()) for each in fitting)
     elif not path.is_file():
         raise UsageError(f"{place}: is no file, no folder and no glob")
     else:
-        yield Placed(path, path.name)
+        yield FilePlacement(path, path.name)
 
 
-def _fixed(pattern: str) -> Path:
+def _fixed_folder(pattern: str) -> Path:
     """The folder of a glob before the first part that is none."""
     parts = Path(pattern).parts
     magic = next(number for number, part in enumerate(parts) if glob.has_magic(part))
@@ -121,7 +121,7 @@ def _below(folder: Path, others: Counter[str]) -> Iterator[str]:
                 others[path.suffix.lower() or "files without a suffix"] += 1
 
 
-def _hidden(name: str, hide: Hide) -> str:
+def _hide(name: str, hide: Hide) -> str:
     """A name without anything private, which has the suffixes that it had."""
     hidden = hide(name)
     if hidden == name:
@@ -135,7 +135,7 @@ def _refuse_another_kind(source: Path, out: Path) -> None:
         raise UsageError(f"{out}: is of another kind than what is read; lines stay lines, and Parquet stays Parquet")
 
 
-def _refuse_meeting(files: list[Placed]) -> None:
+def _refuse_meeting(files: list[FilePlacement]) -> None:
     """Raise where two files would take one place, also where a system makes no difference between cases."""
     counts = Counter(each.name.casefold() for each in files)
     for each in files:
@@ -143,7 +143,7 @@ def _refuse_meeting(files: list[Placed]) -> None:
             raise UsageError(f"{escaped(each.name)}: several inputs would take this place; redact them one by one")
 
 
-def _refuse_inputs(inputs: Iterable[str], files: list[Placed], folder: Path, *, is_file: bool) -> None:
+def _refuse_inputs(inputs: Iterable[str], files: list[FilePlacement], folder: Path, *, is_file: bool) -> None:
     """Raise where what is written would be read, or would take the place of what is read."""
     out = folder.resolve()
     for place in inputs:

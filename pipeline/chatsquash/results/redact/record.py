@@ -24,7 +24,7 @@ _UNSET = (None, 0, 1)
 _HOLDS = "chatsquash redact replaces"
 
 
-class Replaced(NamedTuple):
+class RedactedRecord(NamedTuple):
     """A record with placeholders, and what became of it."""
 
     value: Json
@@ -44,7 +44,7 @@ class Replaced(NamedTuple):
         return sum(count for value, count in self.counts.items() if is_secret(value.kind))
 
 
-def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) -> Replaced:
+def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) -> RedactedRecord:
     """A record, or any JSON, without what is private and what is known; raises ``UnsearchedError``.
 
     The record that is given is changed in its place.
@@ -59,7 +59,7 @@ def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) 
         counts[each] += count
     masked = _pieces(whole)
     unflagged = _unflag(masked, masked.masked_pieces()) if counts else []
-    return Replaced(_whole(whole, masked) if counts else whole, counts, addresses, unflagged)
+    return RedactedRecord(_whole(whole, masked) if counts else whole, counts, addresses, unflagged)
 
 
 def look(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
@@ -132,7 +132,7 @@ def _flags(pieces: Pieces) -> list[str]:
 
 
 @dataclass(slots=True)
-class Redacted:
+class RedactionSummary:
     """What became of the records."""
 
     place: str
@@ -162,7 +162,7 @@ class Redacted:
         """Whether all records are written."""
         return not self.left_out
 
-    def take(self, done: Replaced, placeholders: Placeholders, place: str) -> None:
+    def take(self, done: RedactedRecord, placeholders: Placeholders, place: str) -> None:
         """Count a record, and what was replaced in it."""
         self.written += 1
         self.addresses += done.addresses

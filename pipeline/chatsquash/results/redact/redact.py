@@ -31,8 +31,8 @@ from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.redactor import Redactor, UnsearchedError
 from chatsquash.redact.texts import Texts
 from chatsquash.results.redact import tables
-from chatsquash.results.redact.places import Placed, Places, places, refuse_taken, renamed
-from chatsquash.results.redact.record import Redacted, Replaced, hides, redact_record
+from chatsquash.results.redact.places import FilePlacement, Places, places, refuse_taken, rename
+from chatsquash.results.redact.record import RedactedRecord, RedactionSummary, hides, redact_record
 from chatsquash.results.redact.tables import Cells, Row, Table
 from chatsquash.session.session import finding
 from chatsquash.storage.staging import StagedFiles
@@ -47,7 +47,9 @@ class Watch(NamedTuple):
     """Told the bytes of each file that is done, and those of all."""
 
 
-def redact(inputs: Iterable[str], output: str, options: Options, watch: Watch, *, force: bool = False) -> Redacted:
+def redact(
+    inputs: Iterable[str], output: str, options: Options, watch: Watch, *, force: bool = False
+) -> RedactionSummary:
     """Write datasets to a folder, or one to a file, without what the options name.
 
     All files appear at the end, or none.  Raises ``UsageError`` for what cannot be read or written.
@@ -59,7 +61,7 @@ def redact(inputs: Iterable[str], output: str, options: Options, watch: Watch, *
     for each in where.files:
         if each.source.suffix.lower() != PARQUET:
             packer_of(Path(each.name))
-    with _staged(where, force=force) as staged:
+    with _stage(where, force=force) as staged:
         run = _Run(privacy, options, where, watch)
         run.write(staged)
         put = run.settled(staged)
@@ -72,7 +74,7 @@ def redact(inputs: Iterable[str], output: str, options: Options, watch: Watch, *
 
 
 @contextmanager
-def _staged(where: Places, *, force: bool) -> Iterator[StagedFiles]:
+def _stage(where: Places, *, force: bool) -> Iterator[StagedFiles]:
     """The folder beside the output; what is not put in its place goes."""
     if not force:
         refuse_taken(where.folder, [*(each.name for each in where.files), *([] if where.is_file else [REDACTIONS])])
@@ -93,11 +95,11 @@ class _Run:
     def __init__(self, privacy: Privacy, options: Options, where: Places, watch: Watch) -> None:
         self._privacy, self._where, self._watch = privacy, where, watch
         self._hide = privacy.text
-        self._shown = cache(self._told)
+        self._shown = cache(self._session_and_path)
         shown = str(where.folder / where.files[0].name) if where.is_file else str(where.folder)
-        self.done = Redacted(shown, "secrets" in options.redacts, files=len(where.files), others=where.others)
+        self.done = RedactionSummary(shown, "secrets" in options.redacts, files=len(where.files), others=where.others)
         sources = [each.source for each in where.files]
-        self._known = Known(privacy.redactor, privacy.placeholders, sources) if privacy.redactor else None
+        self._known = SessionValues(privacy.redactor, privacy.placeholders, sources) if privacy.redactor else None
 
     def write(self, staged: StagedFiles) -> None:
         """Write all files."""
@@ -119,7 +121,7 @@ class _Run:
 
         if self._where.is_file:
             return [each.name for each in self._where.files]
-        files = renamed(self._where.files, hide)
+        files = rename(self._where.files, hide)
         for before, after in zip(self._where.files, files, strict=True):
             if before.name != after.name:
                 staged.new.move(before.name, staged.new, after.name)
@@ -127,7 +129,7 @@ class _Run:
             file.write(self.done.report(hide))
         return [*(each.name for each in files), REDACTIONS]
 
-    def _file(self, placed: Placed, file: BinaryIO, beside: Path) -> None:
+    def _file(self, placed: FilePlacement, file: BinaryIO, beside: Path) -> None:
         if placed.source.suffix.lower() == PARQUET:
             table = Table(placed.source, self._hide)
             table.write(file, beside, lambda row: self._row(placed.source, table, row))
@@ -146,7 +148,7 @@ class _Run:
             self._leave_out(source, number, stored_records.unsearched_line(str(problem)))
             return None
         is_hiding = hides(data, value)
-        done = self._replaced(source, number, value)
+        done = self._replace(source, number, value)
         if done is None:
             return None
         self._take(source, number, done)
@@ -159,7 +161,7 @@ class _Run:
 
     def _row(self, source: Path, table: Table, row: Row) -> Cells | None:
         """The cells of a row without what is private; ``None`` for one that cannot be searched or held."""
-        done = self._replaced(source, row.number, row.value)
+        done = self._replace(source, row.number, row.value)
         if done is None:
             return None
         cells = row.cells
@@ -174,19 +176,19 @@ class _Run:
         self._take(source, row.number, done)
         return cells
 
-    def _replaced(self, source: Path, number: int, value: Any) -> Replaced | None:
+    def _replace(self, source: Path, number: int, value: Any) -> RedactedRecord | None:
         try:
             return redact_record(self._privacy, value, self._known.of(value) if self._known else None)
         except UnsearchedError as problem:
             self._leave_out(source, number, private.redaction_failed(str(problem), "record"))
             return None
 
-    def _take(self, source: Path, number: int, done: Replaced) -> None:
+    def _take(self, source: Path, number: int, done: RedactedRecord) -> None:
         self.done.take(done, self._privacy.placeholders, f"{self._shown(source)[1]}:{number}")
         if done.unflagged:
             self._tell(source, number, private.placeholder_in_reply(len(done.unflagged), done.unflagged[0], ""))
 
-    def _told(self, source: Path) -> tuple[str, str]:
+    def _session_and_path(self, source: Path) -> tuple[str, str]:
         """What stands for a session in findings on a file, and its path."""
         return self._hide(session(source)), self._hide(printable(str(source)))
 
@@ -202,14 +204,14 @@ SESSION = "session_id"
 """The column that names a record's session, as ``--metadata`` writes it."""
 
 
-class _Named(msgspec.Struct):
+class _SessionName(msgspec.Struct):
     session_id: Any = None
 
 
-_named = msgspec.json.Decoder(_Named)
+_named = msgspec.json.Decoder(_SessionName)
 
 
-class Known:
+class SessionValues:
     """What is found in the records of sessions that have several."""
 
     def __init__(self, redactor: Redactor, placeholders: Placeholders, files: Iterable[Path]) -> None:

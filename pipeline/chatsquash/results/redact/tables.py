@@ -91,7 +91,7 @@ class Table:
         """
         sizes, parts = array("Q"), list[Path]()
         for first, frame in _frames(self._path):
-            part = self._changed(first, frame, change)
+            part = self._change(first, frame, change)
             parts.append(beside / f"{len(parts)}.arrow")
             part.write_ipc(parts[-1])
             sizes.extend([part.estimated_size() // max(1, part.height)] * part.height)
@@ -101,7 +101,7 @@ class Table:
         for part in parts:
             part.unlink()
 
-    def _changed(self, first: int, frame: Any, change: Callable[[Row], Cells | None]) -> Any:
+    def _change(self, first: int, frame: Any, change: Callable[[Row], Cells | None]) -> Any:
         rows, places, is_changed = list[Cells](), list[int](), self._is_renamed
         for at, cells in enumerate(frame.iter_rows(named=True)):
             made = change(_row(first + at, cells))
@@ -118,7 +118,7 @@ class Table:
 
     def _column(self, name: str, rows: list[Cells]) -> Any:
         dtype = self._types[name]
-        return _polars().Series(self._names[name], [_fitted(row[name], dtype) for row in rows], dtype=dtype)
+        return _polars().Series(self._names[name], [_fit(row[name], dtype) for row in rows], dtype=dtype)
 
     def _footer(self) -> dict[str, str]:
         """What the file says of itself, without anything private."""
@@ -238,16 +238,16 @@ def _has(dtype: Any, *kinds: Any) -> bool:
     return isinstance(dtype, (pl.List, pl.Array)) and _has(dtype.inner, *kinds)
 
 
-def _fitted(value: Any, dtype: Any) -> Any:
+def _fit(value: Any, dtype: Any) -> Any:
     """A value whose objects have the names of their type, in place of those that were replaced in it."""
     pl = _polars()
     if value is None:
         return None
     if isinstance(dtype, pl.Struct):
         pairs = zip(dtype.fields, value.values(), strict=True)
-        return {field.name: _fitted(member, field.dtype) for field, member in pairs}
+        return {field.name: _fit(member, field.dtype) for field, member in pairs}
     if isinstance(dtype, (pl.List, pl.Array)):
-        return [_fitted(each, dtype.inner) for each in value]
+        return [_fit(each, dtype.inner) for each in value]
     return value
 
 
