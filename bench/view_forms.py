@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 from chatsquash.core.outcome import Place
-from chatsquash.dataset.jsonl import PACKERS
+from chatsquash.dataset.shards import PACKERS
 from chatsquash.records.places import read
 from chatsquash.storage.folder import Folder
 

@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from chatsquash.conversion.convert import convert
-    from chatsquash.conversion.in_memory import convert_session
-    from chatsquash.conversion.iteration import read
+    from chatsquash.conversion.in_memory import convert_session, read
     from chatsquash.core.model import Conversation
     from chatsquash.core.options import Options
     from chatsquash.core.outcome import Outcome
-    from chatsquash.dataset.selection import Session
+    from chatsquash.dataset.choice import Session
     from chatsquash.dataset.summary import Summary
     from chatsquash.results.frame import frame
     from chatsquash.translate.conversations import dump, load, losses
@@ -39,7 +38,7 @@ _HOMES = {
     "Conversation": "chatsquash.core.model",
     "Options": "chatsquash.core.options",
     "Outcome": "chatsquash.core.outcome",
-    "Session": "chatsquash.dataset.selection",
+    "Session": "chatsquash.dataset.choice",
     "Summary": "chatsquash.dataset.summary",
     "convert": "chatsquash.conversion.convert",
     "convert_session": "chatsquash.conversion.in_memory",
@@ -47,7 +46,7 @@ _HOMES = {
     "frame": "chatsquash.results.frame",
     "load": "chatsquash.translate.conversations",
     "losses": "chatsquash.translate.conversations",
-    "read": "chatsquash.conversion.iteration",
+    "read": "chatsquash.conversion.in_memory",
 }
 
 

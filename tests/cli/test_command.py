@@ -13,7 +13,7 @@ from chatsquash import Options
 from chatsquash.cli.main import cli
 from chatsquash.core.option_declarations import Declared
 from chatsquash.core.options import declared
-from chatsquash.dataset.replies import Replies
+from chatsquash.dataset.omissions import Replies
 from chatsquash.dataset.summary import Summary
 from chatsquash.inspect.agents import known_agents
 from chatsquash.sources.no_logs import what_is_read

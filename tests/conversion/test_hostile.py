@@ -253,7 +253,7 @@ def test_loops_are_followed_once(here, command):
 
 def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(here, command, monkeypatch):
     write_log(here / "logs" / "hostile.jsonl")
-    from chatsquash.conversion import convert as module
+    from chatsquash.conversion import inputs as module
 
     found = module.discover
 

@@ -15,7 +15,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import declared
 from chatsquash.core.outcome import Outcome, SessionFindings
-from chatsquash.dataset.options_json import describe
+from chatsquash.dataset.manifest import describe
 from chatsquash.session.converter import Converter
 from chatsquash.storage.folder import Folder
 from tests.conftest import cases, log_line, write_log

@@ -16,8 +16,8 @@ from chatsquash.conversion.journal import identity
 from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import Decides, option
 from chatsquash.core.options import declared
+from chatsquash.dataset.manifest import describe, requests
 from chatsquash.dataset.option_rules import in_python
-from chatsquash.dataset.options_json import describe, requests
 from chatsquash.results.remedies import spelled
 from tests.conftest import cases, log_line, write_log
 

@@ -6,7 +6,7 @@ import pytest
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
-from chatsquash.dataset.options_json import as_described, describe
+from chatsquash.dataset.manifest import as_described, describe
 
 GROUPS = ("cleaning", "sessions", "reading", "bounds")
 

@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.results import conversation_text
+from chatsquash.results import show as records
 from chatsquash.results.show import show
 from tests.checks.rows import tool
 from tests.conftest import cases, log_line, write_log
@@ -93,8 +93,8 @@ def test_a_session_without_a_record_says_why(here):
 
 
 def lines(messages, tools=(), **options):
-    held = conversation_text.StoredRecord(list(messages), list(tools))
-    return [(line.kind, line.text) for line in conversation_text.lines(held, **options)]
+    held = records.StoredRecord(list(messages), list(tools))
+    return [(line.kind, line.text) for line in records.as_lines(held, **options)]
 
 
 def test_a_conversation_shows_reasoning_texts_media_calls_and_results():
@@ -152,5 +152,5 @@ def test_records_with_calls_in_texts_are_shown_with_their_calls(here):
         "tools": "[]",
     }
     Path("data.jsonl").write_text(json.dumps(row) + "\n")
-    shown = list(conversation_text.lines(show("data.jsonl", "1").record))
+    shown = list(records.as_lines(show("data.jsonl", "1").record))
     assert shown[-2:] == [("call", "    calls look:"), ("call", '      {"at":1}')]

@@ -14,7 +14,7 @@ import zstandard
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.dataset import jsonl as text
+from chatsquash.dataset import shards as text
 from chatsquash.records.presets import names
 from tests.conftest import cases, log_line, tree, write_log
 

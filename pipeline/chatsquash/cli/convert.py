@@ -96,7 +96,7 @@ def _agent_paths(agents: tuple[str, ...]) -> list[str]:
 def _convert_shard(shard: str, logs: tuple[str, ...], given: dict[str, Any]) -> int:
     from chatsquash.conversion.shards import place
     from chatsquash.conversion.shards.convert import convert_shard
-    from chatsquash.dataset.outputs import place_of
+    from chatsquash.dataset.store import place_of
 
     wanted = place.parse_shard(shard)
     refuse_beside("--shard", SHARD_OPTIONS, logs)

@@ -29,7 +29,7 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
     """
     from chatsquash.conversion.shards.merge import merge as run
     from chatsquash.core.platform import collect_less
-    from chatsquash.dataset.outputs import place_of
+    from chatsquash.dataset.store import place_of
     from chatsquash.redact.pseudonyms import load_key
 
     collect_less()

@@ -21,16 +21,15 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
     Long texts, results and reasoning are folded. With rich (the extra view) a terminal shows colours.
     """
     from chatsquash.core.text import shown
-    from chatsquash.results import conversation_text
-    from chatsquash.results.show import show as run
+    from chatsquash.results import show as records
 
-    match = run(dataset, which)
+    match = records.show(dataset, which)
     if as_json:
         click.echo(shown(match.as_json(), indent=True))
         return
     click.echo(match.title())
-    lines = conversation_text.lines(match.record, unfold=unfold)
-    if not (sys.stdout and sys.stdout.isatty() and conversation_text.has_colours()):
-        click.echo(conversation_text.as_text(lines))
+    lines = records.as_lines(match.record, unfold=unfold)
+    if not (sys.stdout and sys.stdout.isatty() and records.has_colours()):
+        click.echo(records.as_text(lines))
     else:
-        conversation_text.print_in_colours(lines)
+        records.print_in_colours(lines)

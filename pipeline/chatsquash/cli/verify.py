@@ -26,7 +26,7 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     and exits with 3 when there is one.
     """
     from chatsquash.core.text import counted, escaped, shown
-    from chatsquash.dataset.outputs import place_of
+    from chatsquash.dataset.store import place_of
     from chatsquash.redact.pseudonyms import load_key
     from chatsquash.results.verify import KnownLogs
     from chatsquash.results.verify import verify as run

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache, partial
 from itertools import islice
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -17,10 +16,9 @@ from msgspec import structs
 from chatsquash.checks import dataset, reading
 from chatsquash.conversion.complete_options import with_key
 from chatsquash.conversion.incremental import Incremental
-from chatsquash.conversion.inputs import Converting, SessionInputs
+from chatsquash.conversion.inputs import Converting, SessionInputs, find
 from chatsquash.conversion.progress import Observer
 from chatsquash.core.accounting import count_once
-from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
@@ -29,25 +27,21 @@ from chatsquash.core.text import printable
 from chatsquash.dataset.choice import Choice, SessionChoice, stop_for
 from chatsquash.dataset.filters import unwanted
 from chatsquash.dataset.groups import LABELS, Groups
-from chatsquash.dataset.manifest import Manifest
-from chatsquash.dataset.options_json import describe, requests
-from chatsquash.dataset.outputs import output_in, place_of
+from chatsquash.dataset.manifest import Manifest, describe, requests
 from chatsquash.dataset.reports import TakenSession
 from chatsquash.dataset.run_reports import Reports
-from chatsquash.dataset.store import RUN, Output
+from chatsquash.dataset.store import RUN, Output, output_in, place_of
 from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.records import presets
 from chatsquash.redact.privacy import Privacy
 from chatsquash.session.session import finding
 from chatsquash.sources.compression import stem
-from chatsquash.sources.find import Discovery, discover
-from chatsquash.sources.no_logs import nothing_to_read
-from chatsquash.storage.folder import Folder
+from chatsquash.sources.find import Discovery
 
 if TYPE_CHECKING:
     from chatsquash.conversion.previous_result import OldResult
+    from chatsquash.dataset.choice import Session
     from chatsquash.dataset.dataset import Dataset
-    from chatsquash.dataset.selection import Session
 
 Keeps = Callable[["Session"], bool]
 """Whether the records of a session are wanted."""
@@ -91,44 +85,15 @@ def convert(
     started = time.monotonic()
     options = with_key(options or Options())
     out = place_of(output)
-    claimed: list[Output] = []
-
-    def claim() -> Output:
-        """The output, which is claimed once: what archives hold may be expanded into it before anything is written."""
-        claimed[:] = claimed or [output_in(out, force=options.force)]
-        return claimed[0]
-
+    # Archives may be expanded into the output before anything is written, so it is claimed on first use.
+    claim = cache(partial(output_in, out, force=options.force))
     try:
         discovery = find(logs, out, options, lambda: claim().expanded)
     except BaseException:
-        for each in claimed:
-            each.discard()
+        if claim.cache_info().currsize:
+            claim().discard()
         raise
     return _convert(discovery, claim(), options, (progress, filter), started)
-
-
-def find(
-    logs: str | PathLike[str] | Iterable[str | PathLike[str]],
-    out: Path | str,
-    options: Options,
-    expanded: Callable[[], Folder] | None = None,
-) -> Discovery:
-    """The session logs in directories, files and globs; raises ``UsageError`` where there are none.
-
-    ``expanded`` gives the folder for copies of compressed archives, as ``discover`` has it.
-    """
-    roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
-    forget_documents()
-    discovery = discover(roots, options, _is_readable, out, lambda log: _days(log, options), expanded)
-    if not discovery.logs:
-        raise UsageError(nothing_to_read(roots, discovery))
-    return discovery
-
-
-def _days(log: Log, options: Options) -> list[str]:
-    from chatsquash.session.parts import days_logged  # which only a choice by day needs
-
-    return days_logged(options, log)
 
 
 def _convert(
@@ -175,22 +140,8 @@ def old_result(out: Output) -> OldResult | None:
     return known.old_result(out.shown, *left)
 
 
-def forget_documents() -> None:
-    """Let go of documents of an earlier run, if there was one that read any."""
-    if documents := sys.modules.get("chatsquash.reading.identify"):
-        documents.forget()
-    if homes := sys.modules.get("chatsquash.session.parent_sessions"):
-        homes.forget()
-
-
-def _is_readable(path: str, options: Options) -> bool | str:
-    from chatsquash.reading.identify import is_readable  # which logs do not need
-
-    return is_readable(path, options)
-
-
 class Conversion:
-    """Takes outcomes in order and writes what they hold; ``told`` are the options as ``run.json`` has them."""
+    """Takes outcomes in order and writes what they hold; ``options_json`` are the options as ``run.json`` has them."""
 
     def __init__(
         self,
@@ -297,9 +248,9 @@ class Conversion:
     def write_known(self) -> None:
         """Write the hashes of the values that were found, where a file for them is named."""
         if self._options.write_known is not None:
-            from chatsquash.dataset import known_values as known  # which few runs need
+            from chatsquash.redact.lists import write_hash_list  # which few runs need
 
-            known.write(self._options.write_known, self._known)
+            write_hash_list(self._options.write_known, self._known)
 
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         stop_for(outcome, source.shown, self._options)
@@ -322,7 +273,7 @@ class Conversion:
         self._reports.add(TakenSession(log, outcome, places, chosen.turns, chosen.why, group))
 
     def _is_kept(self, log: Log, chosen: SessionChoice, inputs: SessionInputs) -> bool:
-        from chatsquash.dataset.selection import session_of  # which only programs need
+        from chatsquash.dataset.choice import session_of  # which only programs need
 
         filled = chosen._replace(outcome=inputs.fill(chosen.outcome))
         return bool(self.keeps and self.keeps(session_of(log, filled)))

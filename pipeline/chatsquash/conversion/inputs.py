@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from chatsquash.conversion.frames import Spool
 from chatsquash.conversion.incremental import Incremental
 from chatsquash.conversion.journal import Journals
 from chatsquash.conversion.workers import outcomes
+from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import LinePlace, Outcome
@@ -16,7 +20,9 @@ from chatsquash.dataset.store import Output
 from chatsquash.reading.sessions import cleared
 from chatsquash.redact.privacy import Privacy
 from chatsquash.session.private_texts import rejected_lines
+from chatsquash.sources.find import Discovery, discover
 from chatsquash.sources.logs import Logs
+from chatsquash.sources.no_logs import nothing_to_read
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
@@ -140,3 +146,41 @@ class Converting(Sessions):
     def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
         """See ``SessionInputs``."""
         return rejected_lines(log, outcome, self._options, self._names)
+
+
+def find(
+    logs: str | PathLike[str] | Iterable[str | PathLike[str]],
+    out: Path | str,
+    options: Options,
+    expanded: Callable[[], Folder] | None = None,
+) -> Discovery:
+    """The session logs in directories, files and globs; raises ``UsageError`` where there are none.
+
+    ``expanded`` gives the folder for copies of compressed archives, as ``discover`` has it.
+    """
+    roots = [fspath(root) for root in ([logs] if isinstance(logs, str | PathLike) else logs)]
+    forget_documents()
+    discovery = discover(roots, options, _is_readable, out, lambda log: _days(log, options), expanded)
+    if not discovery.logs:
+        raise UsageError(nothing_to_read(roots, discovery))
+    return discovery
+
+
+def _days(log: Log, options: Options) -> list[str]:
+    from chatsquash.session.parts import days_logged  # which only a choice by day needs
+
+    return days_logged(options, log)
+
+
+def forget_documents() -> None:
+    """Let go of documents of an earlier run, if there was one that read any."""
+    if documents := sys.modules.get("chatsquash.reading.identify"):
+        documents.forget()
+    if homes := sys.modules.get("chatsquash.session.parent_sessions"):
+        homes.forget()
+
+
+def _is_readable(path: str, options: Options) -> bool | str:
+    from chatsquash.reading.identify import is_readable  # which logs do not need
+
+    return is_readable(path, options)

@@ -81,17 +81,24 @@ def outcomes(  # noqa: PLR0913
         if outcome is not None:
             yield log, outcome
             continue
-        from chatsquash.session.parts import parts  # which few runs need
-
-        try:
-            divided = parts(log, options, expanded)
-        except MemoryError:
-            yield log, _no_memory(log)
-            continue
-        if divided == [log]:
-            yield log, unreadable(log, OSError(EIO, "it changed while it was read"))
+        divided = _divide(log, options, expanded)
+        if isinstance(divided, Outcome):
+            yield log, divided
         else:
             yield from outcomes(divided, options, journals, expanded, processes=processes, joins=joins)
+
+
+def _divide(log: Log, options: Options, expanded: Folder | None) -> list[Log] | Outcome:
+    """The sessions of a log that has several after all, or the outcome of one that cannot be divided."""
+    from chatsquash.session.parts import parts  # which few runs need
+
+    try:
+        divided = parts(log, options, expanded)
+    except MemoryError:
+        return _no_memory(log)
+    if divided == [log]:
+        return unreadable(log, OSError(EIO, "it changed while it was read"))
+    return divided
 
 
 def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:

@@ -1,22 +1,24 @@
-"""What becomes of each session before any is written: which of its records are wanted, and how reports call it."""
+"""Which sessions and records are written, how reports call them, and a session as programs see it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
 from chatsquash.checks import dataset
+from chatsquash.core import jsonio
 from chatsquash.core.accounting import total
 from chatsquash.core.errors import StoppedError
 from chatsquash.core.index import Index
 from chatsquash.core.log import Log
-from chatsquash.core.model import Tokens, Violation
+from chatsquash.core.model import Finding, Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.dataset.filters import Filters
+from chatsquash.dataset.session_table import RecordOutcome, line_of
 from chatsquash.redact.privacy import Privacy
 from chatsquash.session import private_texts
 from chatsquash.session.session import INVALID, finding
@@ -175,3 +177,26 @@ class Meetings:
         return next(
             (dataset.divided_session(how, self._shown_as(self._logs[file].shown)) for how, file in others), None
         )
+
+
+class Session(NamedTuple):
+    """A session of a log, as ``read`` gives it, and ``convert`` to its ``filter``.
+
+    records: each ``{"messages": [...], "tools": [...]}``, or as the preset shapes it; none where it was left out.
+    findings: what was found of it; each has ``code``, ``severity``, ``file``, ``line``, ``message`` and ``text``.
+    facts: its line of ``reports/sessions.jsonl``; ``docs/output.md`` lists the columns.
+    refused: the code of the finding for which it has no record; ``None`` where it has one.
+    """
+
+    records: list[dict[str, Any]]
+    findings: list[Finding]
+    facts: dict[str, Any]
+    refused: str | None
+
+
+def session_of(log: Log, chosen: SessionChoice) -> Session:
+    """A session as programs see it."""
+    outcome = chosen.outcome
+    first = outcome.records[0] if outcome.records else None
+    facts = line_of(log, outcome, first, chosen.turns, RecordOutcome(filtered=chosen.why))
+    return Session([jsonio.loads(record.line) for record in outcome.records], outcome.findings, facts, outcome.left_out)

@@ -1,4 +1,4 @@
-"""The output folder: staged files that take their places together, and the record of what is ours in it."""
+"""The output folder that a path or a URL names: files staged to be put in place together, and a record of ours."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from functools import partial
 from hashlib import file_digest, sha256
 from itertools import chain
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -18,6 +19,7 @@ from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.outcome import LinePlace
+from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.dataset import commit
 from chatsquash.dataset.claim import RECORD, Claim, damage, recorded_files, refuse_links, refuse_others
 from chatsquash.dataset.commit import RUN, CommitPlan
@@ -304,3 +306,21 @@ def _sync(folder: Path) -> None:
     """Make sure that a folder which we made is on the disk."""
     with suppress(PermissionError), closing(Folder(folder)) as made:
         made.sync()  # one may be allowed to make folders somewhere, and not to list them
+
+
+def place_of(output: str | PathLike[str]) -> Path | str:
+    """A folder, or the URL of one in a store."""
+    named = fspath(output)
+    if is_remote(named):
+        return named
+    refuse_unknown(named)
+    return Path(named)
+
+
+def output_in(place: Path | str, *, force: bool) -> Output:
+    """The output there; raises as ``Output``."""
+    if isinstance(place, Path):
+        return Output(place, force=force)
+    from chatsquash.dataset.remote import StoredOutput  # which a folder does not need
+
+    return StoredOutput(place, force=force)

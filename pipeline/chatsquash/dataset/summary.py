@@ -12,8 +12,7 @@ from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import certified, counted, escaped, frequent_kinds
-from chatsquash.dataset.omissions import explained, lacks, last_line
-from chatsquash.dataset.replies import Replies
+from chatsquash.dataset.omissions import Replies, explained, lacks, last_line
 from chatsquash.redact.placeholders import is_secret, words
 from chatsquash.session import cleaning
 

@@ -19,8 +19,7 @@ from chatsquash.records.datasets import rows
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import parse, record
 from chatsquash.results.check import definitions
-from chatsquash.results.remedies import Look, Remedies, spelled
-from chatsquash.results.repairs import Mending, repair_line
+from chatsquash.results.remedies import Look, Mending, Remedies, repair_line, spelled
 
 if TYPE_CHECKING:
     from chatsquash.templates.confined import Template

@@ -13,7 +13,7 @@ from typing import IO, BinaryIO, Protocol
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset.groups import sanitised
-from chatsquash.dataset.jsonl import Packer, packer_of
+from chatsquash.dataset.shards import Packer, packer_of
 from chatsquash.sources.compression import uncompressed
 from chatsquash.storage.staging import StagedFiles, refuse_existing
 from chatsquash.translate.sources import STREAM

@@ -21,7 +21,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import escaped, printable
 from chatsquash.core.urls import is_remote
-from chatsquash.dataset.options_json import as_described
+from chatsquash.dataset.manifest import as_described
 from chatsquash.results.types import Input
 from chatsquash.results.verify import spelled
 from chatsquash.sources.compression import uncompressed

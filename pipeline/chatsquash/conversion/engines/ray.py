@@ -22,7 +22,7 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.text import counted, escaped, printable
 from chatsquash.dataset.manifest import RecordsMade
-from chatsquash.dataset.outputs import place_of
+from chatsquash.dataset.store import place_of
 
 MAKES_KEY = False
 _SAMPLES = 8

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from chatsquash.conversion.convert import forget_documents, vanish
+from chatsquash.conversion.convert import vanish
+from chatsquash.conversion.inputs import forget_documents
 from chatsquash.conversion.progress import Observer
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards import marker as markers

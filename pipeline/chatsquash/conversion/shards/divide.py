@@ -11,7 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 from xxhash import xxh3_128_hexdigest
 
-from chatsquash.conversion.convert import find, old_result
+from chatsquash.conversion.convert import old_result
+from chatsquash.conversion.inputs import find
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards.listing import Listing
 from chatsquash.conversion.shards.place import INPUTS, MOST, ORDER, Place, Shard, command_argument, place_in
@@ -22,7 +23,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import counted, escaped
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.option_rules import refuse_wrong
-from chatsquash.dataset.outputs import output_in, place_of
+from chatsquash.dataset.store import output_in, place_of
 from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.session.chains import chained

@@ -27,10 +27,8 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.text import counted
-from chatsquash.dataset.manifest import RecordsMade
-from chatsquash.dataset.options_json import describe
-from chatsquash.dataset.outputs import output_in
-from chatsquash.dataset.store import Output
+from chatsquash.dataset.manifest import RecordsMade, describe
+from chatsquash.dataset.store import Output, output_in
 from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.sources.logs import Logs

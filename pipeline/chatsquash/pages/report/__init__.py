@@ -17,8 +17,8 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
 from chatsquash.core.urls import is_remote, refuse_remote
 from chatsquash.dataset.commit import RUN
+from chatsquash.dataset.manifest import as_described
 from chatsquash.dataset.option_rules import refuse_wrong
-from chatsquash.dataset.options_json import as_described
 from chatsquash.dataset.reports.rejected import REJECTED
 from chatsquash.dataset.reports.replies import REPLIES
 from chatsquash.dataset.sidecar import beside, refuse_foreign

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chatsquash.core.accounting import ELSEWHERE
 from chatsquash.core.options import Options, declared
 from chatsquash.core.text import counted
-from chatsquash.dataset.options_json import describe
+from chatsquash.dataset.manifest import describe
 from chatsquash.pages.report.chart_data import days, secrets
 from chatsquash.pages.report.charts import bounded
 from chatsquash.pages.report.sessions import Figure

@@ -18,14 +18,14 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable
-from chatsquash.dataset import known_values
-from chatsquash.dataset.jsonl import packer_of
 from chatsquash.dataset.reports.redactions import REDACTIONS
+from chatsquash.dataset.shards import packer_of
 from chatsquash.records.datasets import PARQUET, rows_whole, session
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
 from chatsquash.redact import lists
 from chatsquash.redact.hits import Hit
+from chatsquash.redact.lists import write_hash_list
 from chatsquash.redact.placeholders import Placeholders
 from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.redactor import Redactor, UnsearchedError
@@ -69,7 +69,7 @@ def redact(
             refuse_taken(where.folder, put)
         staged.put(put)
     if options.write_known:
-        known_values.write(options.write_known, run.done.hashes)
+        write_hash_list(options.write_known, run.done.hashes)
     return run.done
 
 
