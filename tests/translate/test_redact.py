@@ -133,7 +133,7 @@ def test_processes_replace_as_one_does(command):
     lines = [body({"cmd": TOKEN, "n": number}) for number in range(600)]
     put("a.jsonl", *lines)
     private = Options(redact="secrets", anonymize=False, anonymize_key=b"a key for these tests")
-    assert Translation("gemini", "-", private=private).replaced() == private
+    assert Translation("gemini", "-", private=private).redaction() == private
     made = []
     for workers in (1, 2):
         pieces = Sources().pieces(["a.jsonl"], None)
