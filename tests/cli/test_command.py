@@ -13,7 +13,7 @@ from chatsquash import Options
 from chatsquash.cli.main import cli
 from chatsquash.core.option_declarations import Declared
 from chatsquash.core.options import declared
-from chatsquash.dataset.omissions import Replies
+from chatsquash.dataset.omissions import ReplyTotals
 from chatsquash.dataset.summary import Summary
 from chatsquash.inspect.agents import known_agents
 from chatsquash.sources.no_logs import what_is_read
@@ -281,7 +281,7 @@ def test_hyphens_and_underscores_of_names_are_the_same(options, typed, expected)
     assert {name: getattr(made, name) for name in expected} == expected
 
 
-WRITTEN = Summary(replies=Replies(seen=1, written=1))
+WRITTEN = Summary(replies=ReplyTotals(seen=1, written=1))
 PLAIN = [each for each in declared() if not each.secret and not each.content]
 
 

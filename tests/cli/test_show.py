@@ -42,7 +42,7 @@ def test_colours_stand_on_a_terminal_unless_nobody_wants_them(monkeypatch, capsy
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert records.has_colours()
-    records.print_in_colours(iter([records.Line("role", "[0] user"), records.Line("text", "[b]x")]))
+    records.print_in_colours(iter([records.TextLine("role", "[0] user"), records.TextLine("text", "[b]x")]))
     printed = capsys.readouterr().out
     assert "\x1b[1;36m[0] user" in printed
     assert "[b]x" in printed
@@ -80,5 +80,5 @@ def test_a_long_line_keeps_its_indent_on_a_narrow_terminal(monkeypatch, capsys):
 
     monkeypatch.setenv("COLUMNS", "24")
     monkeypatch.setenv("NO_COLOR", "1")
-    records.print_in_colours(iter([records.Line("text", "    one two three four five")]))
+    records.print_in_colours(iter([records.TextLine("text", "    one two three four five")]))
     assert capsys.readouterr().out.splitlines() == ["    one two three four", "    five"]

@@ -23,7 +23,7 @@ def written(folder, columns, rows) -> Path:
     for record, beside in rows:
         file.add(record, beside)
     file.finish()
-    (staged,) = out.staged()
+    (staged,) = out.staged_files()
     assert staged.lines == len(rows)
     out.commit()
     out.discard()

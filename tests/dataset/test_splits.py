@@ -119,7 +119,7 @@ def test_a_share_that_is_missed_is_told_with_the_largest_group():
     splits = Splits(options)
     for each in (*(session(f"s{n}", f"p{n}") for n in range(400)), *drawn("test", options)):
         splits.of(*each)
-    (found,) = splits.missed()
+    (found,) = splits.missed_shares()
     assert found.code == "split-share"
     assert "the split 'test' has" in found.text
     assert "and not 10.00%; the largest group has 41 records in 'test', its first log is " in found.text
@@ -141,7 +141,7 @@ def test_shares_are_judged_where_there_are_groups_enough(split, sizes, missed, m
     for number, size in enumerate(sizes):
         for at in range(size):
             splits.of(*session(f"s{number}-{at}", f"p{number}"))
-    assert [found.text.split("'")[1] for found in splits.missed()] == missed
+    assert [found.text.split("'")[1] for found in splits.missed_shares()] == missed
 
 
 @pytest.mark.parametrize("records, missed", [(24, False), (25, True), (16, False), (15, True)])
@@ -150,4 +150,4 @@ def test_a_fifth_is_the_bound(records, missed, monkeypatch):
     monkeypatch.setattr(splits, "_drawn", lambda name: "a" if int(name[1:]) < records else "b")
     for number in range(100):
         splits.of(*session(f"s{number}", f"p{number}"))
-    assert ("a" in [found.text.split("'")[1] for found in splits.missed()]) == missed
+    assert ("a" in [found.text.split("'")[1] for found in splits.missed_shares()]) == missed

@@ -544,7 +544,7 @@ def test_size_lines_and_hash_are_those_of_the_files(tmp_path):
     folder.write("b", b"x\ny\nz")
     folder.write("empty", b"")
     folder.append_private("p", iter([b"se", b"cret"]))
-    told = {staged.name: (staged.size, staged.lines, staged.digest.hexdigest()) for staged in folder.staged()}
+    told = {staged.name: (staged.size, staged.lines, staged.digest.hexdigest()) for staged in folder.staged_files()}
     folder.commit()
     folder.discard()
     data = {name: (tmp_path / name).read_bytes() for name in told}

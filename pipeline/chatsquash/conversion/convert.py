@@ -183,7 +183,7 @@ class Conversion:
             self._choice.foresee(self._ahead(inputs), self._out.scratch)
         self._choice.begin(inputs.logs)
         for log, outcome in islice(inputs.sessions(), self._options.limit):
-            named, renamed = self._choice.named(log, outcome)
+            named, renamed = self._choice.rename(log, outcome)
             self._take(log, named, renamed, inputs)
             if not self._options.foresees:
                 self._report(log, outcome, inputs)
@@ -240,7 +240,7 @@ class Conversion:
         if self._dataset:
             self._dataset.describe(summary.counts(), self._names.options(requests(self._options)))
         else:
-            summary.files = [file.name for file in self._out.staged() if "/" not in file.name]
+            summary.files = [file.name for file in self._out.staged_files() if "/" not in file.name]
         summary.output = printable(self._out.shown)
         summary.seconds = time.monotonic() - started
         self._manifest.write(summary)

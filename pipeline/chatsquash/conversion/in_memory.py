@@ -129,7 +129,7 @@ def read(
             choice.foresee(_unstopped(inputs.ahead(), options), scratch)
         choice.begin(discovery.logs)
         for log, outcome in _unstopped(inputs.sessions(), options):
-            named, renamed = choice.named(log, outcome)
+            named, renamed = choice.rename(log, outcome)
             yield session_of(named, choice.choose(log, named, renamed))
 
 

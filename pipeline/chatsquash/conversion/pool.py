@@ -60,7 +60,7 @@ class Pool(Generic[Job, Result]):
                 if queue.is_next_done():
                     yield queue.next_done()
                 elif self.under_way:
-                    for batch, results in self.finished():
+                    for batch, results in self.wait():
                         queue.put(batch, results)
                 else:
                     return
@@ -96,7 +96,7 @@ class Pool(Generic[Job, Result]):
         with suppress(BrokenPipeError, ConnectionResetError):  # which waiting for it will tell
             connection.send(batch.jobs)
 
-    def finished(self) -> Iterator[tuple[Batch[Job], list[tuple[Job, Result]] | str]]:
+    def wait(self) -> Iterator[tuple[Batch[Job], list[tuple[Job, Result]] | str]]:
         """Wait; then the batches that came back, with their results, or with how the process ended.
 
         Raises ``ShortageError`` where a process met one.

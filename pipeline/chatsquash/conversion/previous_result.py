@@ -16,19 +16,10 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.text import counted, printable
 from chatsquash.dataset.summary import Summary
+from chatsquash.results.types import Input
 from chatsquash.sources.open import raw
 
 _NAMED = 3  # folders of an old result, in an error
-
-
-class _Input(Struct):
-    """A session of the old run: the log it is of, its bytes, and their hash."""
-
-    path: str
-    size: int
-    xxh3_128: str
-    path_digest: str = ""
-    """Tells its path, where something private was replaced in that."""
 
 
 class _OldWritten(Struct):
@@ -45,7 +36,7 @@ class _OldRun(Struct):
     """What counts of an old ``run.json``."""
 
     counts: _OldCounts
-    inputs: list[_Input]
+    inputs: list[Input]
 
 
 class OldResult(NamedTuple):
@@ -53,7 +44,7 @@ class OldResult(NamedTuple):
 
     folder: str
     records: int
-    logs: list[_Input]
+    logs: list[Input]
     written: datetime
 
     def refuse_other_logs(self, candidates: Iterable[Log], digest: Callable[[str], str]) -> None:

@@ -131,15 +131,15 @@ def _known_or(
                 before = 0
                 yield log
 
-    def known(count: int) -> Iterator[Done]:
+    def reuse(count: int) -> Iterator[Done]:
         for log, frame in (waiting.popleft() for _ in range(count)):
             # One that is damaged is converted, as if it were not there.
             yield log, journals.get(frame) or attempt(Converter(options), journals.writer, log)[0]
 
     for outcome in convert(unknown()):
-        yield from known(ahead.popleft())
+        yield from reuse(ahead.popleft())
         yield outcome
-    yield from known(len(waiting))
+    yield from reuse(len(waiting))
 
 
 def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log]) -> Iterator[Done]:

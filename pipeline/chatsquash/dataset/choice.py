@@ -73,10 +73,10 @@ class Choice:
         """See all sessions before the first is chosen, where options compare each with all others."""
         from chatsquash.dataset.pre_pass import foreseen  # which few runs need
 
-        named = starmap(self.named, sessions)
+        named = starmap(self.rename, sessions)
         self._foresight = foreseen(named, self._filters, self._options, scratch)
 
-    def named(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
+    def rename(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
         """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
         if outcome.privacy.named is None and not outcome.account.lines and self.names.hides:
             outcome = private_texts.hide_texts(outcome, log, self.names.text, self.names.digest)

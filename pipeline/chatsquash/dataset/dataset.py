@@ -97,7 +97,7 @@ class Dataset:
             pairs.close()
         records = sum(shards.records for shards in self._shards.values())
         self.findings += [checks.empty_split(name, records) for name, names in files.items() if records and not names]
-        self.findings += self._splits.missed()
+        self.findings += self._splits.missed_shares()
         said = f"# Only {CARD}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO} are meant for upload."
         self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode())
         written = [name for names in files.values() for name in names]

@@ -49,7 +49,7 @@ class Manifest:
         """Write the manifest of all files that are staged."""
         written = [
             {"path": file.name, "size": file.size, "lines": file.lines, "sha256": file.digest.hexdigest()}
-            for file in self._out.staged()
+            for file in self._out.staged_files()
         ]
         manifest = {
             "schema_version": SCHEMA_VERSION,

@@ -89,7 +89,7 @@ def _reasons(why: Mapping[str, int]) -> str:
     return f" ({', '.join(reasons)})" if reasons else ""
 
 
-class Replies(Struct):
+class ReplyTotals(Struct):
     """Counts of a run.
 
     ``logged == carried + rewritten + sum(lost.values())`` and

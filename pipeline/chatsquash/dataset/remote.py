@@ -60,7 +60,7 @@ class StoredOutput(Output):
 
     def commit(self, memory: bytes = b"") -> None:
         """Put all files in their places, ``run.json`` last; what only earlier runs wrote is removed."""
-        names = [each.name for each in self.staged()]
+        names = [each.name for each in self.staged_files()]
         super().commit(memory)
         try:
             self._bucket.put(self.path, names)

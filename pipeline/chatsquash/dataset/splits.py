@@ -109,7 +109,7 @@ class Splits:
         leaks = other.split != group.split
         return group.split, dataset.split_leak(group.split, other.split, other.first) if leaks else None
 
-    def missed(self) -> Iterator[Violation]:
+    def missed_shares(self) -> Iterator[Violation]:
         """The shares that are missed by much, though there are groups enough to come near them."""
         total = sum(group.records for group in self._groups.values())
         for split in self.splits if self._groups else ():

@@ -190,7 +190,7 @@ class Output:
         staged = self._staged[to] = self._staged.pop(name)
         staged.name = to
 
-    def staged(self) -> list[StagedFile]:
+    def staged_files(self) -> list[StagedFile]:
         """The files staged so far, by name."""
         self._flush()
         platform.side_by_side(partial(self._hash, each) for each in self._staged.values() if not each.is_hashed)

@@ -12,7 +12,7 @@ from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import certified, counted, escaped, frequent_kinds
-from chatsquash.dataset.omissions import Replies, explained, lacks, last_line
+from chatsquash.dataset.omissions import ReplyTotals, explained, lacks, last_line
 from chatsquash.redact.placeholders import is_secret, words
 from chatsquash.session import cleaning
 
@@ -49,7 +49,7 @@ class Summary:
     """The bytes of the lines that ``account`` counts."""
     cleaned: Counter[str] = field(default_factory=Counter)
     """What cleaning changed in the records, by rule."""
-    replies: Replies = field(default_factory=Replies)
+    replies: ReplyTotals = field(default_factory=ReplyTotals)
     """What the records hold of the logged replies, and the conversations that were seen."""
     flags: Counter[str] = field(default_factory=Counter)
     """Assistant messages of the records that are not trained on, by why, and by ``""`` those that are."""

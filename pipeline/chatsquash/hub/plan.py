@@ -15,7 +15,7 @@ from chatsquash.core.text import aligned, counted
 from chatsquash.dataset.dataset import is_image
 from chatsquash.hub.hub import Hub, Remote, There
 from chatsquash.hub.public import PublicFile, Repository
-from chatsquash.results.output import Output, open_output
+from chatsquash.results.output import OutputSource, open_output
 
 _PIECE = 1 << 20
 
@@ -104,14 +104,14 @@ def refuse_visibility(at: Repository, there: There | None, *, public: bool) -> N
     raise UsageError(f"{at}: is public, so everybody could read what is sent: add --public, or choose another")
 
 
-def _is_same(output: Output, file: PublicFile, there: Remote | None) -> bool:
+def _is_same(output: OutputSource, file: PublicFile, there: Remote | None) -> bool:
     """Whether the Hub has the bytes of a file under its name."""
     if there is None or there.size != file.size:
         return False
     return there.sha256 == file.sha256 if there.sha256 else there.blob == _blob(output, file)
 
 
-def _blob(output: Output, file: PublicFile) -> str:
+def _blob(output: OutputSource, file: PublicFile) -> str:
     """What git calls the bytes of a file."""
     digest = hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)
     with output.folder.reading(file.name) as opened:
@@ -166,7 +166,7 @@ def _batches(files: list[PublicFile]) -> Iterator[list[PublicFile]]:
         yield batch
 
 
-def _uploaded(output: Output, files: list[PublicFile], hub: Hub) -> list[Any]:
+def _uploaded(output: OutputSource, files: list[PublicFile], hub: Hub) -> list[Any]:
     """What adds these files to a commit: large ones are on the Hub by then, of small ones it has the bytes."""
     with ExitStack() as stack:
         opened = [stack.enter_context(output.folder.reading(file.name)) for file in files]

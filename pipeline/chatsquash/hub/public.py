@@ -15,7 +15,7 @@ from chatsquash.dataset.claim import inside
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.dataset import is_public
 from chatsquash.dataset.shards import FOLDER
-from chatsquash.results.output import Output, manifest, open_output
+from chatsquash.results.output import OutputSource, manifest, open_output
 from chatsquash.results.verify import differences
 
 _OURS = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
@@ -52,7 +52,7 @@ def public_files(out: Path) -> list[PublicFile]:
     return [files[name] for name in sorted(files)]
 
 
-def _public_entries(place: Output) -> Iterator[dict[str, Json]]:
+def _public_entries(place: OutputSource) -> Iterator[dict[str, Json]]:
     """What ``run.json`` says of files that are meant for upload; raises ``ValueError`` for a name that is not ours."""
     for entry in manifest(place)["outputs"]:
         name = inside(entry["path"])

@@ -36,7 +36,7 @@ LONGEST = 256 << 20
 """Bytes of a line that are read; a name of a log is no longer than what a run reads of a line."""
 
 
-class _Folder(Protocol):
+class _ResultStore(Protocol):
     """What is looked at of an output folder, or of what is one in a store."""
 
     def status(self, name: str) -> object | None:
@@ -52,10 +52,10 @@ class _Folder(Protocol):
         """Let go of it."""
 
 
-class Output(NamedTuple):
+class OutputSource(NamedTuple):
     """An output folder, and what it is called."""
 
-    folder: _Folder
+    folder: _ResultStore
     shown: Path | str
 
     def __truediv__(self, name: str) -> str:
@@ -65,17 +65,17 @@ class Output(NamedTuple):
         return str(self.shown)
 
 
-def open_output(out: Path | str) -> Output:
+def open_output(out: Path | str) -> OutputSource:
     """The output folder of a path, or of the URL of one in a store."""
     if isinstance(out, Path):
-        return Output(Folder(out), out)
+        return OutputSource(Folder(out), out)
     from chatsquash.dataset.bucket import Bucket  # which a folder does not need
 
     bucket = Bucket(out)
-    return Output(bucket, bucket.shown)
+    return OutputSource(bucket, bucket.shown)
 
 
-def manifest(out: Output) -> dict[str, Json]:
+def manifest(out: OutputSource) -> dict[str, Json]:
     """What ``run.json`` says; raises ``UsageError`` where it cannot be read."""
     try:
         run = orjson.loads(run_text(out))
@@ -86,7 +86,7 @@ def manifest(out: Output) -> dict[str, Json]:
     return run
 
 
-def run_text(out: Output) -> bytes:
+def run_text(out: OutputSource) -> bytes:
     """The text of ``run.json``; raises ``UsageError`` where it cannot be read."""
     try:
         return out.folder.read(RUN)
@@ -228,7 +228,7 @@ class ResultFolder:
         """Tells this result from those that other runs write there."""
 
     def _text(self) -> bytes:
-        return run_text(Output(self.folder, self.folder.path))
+        return run_text(OutputSource(self.folder, self.folder.path))
 
     def inputs(self, paths: Collection[str]) -> dict[str, list[Input]]:
         """What ``run.json`` tells of logs; nothing where another run has taken its place.

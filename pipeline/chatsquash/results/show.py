@@ -137,29 +137,29 @@ _STYLES = {
 }
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of a terminal, and what it is, which says its colour."""
 
     kind: str
     text: str
 
 
-def as_lines(stored: StoredRecord, *, unfold: bool = False) -> Iterator[Line]:
+def as_lines(stored: StoredRecord, *, unfold: bool = False) -> Iterator[TextLine]:
     """The messages of a record, then its tools; nothing in them controls a terminal."""
     names: dict[object, str] = {}
     for number, message in enumerate(stored.messages):
         names |= {call.get("id"): chat.call_name(call) or "?" for call in message_calls(message)}
-        yield Line("role", f"[{number}] {_title(message, names)}")
+        yield TextLine("role", f"[{number}] {_title(message, names)}")
         for part in message_parts(message):
             yield from _label(part)
             yield from _show(*_spelled(part), unfold=unfold)
     tools = [chat.tool_name(tool) or "?" for tool in stored.tools] if isinstance(stored.tools, list) else []
     if tools:
-        yield Line("role", counted(len(tools), "tool"))
+        yield TextLine("role", counted(len(tools), "tool"))
         yield from _show("text", ", ".join(tools), unfold=unfold)
 
 
-def as_text(shown: Iterator[Line]) -> str:
+def as_text(shown: Iterator[TextLine]) -> str:
     """Lines for a pipe, or a terminal without colours."""
     return "\n".join(line.text for line in shown)
 
@@ -169,7 +169,7 @@ def has_colours() -> bool:
     return find_spec("rich") is not None and not os.environ.get("NO_COLOR")
 
 
-def print_in_colours(shown: Iterator[Line]) -> None:
+def print_in_colours(shown: Iterator[TextLine]) -> None:
     """Print lines in colours; what is longer than the terminal is wide goes on below its beginning."""
     from rich.console import Console
     from rich.text import Text
@@ -191,12 +191,12 @@ def _title(message: Message, names: dict[object, str]) -> str:
     return " ".join(escaped(text) for text in parts if isinstance(text, str) and text)
 
 
-def _label(part: MessagePart) -> Iterator[Line]:
+def _label(part: MessagePart) -> Iterator[TextLine]:
     """What stands above reasoning and calls, which no colour tells from the text in a pipe."""
     if part.kind == "reasoning":
-        yield Line("reasoning", "    reasoning:")
+        yield TextLine("reasoning", "    reasoning:")
     elif part.kind == "call":
-        yield Line("call", f"    calls {escaped(printable(part.name))}:")
+        yield TextLine("call", f"    calls {escaped(printable(part.name))}:")
 
 
 def _spelled(part: MessagePart) -> tuple[str, str]:
@@ -206,7 +206,7 @@ def _spelled(part: MessagePart) -> tuple[str, str]:
     return part.kind, part.text
 
 
-def _show(kind: str, text: str, *, unfold: bool) -> Iterator[Line]:
+def _show(kind: str, text: str, *, unfold: bool) -> Iterator[TextLine]:
     """A text as lines, of which the first are shown unless all are asked for."""
     indent = "      " if kind in ("reasoning", "call") else "    "
     rows = printable(text).expandtabs(_TAB).split("\n")
@@ -215,7 +215,7 @@ def _show(kind: str, text: str, *, unfold: bool) -> Iterator[Line]:
     for line in rows[:most]:
         kept = line if unfold else line[:_WIDTH]
         cut += len(line) - len(kept)
-        yield Line(kind, f"{indent}{escaped(kept)}")
+        yield TextLine(kind, f"{indent}{escaped(kept)}")
     cut += sum(map(len, rows[most:]))
     if cut:
-        yield Line("more", f"{indent}… {counted(cut, 'character')} more (--unfold)")
+        yield TextLine("more", f"{indent}… {counted(cut, 'character')} more (--unfold)")

@@ -26,7 +26,7 @@ class _Conversations(msgspec.Struct):
     written: Count
 
 
-class _Replies(msgspec.Struct):
+class _ReplyTallies(msgspec.Struct):
     logged: Count
     carried: Count
     rewritten: Count
@@ -50,7 +50,7 @@ class Counts(msgspec.Struct):
     sessions: _Sessions
     conversations: _Conversations
     lines: dict[str, Count]
-    replies: _Replies
+    replies: _ReplyTallies
     reasoning: _Reasoning
     pairs: dict[str, Count]
     findings: dict[Severity, dict[str, Count]]

@@ -32,7 +32,7 @@ from chatsquash.reading.identify import is_readable
 from chatsquash.reading.sessions import SPAN
 from chatsquash.redact.privacy import path_digest
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.results.output import Output, manifest, open_output
+from chatsquash.results.output import OutputSource, manifest, open_output
 from chatsquash.session.parts import parts
 from chatsquash.sources.find import discover
 from chatsquash.sources.lines import lines
@@ -66,7 +66,7 @@ def verify(out: Path | str, *, logs: bool = False, known: KnownLogs | None = Non
         return _verify(place, logs=logs, known=known)
 
 
-def _verify(out: Output, *, logs: bool, known: KnownLogs | None) -> Verification:
+def _verify(out: OutputSource, *, logs: bool, known: KnownLogs | None) -> Verification:
     done = Verification()
     run = manifest(out)
     try:
@@ -85,7 +85,7 @@ def _verify(out: Output, *, logs: bool, known: KnownLogs | None) -> Verification
     return done
 
 
-def differences(out: Output, entry: dict[str, Json]) -> Iterator[str]:
+def differences(out: OutputSource, entry: dict[str, Json]) -> Iterator[str]:
     """How a file differs from what is told of it; raises ``ValueError`` for a name that leads elsewhere."""
     name = inside(entry["path"])
     path = out / name
@@ -104,7 +104,7 @@ def differences(out: Output, entry: dict[str, Json]) -> Iterator[str]:
         yield f"{path}: has {lines:,} lines, not {entry['lines']:,}"
 
 
-def _counts(out: Output, run: dict[str, Json]) -> Iterator[str]:
+def _counts(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
     """Which counts do not agree with each other, or with the files."""
     counts = run["counts"]
     for name in ("sessions", "lines", "bytes", "replies", "conversations"):
@@ -128,7 +128,7 @@ def _counts(out: Output, run: dict[str, Json]) -> Iterator[str]:
     yield from _check_reports(out, counts, lines)
 
 
-def _check_reports(out: Output, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
+def _check_reports(out: OutputSource, counts: dict[str, Json], lines: dict[str, int]) -> Iterator[str]:
     """Which counts do not agree with the reports."""
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
@@ -145,7 +145,7 @@ def _count_written(counts: dict[str, Json]) -> int:
     return int(recorded["written"])
 
 
-def _table(out: Output, counts: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
+def _table(out: OutputSource, counts: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
     """Which sums over the session table do not agree with the counts, or with the files that it names."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
@@ -182,7 +182,7 @@ def _total(value: Json) -> int:
     return sum(map(_total, value.values())) if isinstance(value, dict) else int(value)
 
 
-def _findings(out: Output, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
+def _findings(out: OutputSource, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
     """Of each severity, in the dataset and in filtered sessions: what it is, how many there are, and are told of."""
     there: Counter[tuple[str, str]] = Counter()
     with suppress(OSError), out.folder.reading(FINDINGS) as file:  # where it cannot be read, that was said

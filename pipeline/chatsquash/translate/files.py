@@ -14,7 +14,7 @@ from chatsquash.core.text import counted, escaped
 from chatsquash.core.urls import refuse_remote
 from chatsquash.redact.pseudonyms import load_key
 from chatsquash.translate import conversations, sendable
-from chatsquash.translate.output import Output, is_lines, output
+from chatsquash.translate.output import DocumentWriter, is_lines, output
 from chatsquash.translate.sendable import ForeignReasoning
 from chatsquash.translate.sources import STREAM, Sources
 from chatsquash.translate.work import LABELS, PieceResult, Tally, Task, translate_all
@@ -176,7 +176,7 @@ def _size(inputs: list[str]) -> int:
 class _DocumentNames:
     """Gives documents their names: that of the session or the file, with a number where a file has several."""
 
-    def __init__(self, writer: Output) -> None:
+    def __init__(self, writer: DocumentWriter) -> None:
         self._writer = writer
         self._file = 0
         self._count = 0

@@ -22,7 +22,7 @@ _IN_MEMORY = 16 << 20
 """Bytes for a pipe that wait in memory; more wait in a file without a name."""
 
 
-class Output(Protocol):
+class DocumentWriter(Protocol):
     """Takes documents by their names."""
 
     def write(self, name: str, data: bytes) -> None:
@@ -33,7 +33,7 @@ class Output(Protocol):
 
 
 @contextmanager
-def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> Iterator[Output]:
+def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> Iterator[DocumentWriter]:
     """The output of a translation; what is not committed goes.  Raises ``UsageError`` for what is there already."""
     if place == STREAM:
         if stdout is None:

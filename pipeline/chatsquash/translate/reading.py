@@ -22,7 +22,7 @@ from chatsquash.reading.sessions import by_ids
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.open import open_file
 from chatsquash.translate import conversations, logs
-from chatsquash.translate.sources import Line, Piece
+from chatsquash.translate.sources import NumberedLine, Piece
 
 _PIECE = 1 << 24
 
@@ -110,7 +110,7 @@ class Reader:
 
     # Lines
 
-    def _in_lines(self, piece: Piece, lines: tuple[Line, ...]) -> Iterator[Source]:
+    def _in_lines(self, piece: Piece, lines: tuple[NumberedLine, ...]) -> Iterator[Source]:
         """The conversations of lines, each of which has its own; those that have none are told."""
         form = piece.format or ""
         group = 0
@@ -131,7 +131,7 @@ class Reader:
                 group += not conversation.branch
                 yield self._source(conversation, form, value, group + line.number)
 
-    def _pass(self, piece: Piece, line: Line, problem: Exception) -> None:
+    def _pass(self, piece: Piece, line: NumberedLine, problem: Exception) -> None:
         is_entry = isinstance(problem, UsageError)
         why = "nested too deeply" if isinstance(problem, RecursionError) else str(problem)
         if not is_entry and isinstance(problem, ValueError):
@@ -185,7 +185,7 @@ class Reader:
             yield _with_bad_lines(source, each.rejected, log.shown)
 
 
-def _value(line: Line) -> Json:
+def _value(line: NumberedLine) -> Json:
     raw = line.raw.removeprefix(contents.MARK) if line.number == 1 else line.raw
     return jsonio.loads(raw)
 

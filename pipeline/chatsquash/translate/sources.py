@@ -40,7 +40,7 @@ _LINES, _LINE_BYTES = 256, 1 << 20
 _BUFFER = 1 << 18
 
 
-class Line(Struct, frozen=True, gc=False, array_like=True):
+class NumberedLine(Struct, frozen=True, gc=False, array_like=True):
     """A line that is not blank."""
 
     number: int
@@ -63,7 +63,7 @@ class Piece(Struct, frozen=True):
     """Whether it was found in a folder, where not all files have to be readable."""
     data: bytes | None = None
     """What it holds, where it is no file."""
-    lines: tuple[Line, ...] | None = None
+    lines: tuple[NumberedLine, ...] | None = None
     format: str | None = None
     """That of the lines."""
     size: int = 0
@@ -142,7 +142,7 @@ class Sources(Struct):
         form = self._of_each(list(_lines(head)))
         return _batches(_lines(chain(head, file)), whole, form) if form else None
 
-    def _of_each(self, first: list[Line]) -> str | None:
+    def _of_each(self, first: list[NumberedLine]) -> str | None:
         """The format of lines each of which is a conversation of its own; ``None`` for others."""
         if len(first) < 2 or first[0].raw.startswith(split_files.DATABASE):
             return None
@@ -183,20 +183,20 @@ def _head(file: BinaryIO) -> Iterator[bytes]:
             return
 
 
-def _lines(file: Iterable[bytes]) -> Iterator[Line]:
+def _lines(file: Iterable[bytes]) -> Iterator[NumberedLine]:
     """The lines of a file that are not blank."""
     offset = 0
     for number, raw in enumerate(file, 1):
         line = raw.removesuffix(b"\n")
         text = line.removeprefix(contents.MARK) if number == 1 else line
         if text and not text.isspace():
-            yield Line(number, offset, line)
+            yield NumberedLine(number, offset, line)
         offset += len(raw)
 
 
-def _batches(lines: Iterable[Line], whole: Piece, form: str) -> Iterator[Piece]:
+def _batches(lines: Iterable[NumberedLine], whole: Piece, form: str) -> Iterator[Piece]:
     """Lines as pieces."""
-    batch, size = list[Line](), 0
+    batch, size = list[NumberedLine](), 0
     for line in lines:
         batch.append(line)
         size += len(line.raw) + 1
@@ -207,7 +207,7 @@ def _batches(lines: Iterable[Line], whole: Piece, form: str) -> Iterator[Piece]:
         yield _of_lines(whole, batch, size, form)
 
 
-def _of_lines(whole: Piece, batch: list[Line], size: int, form: str) -> Piece:
+def _of_lines(whole: Piece, batch: list[NumberedLine], size: int, form: str) -> Piece:
     return Piece(
         whole.file, whole.shown, whole.name, whole.argument, whole.is_found, lines=tuple(batch), format=form, size=size
     )

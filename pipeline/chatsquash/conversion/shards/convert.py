@@ -90,7 +90,7 @@ def convert_shard(
                 return ShardReport(shard, known, 0, 0.0, is_known=True)
             with listing.place():
                 logs = _logs(place, listing, shard, options)
-                marker, size = _Shard(place, options, processes).convert(logs, expected, observer)
+                marker, size = _ShardConversion(place, options, processes).convert(logs, expected, observer)
             marker = markers.write(
                 place, shard, marker, lambda there: not options.full and _fits(place, there, expected)
             )
@@ -189,7 +189,7 @@ class _Copies:
         return self._paths[path]
 
 
-class _Shard:
+class _ShardConversion:
     """Converts logs and writes what they gave, in order."""
 
     def __init__(self, place: Place, options: Options, processes: int | None) -> None:

@@ -31,7 +31,7 @@ class RejectedPlace(NamedTuple):
     """Its XXH3, 64 bits."""
 
 
-class _Session(Struct, array_like=True):
+class _PartSession(Struct, array_like=True):
     """A session, of whose records the lines stand behind it."""
 
     outcome: Outcome
@@ -76,7 +76,7 @@ class PartWriter:
         privacy = structs.replace(outcome.privacy, unreadable_lines=[])
         bare = structs.replace(frames.without_lines(outcome), privacy=privacy)
         packed = frames.pack(
-            _Session(bare, log.shown, log.name, log.size, log.part, log.whole, log.unit, pieces, places)
+            _PartSession(bare, log.shown, log.name, log.size, log.part, log.whole, log.unit, pieces, places)
         )
         sizes = len(packed), sum(map(len, lines))
         self._write("part", _FRAME.pack(job, *sizes, xxh3_64_digest(packed)), packed, *lines)
@@ -167,9 +167,9 @@ class PartReader:
             raise self._damage()
         return data
 
-    def _unpack(self, packed: bytes) -> _Session:
+    def _unpack(self, packed: bytes) -> _PartSession:
         try:
-            return frames.unpack(packed, _Session)
+            return frames.unpack(packed, _PartSession)
         except (ValueError, RecursionError):
             raise self._damage() from None
 

@@ -33,7 +33,7 @@ from chatsquash.redact.texts import Texts
 from chatsquash.results.redact import tables
 from chatsquash.results.redact.places import FilePlacement, Places, places, refuse_taken, rename
 from chatsquash.results.redact.record import RedactedRecord, RedactionSummary, hides, redact_record
-from chatsquash.results.redact.tables import Cells, Row, Table
+from chatsquash.results.redact.tables import Cells, ParquetTable, Row
 from chatsquash.session.session import finding
 from chatsquash.storage.staging import StagedFiles
 
@@ -131,7 +131,7 @@ class _Run:
 
     def _file(self, placed: FilePlacement, file: BinaryIO, beside: Path) -> None:
         if placed.source.suffix.lower() == PARQUET:
-            table = Table(placed.source, self._hide)
+            table = ParquetTable(placed.source, self._hide)
             table.write(file, beside, lambda row: self._row(placed.source, table, row))
             return
         packer = packer_of(Path(placed.name))
@@ -159,7 +159,7 @@ class _Run:
             self._tell(source, number, reading.number_changed(rounded, len(rounded)))
         return line
 
-    def _row(self, source: Path, table: Table, row: Row) -> Cells | None:
+    def _row(self, source: Path, table: ParquetTable, row: Row) -> Cells | None:
         """The cells of a row without what is private; ``None`` for one that cannot be searched or held."""
         done = self._replace(source, row.number, row.value)
         if done is None:

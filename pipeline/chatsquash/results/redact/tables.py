@@ -55,7 +55,7 @@ def column(path: Path, name: str) -> list[Any]:
         raise _unreadable(path, problem) from None
 
 
-class Table:
+class ParquetTable:
     """Writes the rows of a file anew, of which only some are held at a time.
 
     Columns keep their names and types, as far as nothing private is in a name, and but for those that may hold some
