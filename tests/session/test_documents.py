@@ -542,14 +542,16 @@ MANY = {
 def parses(monkeypatch):
     """Counts how often the conversations of a document are made of its bytes, and how often its bytes are parsed."""
     counts = {"conversations": 0, "parsed": 0}
+    named, counting = documents.named, {}
     for name in MANY:
-        real = documents.named(name).conversations
+        real = named(name).conversations
 
         def counted(objects, real=real):
             counts["conversations"] += 1
             return real(objects)
 
-        monkeypatch.setattr(documents.named(name), "conversations", counted)
+        counting[name] = replace(named(name), conversations=counted)
+    monkeypatch.setattr(documents, "named", lambda name: counting.get(name) or named(name))
     parsed = contents.parse
 
     def counted_too(*given):
