@@ -16,7 +16,7 @@ _MOST = 128
 class Last(Generic[A, B]):
     """A function that caches its last result, by the identity of the argument.
 
-    Neighbouring sessions mostly have the same tools. These are read once and stay one object, so that everything derived
+    Neighbouring sessions mostly have the same tools. These are read once and stay one object, so everything derived
     from them is computed once, too. Neither the argument nor the result may be changed.
     """
 
