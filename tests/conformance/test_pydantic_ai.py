@@ -40,7 +40,7 @@ WHOLE = conversation(
     turn("user", "And?"),
     says("A jam."),
 )
-WRITTEN = {**KINDS, "whole": WHOLE, **{row.sentence: of_row(row.call_input) for row in rows("dump", "pydantic_ai")}}
+WRITTEN = {**KINDS, "whole": WHOLE, **{row.sentence: of_row(row.given) for row in rows("dump", "pydantic_ai")}}
 
 
 def seen(document):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,22 +21,13 @@ from tests.formats.table import conversation, documents_read, rows
 
 from .shared import RECORDED
 
-SCRIPT = """
-import { readFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
-const { convertToModelMessages } = await import(pathToFileURL(process.argv[1]));
-const results = {};
-for (const [name, messages] of Object.entries(JSON.parse(readFileSync(0)))) {
-  results[name] = await convertToModelMessages(messages);
-}
-console.log(JSON.stringify(results));
-"""
+SCRIPT = (Path(__file__).parent / "ai_sdk_convert.mjs").read_text("utf-8")
 UI_MESSAGES = TypeAdapter(list[UIMessage])
 FORMS = {"ui": vercel_ai, "model": model_messages}
 CONVERSATIONS = {
     **{each.id: each.values[1] for each in RECORDED},
     **KINDS,
-    **{row.sentence: conversation(row.call_input) for row in rows("dump", "vercel_ai", "model_messages")},
+    **{row.sentence: conversation(row.given) for row in rows("dump", "vercel_ai", "model_messages")},
 }
 OLDER = {"ui": ("steering-message", '"custom"'), "model": ('"custom"', "reasoning-file", '"reference"')}
 """What the AI SDK 5 and 6 do not know yet, which is written only where it was."""

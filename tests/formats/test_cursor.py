@@ -111,14 +111,9 @@ def test_which_tables_are_read():
 
 def test_a_session_of_the_ide_is_its_composer_with_its_bubbles_whatever_their_order():
     keys = [
-        "bubbleId:a:2",
-        "agentKv:blob:ff",
-        "composerData:b",
-        "bubbleId:a:1",
-        "bubbleId:gone:1",
-        "composerData:a",
+        "bubbleId:a:2", "agentKv:blob:ff", "composerData:b", "bubbleId:a:1", "bubbleId:gone:1", "composerData:a",
         None,
-    ]
+    ]  # fmt: skip
     index = {"cursorDiskKV": list(enumerate(keys)), "composerHeaders": [(7, "b"), (8, "none"), (9, None)]}
     assert cursor.families(index) == [
         {"cursorDiskKV": [5, 3, 0], "composerHeaders": []},

@@ -255,14 +255,10 @@ def cells(of, data, *, at=T, changed=None, **more):
 OLD = [cells("m", {"role": "assistant", "time": {"created": T}, "modelID": "m"}, changed=T + 60_000)]
 PARTS = [
     {
-        "id": "p",
-        "message_id": "m",
-        "session_id": "s",
-        "time_created": T,
-        "time_updated": T,
+        "id": "p", "message_id": "m", "session_id": "s", "time_created": T, "time_updated": T,
         "data": json.dumps(text("old")),
     }
-]
+]  # fmt: skip
 
 
 @cases(

@@ -62,23 +62,9 @@ def test_every_source_has_a_sample_and_every_envelope_is_known():
 
 
 ODD = [
-    None,
-    True,
-    0,
-    -1,
-    1.5,
-    10**30,
-    "",
-    "x",
-    "\ud800",
-    [],
-    [None],
-    {},
-    {"role": 1},
-    [[]],
-    {"": {}},
+    None, True, 0, -1, 1.5, 10**30, "", "x", "\ud800", [], [None], {}, {"role": 1}, [[]], {"": {}},
     ["a", {"type": "text"}],
-]
+]  # fmt: skip
 
 
 def places(value, path=()):

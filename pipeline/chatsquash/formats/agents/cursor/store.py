@@ -16,7 +16,7 @@ from chatsquash.formats.values import Object, as_list, compact, members, string,
 
 _STORE = ("agentId", "latestRootBlobId", "createdAt", MODEL, "messages", "lists", "unread")
 _HIDDEN = "blobEncryptionKey"
-"""A member of the metadata of which not even the name is told."""
+"""A member of the metadata whose name is not reported."""
 _PLAIN = ("agentId", "latestRootBlobId", "createdAt", MODEL)
 _ROLES = ("system", "user", "assistant", "tool")
 
