@@ -48,7 +48,7 @@ class Phrases:
     def __init__(self, phrases: Iterable[str]) -> None:
         self._phrases = [_phrase(given) for given in dict.fromkeys(phrases) if given.strip()]
 
-    def written(self, record: bytes) -> Iterator[Violation]:
+    def violations_in(self, record: bytes) -> Iterator[Violation]:
         """What is found in a record, or in messages, as we write them; bytes tell for nearly all that it is nothing."""
         lower = record.lower() if self._phrases else b""
         if any(phrase.core in lower for phrase in self._phrases):

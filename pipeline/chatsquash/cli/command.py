@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from chatsquash.cli.click_options import MANY_OPTIONS, PARAMETERS, Option, help_all, option_name, write_chapters
 from chatsquash.cli.command_line import SETTINGS_FILE
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import meant
+from chatsquash.core.text import suggestion
 
 _PROFILE, _SHOW = "settings_profile", "shows_settings"
 
@@ -271,4 +271,4 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 def _near(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
-    return "; " + meant(name, names, f"known are {', '.join(names)}") if names else ""
+    return "; " + suggestion(name, names, f"known are {', '.join(names)}") if names else ""

@@ -121,7 +121,7 @@ def text(message: Message) -> str | None:
     return None
 
 
-def joined(message: Message) -> str | None:
+def joined_text(message: Message) -> str | None:
     """The text of a message where it is written as one, with what divides its parts; ``None`` if it has none.
 
     Texts of the assistant that follow each other are one, since citations split sentences; those of others are lines.

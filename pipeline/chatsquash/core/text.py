@@ -54,7 +54,7 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def listed(others: Counter[str]) -> str:
+def frequent_kinds(others: Counter[str]) -> str:
     """The most frequent kinds of what was not read, with their counts."""
     most = sorted(others.items(), key=lambda item: (-item[1], item[0]))
     rest = sum(count for _, count in most[_KINDS:])
@@ -68,7 +68,7 @@ def shown(value: Json, *, indent: bool = False) -> bytes:
     """
     if not indent and (written := jsonio.dumps(value)).isascii() and b"\x7f" not in written:
         return written  # the encoder escapes all other controls
-    spelled = _indented(value) if indent else jsonio.dumps(value).decode()
+    spelled = _indent(value) if indent else jsonio.dumps(value).decode()
     if spelled.isprintable():
         return spelled.encode()
     kept = "\n" if indent else ""
@@ -76,7 +76,7 @@ def shown(value: Json, *, indent: bool = False) -> bytes:
     return "".join(printing).encode()
 
 
-def _indented(value: Json) -> str:
+def _indent(value: Json) -> str:
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     except orjson.JSONEncodeError:  # lone surrogates, and integers beyond 64 bits
@@ -112,7 +112,7 @@ def hint(name: str, known: Iterable[str]) -> str:
     return f"{asked}known are {', '.join(names)}"
 
 
-def meant(name: str, known: Iterable[str], otherwise: str) -> str:
+def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
     """What is asked of somebody who wrote an unknown name; ``otherwise`` is said where no known one is like it."""
     from difflib import get_close_matches  # which only an error needs
 

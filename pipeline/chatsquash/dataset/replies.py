@@ -43,7 +43,7 @@ class Replies(Struct):
         """Count one session more; of ``made`` records some were filtered, or those of others."""
         covered = outcome.replies.coverage
         made = len(outcome.records) if made is None else made
-        self.logged += covered.logged
+        self.logged += covered.total
         self.carried += covered.carried
         self.rewritten += covered.rewritten
         for why, count in covered.lost.items():

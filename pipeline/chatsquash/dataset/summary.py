@@ -11,7 +11,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import certified, counted, escaped, listed
+from chatsquash.core.text import certified, counted, escaped, frequent_kinds
 from chatsquash.dataset.omissions import explained, lacks, last_line
 from chatsquash.dataset.replies import Replies
 from chatsquash.redact.placeholders import is_secret, words
@@ -230,7 +230,7 @@ class Summary:
         yield f"{counted(self.lines, 'line')} seen = {parts}"
         yield from self.replies.lines()
         yield from self._for_training()
-        rules = (rule for rule in cleaning.names() if self.cleaned[rule])
+        rules = (rule for rule in cleaning.rule_names() if self.cleaned[rule])
         named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
         cleaned = ", ".join(counted(count, rule) for rule, count in named)
         if cleaned:
@@ -242,7 +242,7 @@ class Summary:
         if replaced := {kind: count for kind, count in sorted(self.kinds.items()) if count}:
             yield "replaced: " + ", ".join(f"{count:,} {words(kind)}" for kind, count in replaced.items())
         if self.others:
-            yield f"not read: {listed(self.others)}"
+            yield f"not read: {frequent_kinds(self.others)}"
         if self.passed_over:
             yield f"passed over by options: {counted(self.passed_over, 'log')}"
         yield from by_code("findings", self.findings)

@@ -52,36 +52,36 @@ class Database:
         Raises ``TurnError`` for a database that is broken, and ``BeyondBoundsError`` for one that takes more memory or
         time to read than the options allow.
         """
-        asked = {"do": "index", "table": table, "columns": columns}
-        return [tuple(map(_cell, row)) for _, rows in self._ask(asked) for row in rows]
+        request = {"do": "index", "table": table, "columns": columns}
+        return [tuple(map(_cell, row)) for _, rows in self._ask(request) for row in rows]
 
     def has_rows(self, table: str) -> bool:
         """Whether a table has any; raises as ``index``."""
-        asked = {"do": "index", "table": table, "columns": (), "most": 1}
-        told = list(self._ask(asked))  # all of it, since who asks for no more ends the process
-        return any(rows for _, rows in told)
+        request = {"do": "index", "table": table, "columns": (), "most": 1}
+        frames = list(self._ask(request))  # all of it, since who asks for no more ends the process
+        return any(rows for _, rows in frames)
 
     def rows(self, table: str, columns: list[str], rowids: list[int]) -> list[dict[str, Json]]:
         """The rows of these numbers; raises as ``index``."""
-        asked = {"do": "rows", "table": table, "columns": columns, "rowids": rowids}
-        return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._ask(asked) for row in rows]
+        request = {"do": "rows", "table": table, "columns": columns, "rowids": rowids}
+        return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._ask(request) for row in rows]
 
-    def _ask(self, asked: dict[str, Any], data: bytes | bytearray = b"") -> Iterator[list[Any]]:
+    def _ask(self, request: dict[str, Any], data: bytes | bytearray = b"") -> Iterator[list[Any]]:
         memory, seconds = self._options.max_memory, self._options.max_database_time
         left = memory
         if self._beyond:
             raise BeyondBoundsError(self._beyond)
         try:
-            self._process.begin(jsonio.dumps(asked) + b"\n", cast("bytes", data))
+            self._process.begin(jsonio.dumps(request) + b"\n", cast("bytes", data))
             for frame in self._process.answers(memory):
                 left -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
                 if left < 0:
                     raise OutOfMemoryError  # noqa: TRY301 - as if that process had told it
-                told = jsonio.loads(frame) if frame else ["nothing"]
-                if told[0] == "broken":
-                    raise TurnError(f"is a database that is broken ({told[1]})")
-                if told[0] != "nothing":
-                    yield told
+                answer = jsonio.loads(frame) if frame else ["nothing"]
+                if answer[0] == "broken":
+                    raise TurnError(f"is a database that is broken ({answer[1]})")
+                if answer[0] != "nothing":
+                    yield answer
         except OutOfTimeError:
             self._beyond = f"its tables take more than {seconds} s to read (--max-database-time allows more)"
         except OutOfMemoryError:
@@ -97,7 +97,7 @@ def _cell(cell: Json) -> Json:
     return b64decode(cell["base64"]) if isinstance(cell, dict) else cell
 
 
-class Held:
+class AgentDatabase:
     """What a database holds for the module of its agent."""
 
     def __init__(self, database: Database, module: Any, wanted: dict[str, tuple[str, ...]]) -> None:
@@ -111,8 +111,8 @@ class Held:
     def families(self) -> list[Family]:
         """The sessions, each with the numbers of its rows; raises as ``Database.index``."""
         index = {table: self._database.index(table, columns) for table, columns in self._wanted.items()}
-        found: list[Family] = self._module.families(index)
-        return found
+        families: list[Family] = self._module.families(index)
+        return families
 
     def objects(self, family: Family) -> list[Json]:
         """The objects of a session; raises as ``Database.index``."""
@@ -121,11 +121,11 @@ class Held:
             for table, rowids in family.items()
             if table in self._columns
         }
-        found: list[Json] = self._module.from_rows(read)
-        return found
+        objects: list[Json] = self._module.from_rows(read)
+        return objects
 
 
-def held(database: Database, modules: Iterator[Any]) -> tuple[Any, Held] | None:
+def recognise_database(database: Database, modules: Iterator[Any]) -> tuple[Any, AgentDatabase] | None:
     """The module that reads a database, and what it holds; ``None`` for a database of nobody that is known.
 
     Raises ``TurnError`` for one that may be of two agents.
@@ -137,4 +137,4 @@ def held(database: Database, modules: Iterator[Any]) -> tuple[Any, Held] | None:
     if not fitting:
         return None
     module, wanted = fitting[0]
-    return module, Held(database, module, wanted)
+    return module, AgentDatabase(database, module, wanted)

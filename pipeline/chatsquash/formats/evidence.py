@@ -88,7 +88,7 @@ def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
     plain = getattr(form, "plain", None)
     if plain and (known := _plainly(plain, turns)):
         return known
-    placed = bodies.placed(form, [(each.place, each.turn) for each in turns])
+    placed = bodies.messages_with_places(form, [(each.place, each.turn) for each in turns])
     evidence = [together(turns[places.start : places.stop]) for _, places in placed]
     return LoggedMessages([message for message, _ in placed], evidence)
 

@@ -182,14 +182,14 @@ class _Era:
         """The next step is seen, too."""
         self._stop += 1
 
-    def give_way(self, summary: int, kept: int | None) -> None:
+    def give_way(self, summary: int, first_kept: int | None) -> None:
         """A summary stands for all that is before one that is kept."""
-        at = self._at.get(kept, -1) if kept is not None else -1
+        at = self._at.get(first_kept, -1) if first_kept is not None else -1
         if self._start <= at < self._stop:
             self._start = at
             self._summaries.clear()
-        elif kept is not None and kept in self._summaries:
-            while self._summaries[0] != kept:
+        elif first_kept is not None and first_kept in self._summaries:
+            while self._summaries[0] != first_kept:
                 self._summaries.popleft()
         else:
             self._start = self._stop

@@ -39,7 +39,7 @@ def total(holder: Json, *names: str) -> int | None:
     return sum(counts) if counts else None
 
 
-def listed(value: Json) -> list[Json]:
+def as_list(value: Json) -> list[Json]:
     """A list as it is, a list of anything else, and an empty one for null."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
@@ -90,20 +90,20 @@ def text_members(holder: Object, *names: str) -> list[str]:
 
 def index(holder: Object, missing: T, member: str = "index") -> int | T:
     """The place that an item of a stream names."""
-    found = holder.get(member)
-    return found if type(found) is int else missing
+    place = holder.get(member)
+    return place if type(place) is int else missing
 
 
 def unrepeated(sequences: list[list[bytes]]) -> list[int]:
     """The places of the sequences that are not the beginning of another one; of equal ones the first."""
     begun: dict[bytes, Json] = {}
-    kept: list[int] = []
+    places: list[int] = []
     for place in sorted(range(len(sequences)), key=lambda place: (-len(sequences[place]), place)):
         level: Json = begun
-        is_known = bool(kept)
+        is_known = bool(places)
         for each in sequences[place]:
             is_known = is_known and each in level
             level = level.setdefault(each, {})
         if not is_known:
-            kept.append(place)
-    return sorted(kept)
+            places.append(place)
+    return sorted(places)

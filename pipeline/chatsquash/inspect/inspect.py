@@ -15,7 +15,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import of_entry
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import AddedRun, Entry, Message, Seen
+from chatsquash.core.model import AddedRun, Entry, LogHead, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import aligned, counted, escaped, in_lines, printable
@@ -25,7 +25,8 @@ from chatsquash.formats import documents
 from chatsquash.inspect.conversations import of_file, tree_lines
 from chatsquash.reading.envelopes import PLAIN
 from chatsquash.session.chains import each_session
-from chatsquash.session.converter import Converter, EntryStream
+from chatsquash.session.converter import Converter
+from chatsquash.session.plan import EntryStream
 from chatsquash.session.session import Session
 from chatsquash.session.stages.supplied_definitions import as_toml
 from chatsquash.trees.kinds import conversations
@@ -77,11 +78,11 @@ class _Inspection:
     by_line: dict[int, _EntryRow] = field(default_factory=dict)
     models: dict[int, str] = field(default_factory=dict)
     """Of each line the model that it names."""
-    seen: Seen | None = None
+    seen: LogHead | None = None
     """What the log's first lines told."""
     session: Session | None = None
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_logged(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line] = self._row(item)
@@ -89,13 +90,13 @@ class _Inspection:
                     self.models[item.line] = sys.intern(model)
             yield item
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line].outcome = "superseded"
             yield item
 
-    def settle(self, seen: Seen | None, session: Session) -> None:
+    def settle(self, seen: LogHead | None, session: Session) -> None:
         """Mark what was selected, and what was cut behind it."""
         self.seen, self.session = seen, session
         snapshot = session.snapshot
@@ -245,7 +246,7 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
     converter = Converter(replace(options, integrity_analysis=False))
     printed: set[str] = set()
 
-    def convert_log(log: Log) -> tuple[Log, Outcome, Seen | None] | None:
+    def convert_log(log: Log) -> tuple[Log, Outcome, LogHead | None] | None:
         seeing = _Seeing()
         outcome = converter.convert(log, seeing)
         return (log, outcome, seeing.seen) if outcome else None
@@ -264,24 +265,24 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
 class _Seeing:
     """Sees what the first lines of a log tell, and leaves its entries alone."""
 
-    seen: Seen | None = None
+    seen: LogHead | None = None
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_logged(self, items: EntryStream) -> EntryStream:
         return items
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         return items
 
-    def settle(self, seen: Seen | None, session: Session) -> None:
+    def settle(self, seen: LogHead | None, session: Session) -> None:
         del session
         self.seen = seen
 
 
-def _toml_table(log: Log, outcome: Outcome, seen: Seen | None) -> str:
+def _toml_table(log: Log, outcome: Outcome, seen: LogHead | None) -> str:
     """The table of a session; empty where its record has neither, or it has none."""
     record = jsonio.loads(outcome.record) if outcome.record else {"messages": [], "tools": []}
     leading = takewhile(lambda message: message["role"] == "system", record["messages"])
-    prompt = "\n\n".join(text for message in leading if (text := chat.joined(message)))
+    prompt = "\n\n".join(text for message in leading if (text := chat.joined_text(message)))
     if not record["tools"] and not prompt:
         return ""
     agent = seen.format if seen and seen.format in documents.names() else None

@@ -16,11 +16,11 @@ from chatsquash.core.model import (
     AddedRun,
     Conversation,
     Entry,
+    LogHead,
     Origin,
     OriginReply,
     RepeatedViolation,
     Response,
-    Seen,
     SkippedLine,
 )
 from chatsquash.core.options import Options
@@ -155,7 +155,7 @@ class Reader:
         """A unit that cannot be read."""
         if hashed:
             _hash(file, hashed)
-        seen = Seen(None, "document", problem, conflict=True)
+        seen = LogHead(None, "document", problem, conflict=True)
         return Reading(seen, iter([SkippedLine(1, size=log.size)]), None)
 
     def _spread(self, document: LogDocument, shape: Shape) -> Items:
@@ -269,7 +269,7 @@ def _noting(stream: Iterator[Line], places: array[int]) -> Iterator[Line]:
 class Reading(NamedTuple):
     """A session's log while it is read."""
 
-    seen: Seen | None
+    seen: LogHead | None
     """What it was identified as; ``None`` for an empty log."""
     items: Iterator[Entry | SkippedLine]
     """Its entries and its lines that are none, in file order, read as they are asked for."""

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Message
 from chatsquash.core.text import counted, escaped, printable
-from chatsquash.records.reading import MessagePart, StoredRecord, message_calls, message_parts
+from chatsquash.records.line import StoredRecord
+from chatsquash.records.reading import MessagePart, message_calls, message_parts
 
 _FOLDED = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
 """The lines of a text that are shown where it is folded, by what it is."""

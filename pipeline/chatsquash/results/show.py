@@ -14,8 +14,9 @@ from chatsquash.core.outcome import Place
 from chatsquash.core.text import escaped, printable, quoted
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import DatasetRow, rows
+from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.places import read
-from chatsquash.records.reading import NotARecordError, StoredRecord, native, parse, record
+from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import damaged, lines
 from chatsquash.storage.folder import Folder
 

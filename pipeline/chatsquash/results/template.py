@@ -16,7 +16,8 @@ from chatsquash.core.model import Conversation, Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import counted, escaped
 from chatsquash.records.datasets import rows
-from chatsquash.records.reading import NotARecordError, StoredRecord, parse, record
+from chatsquash.records.line import NotARecordError, StoredRecord
+from chatsquash.records.reading import parse, record
 from chatsquash.results.check import defined
 from chatsquash.results.remedies import Look, Remedies, spelled
 from chatsquash.results.repairs import Mending, told

@@ -19,7 +19,7 @@ from chatsquash.formats.evidence import (
 )
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.providers.gemini.blocks import camel
-from chatsquash.formats.values import Object, count, is_plain_name, listed, objects, string, without
+from chatsquash.formats.values import Object, as_list, count, is_plain_name, objects, string, without
 from chatsquash.formats.values import at as member
 
 NAME = "gemini_cli"
@@ -294,7 +294,7 @@ def _thought(thought: Object) -> Object:
 
 def _parts(content: Json) -> list[Json]:
     """Return a text, a part or a list of both as parts; empty texts are dropped."""
-    return [{"text": part} if isinstance(part, str) else part for part in listed(content) if part != ""]
+    return [{"text": part} if isinstance(part, str) else part for part in as_list(content) if part != ""]
 
 
 def _response(part: Json) -> Any:

@@ -13,8 +13,9 @@ from chatsquash.core.text import counted
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
+from chatsquash.records.line import NotARecordError
 from chatsquash.records.places import rows
-from chatsquash.records.reading import NotARecordError, parse, record, texts
+from chatsquash.records.reading import parse, record, texts
 from chatsquash.results.frame import frame_of
 from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.results.types import FindingRow, SessionRow

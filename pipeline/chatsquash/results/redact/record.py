@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from chatsquash.checks import private, stored
+from chatsquash.checks import private, stored_records
 from chatsquash.core import jsonio, marks
 from chatsquash.core.model import Json, Violation
-from chatsquash.core.text import counted, escaped, listed
+from chatsquash.core.text import counted, escaped, frequent_kinds
 from chatsquash.dataset.reports.redactions import Table
 from chatsquash.redact.hits import Value, value_of
 from chatsquash.redact.placeholders import Placeholders, is_secret, redaction, words
@@ -75,7 +75,7 @@ def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Violatio
         if is_secret(kind):
             yield private.secret_found(kind, count, place, _HOLDS)
         else:
-            yield stored.private_found(kind, count, place)
+            yield stored_records.private_found(kind, count, place)
 
 
 def hides(data: bytes, value: Json) -> bool:
@@ -193,4 +193,4 @@ class Redacted:
         for kind, count in sorted(self.kinds.items()):
             yield f"{count:>9,}  {words(kind)}"
         if self.others:
-            yield f"not read: {listed(self.others)}"
+            yield f"not read: {frequent_kinds(self.others)}"

@@ -14,7 +14,7 @@ from chatsquash.core.model import Message
 from chatsquash.core.text import counted, escaped
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import Showing, fitting, size
-from chatsquash.records.reading import StoredRecord
+from chatsquash.records.line import StoredRecord
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.difference import DiffStep, steps
 from chatsquash.view.logs import Looked, NoLogError, Rows, SessionLogs

@@ -14,8 +14,9 @@ from chatsquash.dataset.shards import PAIRS
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.pages.html.record import Showing, fitting
 from chatsquash.records.datasets import is_dataset
+from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.places import rows
-from chatsquash.records.reading import NotARecordError, StoredRecord, record
+from chatsquash.records.reading import record
 from chatsquash.view.pages import code
 from chatsquash.view.pages.code import tools
 from chatsquash.view.pages.layout import address, facts, page, short, spaced, url

@@ -12,8 +12,9 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.text import escaped
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.datasets import PARQUET
+from chatsquash.records.line import NotARecordError
 from chatsquash.records.places import LONGEST, open_records, rows
-from chatsquash.records.reading import NotARecordError, native, parse, record
+from chatsquash.records.reading import native, parse, record
 from chatsquash.view.conversation import Needle
 from chatsquash.view.pages.layout import page, short, url
 from chatsquash.view.result import ReplacedError, ViewerResult

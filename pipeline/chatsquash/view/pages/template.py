@@ -11,7 +11,7 @@ from chatsquash.core.marks import FLAGS
 from chatsquash.core.model import Json, Message
 from chatsquash.core.text import counted, escaped
 from chatsquash.pages.html.markup import Child, Html, tag, text
-from chatsquash.records.reading import StoredRecord
+from chatsquash.records.line import StoredRecord
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.pages.conversation import head, message_url
 from chatsquash.view.pages.layout import facts, page, spaced

@@ -21,7 +21,7 @@ from chatsquash.formats.calls import State, named_calls
 from chatsquash.formats.evidence import moment
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.providers.anthropic.response import FINISHED
-from chatsquash.formats.values import Object, at, count, listed, members, objects, string, total
+from chatsquash.formats.values import Object, as_list, at, count, members, objects, string, total
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _UNREAD = Moment(0)
@@ -224,7 +224,7 @@ def _join_rows(rows: list[LogLine]) -> Object:
 
 
 def _as_blocks(content: Json) -> list[Json]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else listed(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
 
 
 class _Blocks:

@@ -12,11 +12,11 @@ from chatsquash.formats.agents.cursor.messages import MODEL, is_summary, named_m
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, span
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, compact, listed, members, string, unrepeated
+from chatsquash.formats.values import Object, as_list, compact, members, string, unrepeated
 
 _STORE = ("agentId", "latestRootBlobId", "createdAt", MODEL, "messages", "lists", "unread")
 _HIDDEN = "blobEncryptionKey"
-"""A member of the metadata of which not even the name is told."""
+"""A member of the metadata whose name is not reported."""
 _PLAIN = ("agentId", "latestRootBlobId", "createdAt", MODEL)
 _ROLES = ("system", "user", "assistant", "tool")
 
@@ -330,7 +330,7 @@ def _goes_on(message: Object, other: Object) -> bool:
     """Whether an assistant's message is the beginning of another one."""
     if not message.get("role") == other.get("role") == "assistant":
         return False
-    parts, longer = listed(message.get("content")), listed(other.get("content"))
+    parts, longer = as_list(message.get("content")), as_list(other.get("content"))
     if not parts:
         return True
     *begun, last = parts

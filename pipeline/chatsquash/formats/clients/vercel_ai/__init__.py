@@ -23,7 +23,7 @@ from chatsquash.formats.clients.vercel_ai.read import DATA, ROLES, STEERING, VER
 from chatsquash.formats.evidence import Evidence, History, conversation, histories, moment, numbers
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, objects, string, without
-from chatsquash.formats.writing import SPEAKERS, instructed, native, text_of
+from chatsquash.formats.writing import SPEAKERS, instructions_mark, native, text_of
 
 NAME = "vercel_ai"
 HOLDS_TOOLS = False
@@ -119,7 +119,7 @@ def _goes_on(last: Object, turn: Turn, own: Object) -> bool:
 
 
 def _message(turn: Turn, parts: list[Json], own: Object, new: str) -> Object:
-    metadata = {**members(own.get("metadata")), **instructed(turn)} if turn.instructions else own.get("metadata")
+    metadata = {**members(own.get("metadata")), **instructions_mark(turn)} if turn.instructions else own.get("metadata")
     named = {"id": string(own, "id") or new, "role": _ROLES[turn.role], "metadata": metadata}
     return without({**named, "parts": parts, **without(own, "id", "metadata", "type")})
 
