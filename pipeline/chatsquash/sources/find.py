@@ -22,7 +22,6 @@ from chatsquash.core.model import OURS, STAGED, Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import escaped
 from chatsquash.core.urls import is_remote, refuse_unknown
-from chatsquash.sources.archives import too_large
 from chatsquash.sources.compression import HEAD, KINDS, ExpandedFile, recognise, stem, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
 from chatsquash.sources.globs import Root, expand, fits, matches
@@ -215,6 +214,8 @@ class _Search(Struct):
 
         Whether there was anything to look at.
         """
+        from chatsquash.sources.archives import too_large  # which few runs need
+
         if matches(name, self.options.exclude):
             self.discovered.passed_over += 1
             return True
