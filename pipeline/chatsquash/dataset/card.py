@@ -15,7 +15,7 @@ from chatsquash.core.text import certified, counted, escaped
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.columns import IMAGES, features, has_json
 from chatsquash.dataset.shards import Shards
-from chatsquash.session.tool_usage import ToolTotals
+from chatsquash.session.record_filters import ToolTotals
 
 CARD = "README.md"
 _MOST = 20  # tools and models that are named

@@ -230,7 +230,7 @@ class Summary:
         yield f"{counted(self.lines, 'line')} seen = {parts}"
         yield from self.replies.lines()
         yield from self._for_training()
-        rules = (rule for rule in cleaning.names() if self.cleaned[rule])
+        rules = (rule for rule in cleaning.rule_names() if self.cleaned[rule])
         named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
         cleaned = ", ".join(counted(count, rule) for rule, count in named)
         if cleaned:

@@ -12,9 +12,8 @@ from chatsquash.core.model import Origin
 from chatsquash.core.text import counted, escaped, in_lines, quoted
 from chatsquash.core.times import stamp
 from chatsquash.trees.canonical import without_reminders
-from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.links import Link
-from chatsquash.trees.replies import Reply
+from chatsquash.trees.replies import LogPath, Reply
 
 _DRAWN = 100
 """Conversations of a session that are drawn unless all are wanted."""

@@ -25,7 +25,8 @@ from chatsquash.formats import documents
 from chatsquash.inspect.conversations import of_file, tree_lines
 from chatsquash.reading.envelopes import PLAIN
 from chatsquash.session.chains import each_session
-from chatsquash.session.converter import Converter, EntryStream
+from chatsquash.session.converter import Converter
+from chatsquash.session.plan import EntryStream
 from chatsquash.session.session import Session
 from chatsquash.session.stages.supplied_definitions import as_toml
 from chatsquash.trees.kinds import conversations
@@ -81,7 +82,7 @@ class _Inspection:
     """What the log's first lines told."""
     session: Session | None = None
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_logged(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line] = self._row(item)
@@ -89,7 +90,7 @@ class _Inspection:
                     self.models[item.line] = sys.intern(model)
             yield item
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line].outcome = "superseded"
@@ -266,10 +267,10 @@ class _Seeing:
 
     seen: LogHead | None = None
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_logged(self, items: EntryStream) -> EntryStream:
         return items
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         return items
 
     def settle(self, seen: LogHead | None, session: Session) -> None:

@@ -32,7 +32,7 @@ from chatsquash.dataset.summary import summary_of
 from chatsquash.reading.sessions import cleared, expanded_copy
 from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.session.rejected_lines import rejected_lines
+from chatsquash.session.private_texts import rejected_lines
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.logs import Logs
 from chatsquash.sources.open import open_file

@@ -11,7 +11,7 @@ from chatsquash.core.accounting import Usage, count_once
 from chatsquash.core.options import Options
 from chatsquash.core.text import escaped
 from chatsquash.dataset.reports import Report, ReportLine, TakenSession
-from chatsquash.session.tool_usage import ToolTotals
+from chatsquash.session.record_filters import ToolTotals
 
 USAGE, TOOLS = "reports/tool-usage.csv", "reports/tools.csv"
 FILES = USAGE, TOOLS
