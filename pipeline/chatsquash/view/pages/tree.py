@@ -131,11 +131,7 @@ def _as_list(shown: Conversation, conversations: list[Node]) -> Html:
 
 
 def _items(
-    shown: Conversation,
-    below: dict[str | None, list[Node]],
-    parent: str | None,
-    seen: set[str],
-    level: int,
+    shown: Conversation, below: dict[str | None, list[Node]], parent: str | None, seen: set[str], level: int
 ) -> list[Html]:
     items: list[Html] = []
     for node in below.get(parent, []):
