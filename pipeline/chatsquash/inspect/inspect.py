@@ -25,7 +25,7 @@ from chatsquash.formats import documents
 from chatsquash.inspect.conversations import of_file, tree_lines
 from chatsquash.reading.envelopes import PLAIN
 from chatsquash.session.chains import each_session
-from chatsquash.session.converter import Converter, EntryStream
+from chatsquash.session.converter import Converter, EntryObserver, EntryStream
 from chatsquash.session.session import Session
 from chatsquash.session.stages.supplied_definitions import as_toml
 from chatsquash.trees.kinds import conversations
@@ -81,7 +81,7 @@ class _Inspection:
     """What the log's first lines told."""
     session: Session | None = None
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_entries(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line] = self._row(item)
@@ -89,7 +89,7 @@ class _Inspection:
                     self.models[item.line] = sys.intern(model)
             yield item
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         for item in items:
             if isinstance(item, Entry):
                 self.by_line[item.line].outcome = "superseded"
@@ -246,7 +246,7 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
     printed: set[str] = set()
 
     def convert_log(log: Log) -> tuple[Log, Outcome, Seen | None] | None:
-        seeing = _Seeing()
+        seeing = _FormatObserver()
         outcome = converter.convert(log, seeing)
         return (log, outcome, seeing.seen) if outcome else None
 
@@ -261,16 +261,10 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
             yield f"{place}\n{table}\n"
 
 
-class _Seeing:
-    """Sees what the first lines of a log tell, and leaves its entries alone."""
+class _FormatObserver(EntryObserver):
+    """Keeps what the first lines of a log show, and passes its entries on."""
 
     seen: Seen | None = None
-
-    def logged(self, items: EntryStream) -> EntryStream:
-        return items
-
-    def left(self, items: EntryStream) -> EntryStream:
-        return items
 
     def settle(self, seen: Seen | None, session: Session) -> None:
         del session

@@ -60,11 +60,13 @@ _Result = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
 class EntryObserver(Protocol):
     """Sees the entries of a session while it is converted."""
 
-    def logged(self, items: EntryStream) -> EntryStream:
-        """The entries as they were read."""
+    def watch_entries(self, items: EntryStream) -> EntryStream:
+        """Pass on the entries as they were read."""
+        return items
 
-    def left(self, items: EntryStream) -> EntryStream:
-        """Those that cleaning left."""
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
+        """Pass on the entries that cleaning left."""
+        return items
 
     def settle(self, seen: Seen | None, session: Session) -> None:
         """What is known of the log, and what its lines came to."""
@@ -241,7 +243,7 @@ class Converter:
         """What the lines of a log come to."""
         if observer is None:
             return self._plan.select(self._plan.through(read.items))
-        session = self._plan.select(observer.left(self._plan.through(observer.logged(read.items))))
+        session = self._plan.select(observer.watch_cleaned(self._plan.through(observer.watch_entries(read.items))))
         observer.settle(read.seen, session)
         return session
 

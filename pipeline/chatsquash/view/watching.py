@@ -92,7 +92,7 @@ class EntryWatch:
     seen: Seen | None = None
     selected: int | None = None
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_entries(self, items: EntryStream) -> EntryStream:
         """The entries as they were read."""
         for item in items:
             if isinstance(item, Entry) and len(self.by_line) < _ENTRIES:
@@ -101,7 +101,7 @@ class EntryWatch:
                     self.messages += _messages(item, item.origin)
             yield item
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         """Those that cleaning left."""
         for item in items:
             if isinstance(item, Entry):
@@ -181,7 +181,7 @@ class Seeker:
         self._line = line
         self.request: LoggedRequest | None = None
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_entries(self, items: EntryStream) -> EntryStream:
         """The entries as they were read."""
         before: Entry | None = None
         for item in items:
@@ -192,7 +192,7 @@ class Seeker:
                 before = item
             yield item
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         """Those that cleaning left."""
         return items
 
