@@ -84,7 +84,7 @@ PRESET = '''\
 """For cats: what was said, and by whom."""
 
 from chatsquash.records.presets import REFUSED, Column, ShapeResult
-from chatsquash.records.reading import StoredRecord
+from chatsquash.records.line import StoredRecord
 
 NAME = "cat"
 SCHEMA = {"type": "object"}

@@ -1,14 +1,14 @@
-from chatsquash.checks import stored
+from chatsquash.checks import stored_records
 
 ROWS = [
     (
-        stored.private_found("IP_ADDRESS", 1_200, 3),
+        stored_records.private_found("IP_ADDRESS", 1_200, 3),
         "private-found",
         "warning",
         "private values found (ip address): 1,200, which chatsquash redact replaces",
     ),
     (
-        stored.unsearched_line("the line is no JSON (\x1b)"),
+        stored_records.unsearched_line("the line is no JSON (\x1b)"),
         "unsearched-line",
         "error",
         "the line is left out, the line is no JSON (\\x1b): what cannot be searched is not written",

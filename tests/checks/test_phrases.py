@@ -24,9 +24,9 @@ def record(*messages, **members):
 def found(phrase, value):
     """What is found, which is the same for the value, for its bytes and for those of its messages."""
     read = list(Phrases([phrase]).violations(value))
-    assert list(Phrases([phrase]).written(jsonio.dumps(value))) == read
+    assert list(Phrases([phrase]).violations_in(jsonio.dumps(value))) == read
     if "messages" in value:
-        assert list(Phrases([phrase]).written(jsonio.dumps(value["messages"]))) == read
+        assert list(Phrases([phrase]).violations_in(jsonio.dumps(value["messages"]))) == read
     return [(fact.code, fact.severity, fact.at) for fact in read]
 
 
@@ -96,7 +96,9 @@ def test_turns_of_sharegpt_are_messages_and_its_system_prompt_stands_at_the_firs
 
 def test_a_record_whose_bytes_have_no_phrase_is_not_parsed(monkeypatch):
     monkeypatch.setattr(phrases.jsonio, "loads", None)
-    assert list(Phrases(FLAGGED).written(jsonio.dumps(record(user("The limit of the context was not met."))))) == []
+    assert (
+        list(Phrases(FLAGGED).violations_in(jsonio.dumps(record(user("The limit of the context was not met."))))) == []
+    )
 
 
 @given(st.text('aAbBéÉ"\\<\n 界', max_size=3), st.lists(st.text('aAbBéÉ"\\<\n 界', max_size=6), max_size=3))

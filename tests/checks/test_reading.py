@@ -1,6 +1,6 @@
 import pytest
 
-from chatsquash.checks import archives, copies, definitions, phrases, reading, stored
+from chatsquash.checks import archives, copies, definitions, phrases, reading, stored_records
 
 HINT = " (--on-invalid keep converts it all the same)"
 
@@ -46,13 +46,13 @@ ROWS = [
     (reading.unreadable_log("Permission denied"), "unreadable-log", "error", "cannot be read (Permission denied)"),
     (reading.lost_worker("memory ran out"), "lost-worker", "error", "the log is left out, memory ran out: see whether"),
     (reading.changed_log("grew"), "changed-log", "warning", "the log grew while the run went on, what it was before is read"),
-    (stored.empty_dataset(), "empty-dataset", "error", "the file has no records: see what wrote it"),
-    (stored.address_left(1, 3), "address-left", "warning", "1 e-mail address left: convert --anonymize replaces"),
-    (stored.eval_overlap("e.jsonl:7", 13, 1, 2), "eval-overlap", "error", "the message shares 13 words in a row with e.jsonl:7"),
-    (stored.eval_overlap("e.jsonl:7", 13, 3, 2), "eval-overlap", "error", "e.jsonl:7, and 2 messages behind it with others"),
-    (stored.address_left(2, None), "address-left", "warning", "2 e-mail addresses left"),
+    (stored_records.empty_dataset(), "empty-dataset", "error", "the file has no records: see what wrote it"),
+    (stored_records.address_left(1, 3), "address-left", "warning", "1 e-mail address left: convert --anonymize replaces"),
+    (stored_records.eval_overlap("e.jsonl:7", 13, 1, 2), "eval-overlap", "error", "the message shares 13 words in a row with e.jsonl:7"),
+    (stored_records.eval_overlap("e.jsonl:7", 13, 3, 2), "eval-overlap", "error", "e.jsonl:7, and 2 messages behind it with others"),
+    (stored_records.address_left(2, None), "address-left", "warning", "2 e-mail addresses left"),
     (phrases.flagged_phrase("a\nb", 2, 3), "flagged-phrase", "warning", "'a\\nb' stands in 2 messages: see whether"),
-    (stored.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
+    (stored_records.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
     (reading.empty_session(0, 0), "empty-session", "error", "no usable entry, so there is no record: it is empty"),
     (reading.empty_session(0, 2), "empty-session", "error", "no usable entry, so there is no record: see why"),
     (reading.empty_session(1, 0), "empty-session", "error", "none of 1 entry"),

@@ -182,12 +182,8 @@ def test_outcomes_say_for_every_call_with_a_name_how_it_went():
         assistant("", call("f")),
     ]
     assert outcomes(View(record(*messages))) == [
-        ("grep", "ok"),
-        ("read", "failed"),
-        ("grep", "empty"),
-        ("read", "unanswered"),
-        ("grep", "unanswered"),
-    ]
+        ("grep", "ok"), ("read", "failed"), ("grep", "empty"), ("read", "unanswered"), ("grep", "unanswered"),
+    ]  # fmt: skip
 
 
 def test_a_call_with_a_failed_and_a_good_result_counts_as_failed():

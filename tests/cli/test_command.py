@@ -66,13 +66,8 @@ def test_json_is_the_summary_on_standard_output(command):
     assert (code, err) == (0, "")
     summary = json.loads(out)
     assert summary["sessions"] == {
-        "seen": 1,
-        "written": 1,
-        "left_out": {},
-        "filtered": {},
-        "duplicates": 0,
-        "joined": 0,
-    }
+        "seen": 1, "written": 1, "left_out": {}, "filtered": {}, "duplicates": 0, "joined": 0,
+    }  # fmt: skip
     assert summary["other_files"] == {".\\x1b": 1}
     assert (summary["output"], summary["files"]) == ("out", ["2026-01-13.jsonl"])
 

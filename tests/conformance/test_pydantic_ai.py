@@ -17,11 +17,11 @@ from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
 from chatsquash.core.blocks import Call, HostedCall, HostedResult, Media, Reasoning, Result, Text
 from chatsquash.formats import bodies, parts
-from chatsquash.formats.calls import given
+from chatsquash.formats.calls import call_input
 from chatsquash.formats.clients import pydantic_ai, vercel_ai
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.formats.writing import named
+from chatsquash.formats.writing import with_tool_names
 from chatsquash.translate import losses
 from tests.formats.kinds import KINDS, PNG, calling, conversation, gives, says, turn
 from tests.formats.table import conversation as of_row
@@ -83,10 +83,10 @@ def test_its_own_lines_of_files_are_files_again():
 
 
 def test_an_object_of_the_tools_that_looks_like_a_file_is_none():
-    given = '{"kind":"image-url","url":"https://example.com/a.png","media_type":"image/png"}'
-    written = pydantic_ai.dump(conversation(says(calling()), turn("tool", gives(given, json=True))))
+    arguments = '{"kind":"image-url","url":"https://example.com/a.png","media_type":"image/png"}'
+    written = pydantic_ai.dump(conversation(says(calling()), turn("tool", gives(arguments, json=True))))
     part = seen(written)[1].parts[0]
-    assert (part.files, part.content) == ([], json.loads(given))
+    assert (part.files, part.content) == ([], json.loads(arguments))
 
 
 VALID = documents_read("pydantic_ai")
@@ -101,8 +101,8 @@ def test_what_we_read_is_a_document(sentence):
 # What the model is shown
 
 
-def error(*loc, given=None, **more):
-    return {"type": "missing", "loc": list(loc), "msg": "Field required", "input": given or {"a": 1}, **more}
+def error(*loc, arguments=None, **more):
+    return {"type": "missing", "loc": list(loc), "msg": "Field required", "input": arguments or {"a": 1}, **more}
 
 
 FEEDBACK = [
@@ -110,7 +110,7 @@ FEEDBACK = [
     ("Please return text or call a tool.", "no_output"),
     ("Please sing.", "no_output"),
     ([error("a", ctx={"b": 1}), error("b")], "validation_error"),
-    ([error("a", "b"), error(given="x"), error("c")], "validation_error"),
+    ([error("a", "b"), error(arguments="x"), error("c")], "validation_error"),
 ]
 
 
@@ -148,7 +148,7 @@ def told(document):
 
 def gist(held):
     """What turns say to a model, without marks, ids of messages, empty ones and the spelling of arguments."""
-    called = named(turns_of(held))[1]
+    called = with_tool_names(turns_of(held))[1]
     said = [
         (turn.role, told)
         for turn in turns_of(held)
@@ -164,12 +164,12 @@ def gist_of(block, called):
         case Reasoning():
             return block.text, block.signer, block.signature, block.encrypted, block.id
         case Call():
-            return block.id, block.name, given(block)
+            return block.id, block.name, call_input(block)
         case Result():
             content = [gist_of(each, called) for each in block.content]
             return block.id, block.name or called.get(block.id, ""), content, block.json, block.outcome
         case HostedCall():
-            return block.id, block.name, given(Call("", "", block.arguments)), block.provider
+            return block.id, block.name, call_input(Call("", "", block.arguments)), block.provider
         case HostedResult():
             return block.id, block.name, block.value, block.outcome
         case Media():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from pydantic import TypeAdapter
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
 from chatsquash.core.blocks import Call, Result
-from chatsquash.formats.calls import given
+from chatsquash.formats.calls import call_input
 from chatsquash.formats.clients import model_messages, vercel_ai
 from tests.conformance import ai_sdk
 from tests.formats.kinds import KINDS
@@ -20,16 +21,7 @@ from tests.formats.table import conversation, documents_read, rows
 
 from .shared import RECORDED
 
-SCRIPT = """
-import { readFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
-const { convertToModelMessages } = await import(pathToFileURL(process.argv[1]));
-const results = {};
-for (const [name, messages] of Object.entries(JSON.parse(readFileSync(0)))) {
-  results[name] = await convertToModelMessages(messages);
-}
-console.log(JSON.stringify(results));
-"""
+SCRIPT = (Path(__file__).parent / "ai_sdk_convert.mjs").read_text("utf-8")
 UI_MESSAGES = TypeAdapter(list[UIMessage])
 FORMS = {"ui": vercel_ai, "model": model_messages}
 CONVERSATIONS = {
@@ -147,7 +139,7 @@ def test_calls_and_results_are_what_we_meant(converted, name):
     parts = [part for message in converted[name] for part in message["content"] if isinstance(part, dict)]
     calls = [part for part in parts if part["type"] == "tool-call" and not part.get("providerExecuted")]
     assert [(each["toolCallId"], each["toolName"], each["input"]) for each in calls] == [
-        (each.id, each.name, given(each)) for each in blocks if isinstance(each, Call)
+        (each.id, each.name, call_input(each)) for each in blocks if isinstance(each, Call)
     ]
     ran = [part["toolCallId"] for part in parts if part.get("providerExecuted")]
     results = [part["toolCallId"] for part in parts if part["type"] == "tool-result"]

@@ -19,7 +19,7 @@ from chatsquash.conversion import in_memory, workers
 from chatsquash.core.errors import StoppedError, UsageError
 from chatsquash.formats import documents
 from chatsquash.session import converter as session
-from chatsquash.session import rejected_lines as rejected_module
+from chatsquash.session import private_texts as rejected_module
 from chatsquash.sources import names as suffixes
 from chatsquash.sources.compression import KINDS, stem
 from chatsquash.sources.no_logs import what_is_read
@@ -119,14 +119,9 @@ def test_the_folder_holds_records_run_json_hidden_files_and_reports(here):
     write_log(here / "logs" / "a.jsonl")
     convert("logs")
     reports = [
-        "findings.jsonl",
-        "integrity-report.txt",
-        "redactions.csv",
-        "rejected.jsonl",
-        "sessions.jsonl",
-        "tool-usage.csv",
-        "tools.csv",
-    ]
+        "findings.jsonl", "integrity-report.txt", "redactions.csv", "rejected.jsonl", "sessions.jsonl",
+        "tool-usage.csv", "tools.csv",
+    ]  # fmt: skip
     names = [".chatsquash", ".chatsquash/lock", ".chatsquash/written.json", "2026-01-13.jsonl", "reports"]
     assert list(tree(here / "out")) == [*names, *(f"reports/{name}" for name in reports), "run.json"]
 
@@ -166,13 +161,8 @@ def test_run_json_names_inputs_outputs_options_and_sums(here):
     assert counts == summary.counts()
     left_out = {"empty-session": 2, "session-id-mismatch": 1, "timestamp-order": 1}
     assert counts["sessions"] == {
-        "seen": 6,
-        "written": 2,
-        "left_out": left_out,
-        "filtered": {},
-        "duplicates": 0,
-        "joined": 0,
-    }
+        "seen": 6, "written": 2, "left_out": left_out, "filtered": {}, "duplicates": 0, "joined": 0,
+    }  # fmt: skip
     assert counts["lines"] == {
         "seen": 15, "selected": 2, "superseded": 2, "cut": 1, "cleaned": 0, "left_out": 4, "unreadable": 2, "blank": 4, "joined": 0,
     }  # fmt: skip

@@ -66,12 +66,9 @@ def test_a_listing_has_each_log_with_its_path_size_and_time_for_its_owner_alone(
     path = SHARDS / "logs-00001-of-00001.jsonl"
     status = Path("logs/0.jsonl").stat()
     row = {
-        "number": 0,
-        "path": "logs/0.jsonl",
-        "name": "0.jsonl",
-        "size": status.st_size,
+        "number": 0, "path": "logs/0.jsonl", "name": "0.jsonl", "size": status.st_size,
         "modified": status.st_mtime_ns,
-    }
+    }  # fmt: skip
     assert json.loads(path.read_text().splitlines()[0]) == row
     assert oct(path.stat().st_mode & 0o777) == "0o600"
     assert oct(SHARDS.stat().st_mode & 0o777) == "0o700"

@@ -19,12 +19,9 @@ RESERVED = {
 }  # fmt: skip
 """Names of columns that trainers and loaders take for something of their own."""
 TRACES = (
-    {"id", "source", "model", "system_prompt"},
-    {"type", "message"},
-    {"type", "payload"},
-    {"type", "id", "version", "cwd"},
-    {"harness", "trace"},
-)
+    {"id", "source", "model", "system_prompt"}, {"type", "message"}, {"type", "payload"},
+    {"type", "id", "version", "cwd"}, {"harness", "trace"},
+)  # fmt: skip
 """Columns by which ``datasets`` takes a file for an agent's trace, where all of a set are there."""
 TURNS = Field("item", "struct", (Field("role", "text"), Field("content", "text")))
 

@@ -16,16 +16,9 @@ COUNTS = {
 
 def told(**fields) -> CardFacts:
     usual = {
-        "splits": {},
-        "columns": [],
-        "typed": True,
-        "statistics": Statistics(),
-        "counts": COUNTS,
-        "asked": {},
-        "anonymized": True,
-        "flag": "none",
-        "are_samples": False,
-    }
+        "splits": {}, "columns": [], "typed": True, "statistics": Statistics(), "counts": COUNTS, "asked": {},
+        "anonymized": True, "flag": "none", "are_samples": False,
+    }  # fmt: skip
     return CardFacts(**{**usual, "pairs": {}, "pair_columns": [], **fields})
 
 

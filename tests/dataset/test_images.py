@@ -137,16 +137,13 @@ ALONE = [
         "a screenshot",
         [
             {
-                "type": "computer_call",
-                "id": "i",
-                "call_id": "c",
-                "action": {"type": "screenshot"},
+                "type": "computer_call", "id": "i", "call_id": "c", "action": {"type": "screenshot"},
                 "status": "completed",
             },
             {"type": "computer_call_output", "call_id": "c", "output": SCREEN},
         ],
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("media", ["refuse", "keep"])

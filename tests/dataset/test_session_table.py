@@ -90,12 +90,9 @@ def test_history_that_a_resumed_session_copied_is_not_counted_twice(here):
         "message": user("q"),
     }
     body = {
-        "id": "m1",
-        "model": "claude",
-        "role": "assistant",
-        "type": "message",
+        "id": "m1", "model": "claude", "role": "assistant", "type": "message",
         "content": [{"type": "text", "text": "a"}],
-    }
+    }  # fmt: skip
     body |= {"stop_reason": "end_turn", "usage": {"input_tokens": 10, "output_tokens": 4}}
     said = {
         **row,

@@ -16,7 +16,7 @@ from chatsquash.core.outcome import (
     SessionRecords,
     SessionReplies,
 )
-from chatsquash.core.text import listed
+from chatsquash.core.text import frequent_kinds
 from chatsquash.dataset.summary import Summary
 from tests.conftest import cases
 
@@ -336,7 +336,7 @@ def test_of_the_records_of_a_session_each_is_a_conversation_of_its_own():
 
 def test_of_many_suffixes_the_most_frequent_are_named():
     others = Counter({f".{number}": 1 for number in range(100)} | {".md": 5})
-    assert listed(others) == "5 .md, 1 .0, 1 .1, 1 .10, 1 .11, 1 .12, 1 .13, 1 .14, 93 others"
+    assert frequent_kinds(others) == "5 .md, 1 .0, 1 .1, 1 .10, 1 .11, 1 .12, 1 .13, 1 .14, 93 others"
 
 
 def test_the_output_folder_cannot_speak_to_the_terminal():

@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.core.blocks import Block, Call, Reasoning, Result, Text, Turn
 from chatsquash.formats.calls import parsed
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.formats.writing import named
+from chatsquash.formats.writing import with_tool_names
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS
 
@@ -97,7 +97,7 @@ def cell(kind: str, name: str) -> str:
 
 def _said(turns: tuple[Turn, ...]) -> list[Any]:
     """What is said, thought, shown and called in each turn, wherever in it: without marks that no record shows."""
-    turns, called = named(tuple(turns))
+    turns, called = with_tool_names(tuple(turns))
     return [
         (turn.role, _words(turn.blocks, Text), _words(turn.blocks, Reasoning), _others(turn.blocks, called))
         for turn in turns

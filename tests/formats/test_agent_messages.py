@@ -93,7 +93,7 @@ def test_messages_that_follow_from_a_turn_alone_are_those_of_a_request_with_it()
         made = [turn(rng) for _ in range(rng.randint(1, 7))]
         logged = [LoggedTurn(f"entry {place}", each, Evidence(place)) for place, each in enumerate(made, 1)]
         placed = [(each.place, each.turn) for each in logged]
-        wanted = read(lambda placed=placed: bodies.placed(anthropic, placed))
+        wanted = read(lambda placed=placed: bodies.messages_with_places(anthropic, placed))
         found = read(lambda logged=logged: load_turns(anthropic, logged))
         if isinstance(wanted, str):
             assert found == wanted, made
@@ -112,6 +112,6 @@ def test_messages_of_an_agents_turns_are_those_of_a_request_with_them(name, line
         rng = Random(seed)
         turns = [made(rng) for _ in range(rng.randint(1, 7))]
         placed = [(f"entry {place}", each) for place, each in enumerate(turns, 1)]
-        wanted = read(lambda placed=placed: [message for message, _ in bodies.placed(form, placed)])
+        wanted = read(lambda placed=placed: [message for message, _ in bodies.messages_with_places(form, placed)])
         found = read(lambda turns=turns: documents.load(name, lines(turns))[0].messages)
         assert found == wanted, turns

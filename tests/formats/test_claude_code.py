@@ -331,19 +331,11 @@ def test_every_line_and_member_is_read_or_counted():
     found = CLAUDE.conversations(lines)
     assert [said(each) for each in found] == [["x", "hi", "hello", "and?", "go", "hello"]]
     assert found[0].origin.unread == {
-        "assistant isApiErrorMessage": 1,
-        "assistant.message.container": 1,
-        "attachment file": 1,
-        "attachment.attachment.cliPrefix": 1,
-        "attachment.attachment.commandMode": 1,
-        "line without a type": 1,
-        "queue-operation enqueue": 1,
-        "summary": 1,
-        "system turn_duration": 1,
-        "user": 1,
-        "user isVisibleInTranscriptOnly": 1,
-        "user.cwd": 1,
-    }
+        "assistant isApiErrorMessage": 1, "assistant.message.container": 1, "attachment file": 1,
+        "attachment.attachment.cliPrefix": 1, "attachment.attachment.commandMode": 1, "line without a type": 1,
+        "queue-operation enqueue": 1, "summary": 1, "system turn_duration": 1, "user": 1,
+        "user isVisibleInTranscriptOnly": 1, "user.cwd": 1,
+    }  # fmt: skip
 
 
 def test_time_is_linear():

@@ -15,7 +15,7 @@ from chatsquash.formats import documents
 from chatsquash.formats.agents import crush, cursor, goose, hermes, opencode
 from chatsquash.formats.agents.cursor.store import root
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.databases import Database, held
+from chatsquash.formats.databases import Database, recognise_database
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests import golden
 from tests.conftest import cases
@@ -106,19 +106,14 @@ def test_which_tables_are_read():
     assert cursor.tables(CLI) == {"meta": ("key",), "blobs": ("id",)}
     assert cursor.tables({**CLI, "blobs": ["id", "data", "kind"]}) is None
     assert cursor.tables({"ItemTable": ["key", "value"]}) is cursor.tables({}) is None
-    assert not any(each.tables(held) for each in OTHERS for held in (IDE, CLI))
+    assert not any(each.tables(tables) for each in OTHERS for tables in (IDE, CLI))
 
 
 def test_a_session_of_the_ide_is_its_composer_with_its_bubbles_whatever_their_order():
     keys = [
-        "bubbleId:a:2",
-        "agentKv:blob:ff",
-        "composerData:b",
-        "bubbleId:a:1",
-        "bubbleId:gone:1",
-        "composerData:a",
+        "bubbleId:a:2", "agentKv:blob:ff", "composerData:b", "bubbleId:a:1", "bubbleId:gone:1", "composerData:a",
         None,
-    ]
+    ]  # fmt: skip
     index = {"cursorDiskKV": list(enumerate(keys)), "composerHeaders": [(7, "b"), (8, "none"), (9, None)]}
     assert cursor.families(index) == [
         {"cursorDiskKV": [5, 3, 0], "composerHeaders": []},
@@ -143,7 +138,7 @@ def test_a_real_database_gives_the_same(tmp_path):
             made.execute("INSERT INTO cursorDiskKV VALUES (?, CAST(? AS BLOB))", (row["key"], row["value"]))
         made.commit()
     with closing(Database(Options(), data=(tmp_path / "state.vscdb").read_bytes())) as opened:
-        module, found = held(opened, iter([*OTHERS, cursor]))
+        module, found = recognise_database(opened, iter([*OTHERS, cursor]))
         told = [found.objects(family) for family in found.families()]
     assert module is cursor
     assert [words(cursor.conversations(each)) for each in told] == [[["hi"]], []]
@@ -368,7 +363,7 @@ def read(log):
     if not data.startswith(b"SQLite"):
         return [[json.loads(line) for line in data.splitlines()]]
     with closing(Database(Options(), data=data)) as opened:
-        found = held(opened, iter([cursor]))
+        found = recognise_database(opened, iter([cursor]))
         return [objects for family in found[1].families() if (objects := found[1].objects(family))]
 
 

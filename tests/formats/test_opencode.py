@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chatsquash import Options, convert_session
 from chatsquash.formats.agents import crush, goose, opencode
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.databases import Database, held
+from chatsquash.formats.databases import Database, recognise_database
 from chatsquash.formats.documents import recognise
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests import golden
@@ -28,7 +28,7 @@ LOGS = [log for case in CASES for log in golden.logs(case) if "storage" not in l
 def from_database(data):
     """All sessions in the bytes of a database."""
     with closing(Database(Options(), data=data)) as opened:
-        _, found = held(opened, iter([crush, goose, opencode]))
+        _, found = recognise_database(opened, iter([crush, goose, opencode]))
         return [each for family in found.families() for each in found.objects(family)]
 
 
@@ -162,8 +162,8 @@ HEADER = {"id": "ses_1", "projectID": "p", "title": "t", "time": {"created": T, 
 
 
 @given(st.permutations(FILES))
-def test_the_order_of_files_does_not_matter(held):
-    (found,) = told(HEADER, meta=held)
+def test_the_order_of_files_does_not_matter(stored):
+    (found,) = told(HEADER, meta=stored)
     assert words(found) == ["hi", [text("one"), text("two")]]
     assert recognise([HEADER]).name == "opencode"
 
@@ -194,7 +194,7 @@ HELD = {
 NEWER = {"session_message": ["id", "session_id", "type", "seq", "data"]}
 
 
-@cases("held, expected",
+@cases("stored, expected",
     ("version 1", HELD, ["session", "message", "part"]),
     ("both", {**HELD, **NEWER}, ["session", "message", "part", "session_message"]),
     ("version 2 with sessions of its own", {**HELD, "session_v2": SESSIONS, **NEWER}, ["session", "session_v2", "message", "part", "session_message"]),
@@ -204,10 +204,10 @@ NEWER = {"session_message": ["id", "session_id", "type", "seq", "data"]}
     ("sessions of anybody else", {**HELD, "session": ["id", "time_created"]}, None),
     ("nothing", {}, None),
 )  # fmt: skip
-def test_which_tables_are_read(held, expected):
-    found = opencode.tables(held)
+def test_which_tables_are_read(stored, expected):
+    found = opencode.tables(stored)
     assert (found and list(found)) == expected
-    assert all({*columns} <= {*held[table]} for table, columns in (found or {}).items())
+    assert all({*columns} <= {*stored[table]} for table, columns in (found or {}).items())
 
 
 def row(rowid, name, parent=None, at=1):
@@ -255,14 +255,10 @@ def cells(of, data, *, at=T, changed=None, **more):
 OLD = [cells("m", {"role": "assistant", "time": {"created": T}, "modelID": "m"}, changed=T + 60_000)]
 PARTS = [
     {
-        "id": "p",
-        "message_id": "m",
-        "session_id": "s",
-        "time_created": T,
-        "time_updated": T,
+        "id": "p", "message_id": "m", "session_id": "s", "time_created": T, "time_updated": T,
         "data": json.dumps(text("old")),
     }
-]
+]  # fmt: skip
 
 
 @cases(

@@ -50,7 +50,7 @@ def test_turns(name, given, expected):
     else:
         assert spelled(shows(found)) == spelled(expected)
         assert built(turns_of(whole)) == built(merged(found))
-        assert whole.tools == outcome(bodies.brought, named(name), given)
+        assert whole.tools == outcome(bodies.tools_of_turns, named(name), given)
 
 
 @each("system")

@@ -160,13 +160,9 @@ BEDROCK = Exchange(
     ],
 )
 EXCHANGES = {
-    "openai_chat": CHAT,
-    "openai_responses": RESPONSES,
-    "anthropic": ANTHROPIC,
-    "bedrock": BEDROCK,
-    "gemini": GEMINI,
+    "openai_chat": CHAT, "openai_responses": RESPONSES, "anthropic": ANTHROPIC, "bedrock": BEDROCK, "gemini": GEMINI,
     "ollama": OLLAMA,
-}
+}  # fmt: skip
 MESSAGES = [{"role": "system", "content": "s"}, {"role": "user", "content": "grüße 🙂"}, ASSISTANT]
 """What each of them is in a record."""
 

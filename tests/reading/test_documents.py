@@ -24,12 +24,8 @@ CALLED = {"role": "assistant", "content": None, "toolCalls": [{"id": "a", "name"
 PORTABLE = [{"role": "user", "content": "hi"}, CALLED]
 PLAIN = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
 CLAUDE = {
-    "type": "user",
-    "uuid": "u1",
-    "parentUuid": None,
-    "sessionId": "s",
-    "message": {"role": "user", "content": "hi"},
-}
+    "type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "s", "message": {"role": "user", "content": "hi"},
+}  # fmt: skip
 EDIT = {"$set": {"summary": "x"}}
 """A line of Gemini CLI's."""
 

@@ -20,33 +20,7 @@ from .clusters import RECIPES, Cluster
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
 _PATH = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/usr/local/sbin"])
 _LONG = 60  # seconds
-_CONFIG = """ClusterName=loopback
-SlurmctldHost={host}(127.0.0.1)
-SlurmUser={user}
-SlurmdUser={user}
-AuthType=auth/munge
-AuthInfo=socket={home}/munge.socket
-CredType=cred/munge
-SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
-SlurmctldPidFile={home}/slurmctld.pid
-SlurmdPidFile={home}/slurmd.pid
-StateSaveLocation={home}/state
-SlurmdSpoolDir={home}/spool
-SlurmctldLogFile={home}/slurmctld.log
-SlurmdLogFile={home}/slurmd.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-ReturnToService=2
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} State=UNKNOWN
-PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
-"""
+_CONFIG = (Path(__file__).parent / "slurm.conf").read_text("utf-8")
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from chatsquash.core.errors import UsageError
 from chatsquash.redact.phones import phones
 from tests.conftest import cases
+from tests.redact.rows import rows
 
 FOUND = [
     (None, "+49 30 901820", "+4930901820"),
@@ -34,19 +35,7 @@ FOUND = [
 ]
 
 
-@cases(
-    "around",
-    "{}",
-    "call {} now",
-    "tel:{}",
-    "({})",
-    "<{}>",
-    '"phone": "{}"',
-    "é😀 {}.",
-    "{} 2026-01-02 10:00",
-    "a\n{}\nb",
-    "{}, 7",
-)
+@cases("around", *rows("phones.a_number_is_found"))
 @pytest.mark.parametrize("region, written, number", FOUND, ids=[f"{row[0]} {row[1]}" for row in FOUND])
 def test_a_number_is_found(region, written, number, around):
     text = around.format(written)

@@ -4,7 +4,6 @@ import base64
 import itertools
 import json
 import re
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -14,19 +13,13 @@ from hypothesis import strategies as st
 from chatsquash.redact.placeholders import Placeholders, blanked
 from chatsquash.redact.secrets import Secrets, kind_of
 from tests.conftest import cases
+from tests.redact.rows import texts
 
 SECRETS = Secrets()
 TOKEN, PASSWORD = "q7Rk2mXv9LpZt4Wn8BcY3dHs", "Falcon-7193!x"
 """They stand for T and P in the rows."""
-
-
-def rows(name):
-    """The texts of a file, one on each line."""
-    return (Path(__file__).parent / f"{name}.txt").read_text("utf-8").splitlines()
-
-
 CONTEXTS = [
-    *rows("contexts"),
+    *texts("contexts"),
     "[default]\naws_secret_access_key = T",
     "api_key\tT",
     'variable "token" {\n  default = "T"\n}',
@@ -64,7 +57,7 @@ def test_a_secret_is_known_by_its_context(row, written):
 
 
 LOOKALIKES = [
-    *rows("lookalikes"),
+    *texts("lookalikes"),
     "$ANSIBLE_VAULT;1.1;AES256\n66343963613263343761",
     "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----",
     "$ pwd\n/home/ana2/x",

@@ -106,21 +106,11 @@ def test_a_conversation_shows_reasoning_texts_media_calls_and_results():
         {"role": "tool", "tool_call_id": "c1", "content": "a\nb"},
     ]
     assert lines(messages, [tool("look")]) == [
-        ("role", "[0] user"),
-        ("text", "    See"),
-        ("more", "    (image_url, 69 bytes)"),
-        ("role", "[1] assistant"),
-        ("reasoning", "    reasoning:"),
-        ("reasoning", "      Hm."),
-        ("text", "    I look."),
-        ("call", "    calls look:"),
-        ("call", '      {"at": 1}'),
-        ("role", "[2] tool look c1"),
-        ("result", "    a"),
-        ("result", "    b"),
-        ("role", "1 tool"),
-        ("text", "    look"),
-    ]
+        ("role", "[0] user"), ("text", "    See"), ("more", "    (image_url, 69 bytes)"), ("role", "[1] assistant"),
+        ("reasoning", "    reasoning:"), ("reasoning", "      Hm."), ("text", "    I look."),
+        ("call", "    calls look:"), ("call", '      {"at": 1}'), ("role", "[2] tool look c1"), ("result", "    a"),
+        ("result", "    b"), ("role", "1 tool"), ("text", "    look"),
+    ]  # fmt: skip
 
 
 def test_a_call_in_the_legacy_form_is_shown_with_its_result():
@@ -129,12 +119,9 @@ def test_a_call_in_the_legacy_form_is_shown_with_its_result():
         {"role": "function", "name": "look", "content": "a"},
     ]
     assert lines(messages) == [
-        ("role", "[0] assistant"),
-        ("call", "    calls look:"),
-        ("call", "      {}"),
-        ("role", "[1] function look"),
+        ("role", "[0] assistant"), ("call", "    calls look:"), ("call", "      {}"), ("role", "[1] function look"),
         ("result", "    a"),
-    ]
+    ]  # fmt: skip
 
 
 def test_long_texts_are_folded_and_the_rest_is_counted():

@@ -91,12 +91,8 @@ def test_the_longest_records_are_named_by_their_places(tmp_path):
     first = write(tmp_path / "a.jsonl", *({"messages": [user("x" * n)]} for n in (3, 9, 5)))
     second = write(tmp_path / "b.jsonl", *({"messages": [user("x" * n)]} for n in (7, 9, 1, 2)))
     assert stats([first, second]).longest == [
-        (9, 1, first, 2),
-        (9, 1, second, 2),
-        (7, 1, second, 1),
-        (5, 1, first, 3),
-        (3, 1, first, 1),
-    ]
+        (9, 1, first, 2), (9, 1, second, 2), (7, 1, second, 1), (5, 1, first, 3), (3, 1, first, 1),
+    ]  # fmt: skip
 
 
 def test_splits_are_told_by_the_names_of_files(tmp_path):

@@ -129,16 +129,8 @@ def test_stats_end_with_a_template_that_is_given_up(command, here, monkeypatch):
 def test_an_interrupt_is_heard_at_once(here):
     write("a.jsonl", "go")
     given = [
-        sys.executable,
-        "-m",
-        "chatsquash",
-        "check",
-        "a.jsonl",
-        "--template",
-        "loops.jinja",
-        "--render-time",
-        "1000",
-    ]
+        sys.executable, "-m", "chatsquash", "check", "a.jsonl", "--template", "loops.jinja", "--render-time", "1000",
+    ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     running = subprocess.Popen(given, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
     time.sleep(2)

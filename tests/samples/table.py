@@ -10,17 +10,10 @@ from chatsquash.sources.names import may_be_document
 
 ROOT = Path(__file__).parents[2] / "sample_logs"
 EXPORTS = {
-    "apim": "captures of HTTP",
-    "bedrock": "Bedrock invocation logs",
-    "chatreplay": "captures of HTTP",
-    "cloudflare": "Cloudflare Logpush",
-    "har": "captures of HTTP",
-    "helicone": "Helicone",
-    "langfuse": "Langfuse",
-    "langsmith": "LangSmith",
-    "mitmproxy": "captures of HTTP",
-    "phoenix": "Phoenix",
-}
+    "apim": "captures of HTTP", "bedrock": "Bedrock invocation logs", "chatreplay": "captures of HTTP",
+    "cloudflare": "Cloudflare Logpush", "har": "captures of HTTP", "helicone": "Helicone", "langfuse": "Langfuse",
+    "langsmith": "LangSmith", "mitmproxy": "captures of HTTP", "phoenix": "Phoenix",
+}  # fmt: skip
 """The samples of exports, and the envelope that their lines have."""
 _COMPLETIONS = ("openhands",)
 """Formats of documents whose folder holds logs of exchanges."""

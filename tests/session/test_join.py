@@ -48,14 +48,9 @@ class Gateway:
         at = f"2026-02-01T12:00:{len(self.lines):02}Z"
         request = {"model": "claude-x", "max_tokens": 1000, "system": system, "tools": tools, "messages": messages}
         response = {
-            "id": name,
-            "type": "message",
-            "role": "assistant",
-            "model": "claude-x",
-            "content": list(blocks),
-            "stop_reason": "end_turn",
-            "usage": {"input_tokens": 10, "output_tokens": 5},
-        }
+            "id": name, "type": "message", "role": "assistant", "model": "claude-x", "content": list(blocks),
+            "stop_reason": "end_turn", "usage": {"input_tokens": 10, "output_tokens": 5},
+        }  # fmt: skip
         self.lines.append(
             {"session_id": self.session, "timestamp": at, "request": request, "response": {**response, "id": name}}
         )

@@ -36,12 +36,12 @@ THOUGHT = {"type": "thinking", "thinking": "hm"}
     ("nothing at all", "user", [], ""),
 )
 def test_parts_become_one_text(role, content, expected):
-    assert chat.joined({"role": role, "content": content}) == expected
+    assert chat.joined_text({"role": role, "content": content}) == expected
 
 
 @pytest.mark.parametrize("content", ["a", None, "", 5])
 def test_what_has_no_parts_is_its_text(content):
-    assert chat.joined({"role": "user", "content": content}) == (content if isinstance(content, str) else None)
+    assert chat.joined_text({"role": "user", "content": content}) == (content if isinstance(content, str) else None)
 
 
 def test_cleaning_and_checks_read_texts_as_they_did():
@@ -49,7 +49,7 @@ def test_cleaning_and_checks_read_texts_as_they_did():
 
 
 def test_many_parts_take_linear_time():
-    text = chat.joined({"role": "user", "content": [" "] * 200_000 + ["a"] * 200_000})
+    text = chat.joined_text({"role": "user", "content": [" "] * 200_000 + ["a"] * 200_000})
     assert len(text) == 200_000 + 399_999
 
 

@@ -21,15 +21,9 @@ WORDS.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
 TOKENIZER = WORDS.to_str().encode()
 SYSTEM = {"role": "system", "content": "Be brief."}
 LOGGED = [
-    SYSTEM,
-    user("one two three"),
-    calling("ls", "{}"),
-    result("a b"),
-    assistant("four five"),
-    user("six"),
-    assistant("seven eight nine ten"),
-    user("eleven"),
-]
+    SYSTEM, user("one two three"), calling("ls", "{}"), result("a b"), assistant("four five"), user("six"),
+    assistant("seven eight nine ten"), user("eleven"),
+]  # fmt: skip
 
 
 def lines(*, finish="stop"):
@@ -161,25 +155,9 @@ SCHEMES = [
 @settings(max_examples=25)
 def test_tokens_are_those_of_the_whole_text_whatever_was_seen_before(added, scheme, texts):
     pieces = [
-        "x",
-        "y",
-        " ",
-        "\u0120",
-        "\u2581",
-        "<",
-        ">",
-        "a",
-        "l",
-        "r",
-        "n",
-        "w",
-        "\u0120x",
-        "\u2581x",
-        "xy",
-        "x<",
-        ">>",
+        "x", "y", " ", "\u0120", "\u2581", "<", ">", "a", "l", "r", "n", "w", "\u0120x", "\u2581x", "xy", "x<", ">>",
         "x>",
-    ]
+    ]  # fmt: skip
     whole = Tokenizer(models.BPE({piece: at for at, piece in enumerate(pieces)}, [("x", "y"), ("x", "<"), (">", ">")]))
     whole.pre_tokenizer = scheme
     whole.add_tokens(added)

@@ -515,11 +515,11 @@ def test_replies_of_the_sample_logs_stand_where_the_report_says(preset):
                     continue
                 record = json.loads(other.records[0].line)
                 said = (record.get("messages") or record["conversations"])[after.message]
-                text = chat.joined(json.loads(one.records[0].line)["messages"][before.message]) or ""
+                text = chat.joined_text(json.loads(one.records[0].line)["messages"][before.message]) or ""
                 where = said.get("content") or said.get("value") or ""
                 if where or "tool_calls" not in said:
                     assert "".join(text.split()) in "".join(
-                        chat.joined({"role": "assistant", "content": where}).split()
+                        chat.joined_text({"role": "assistant", "content": where}).split()
                     )
                     compared += bool(text)
     assert compared > 20

@@ -295,12 +295,8 @@ def test_they_stand_with_all_replies_that_a_sample_trains_on(here):
     asked = {"samples": "auto", "sample_shape": "messages", "template": packed(str(here / "t.jinja")), "loss": "weight"}
     (record,) = kept(here, with_logprobs(logs.grows()), **asked)
     assert [each.get("logprobs", {}).get("token_ids") for each in record["messages"]] == [
-        None,
-        None,
-        [0, 7],
-        None,
-        [1, 7],
-    ]
+        None, None, [0, 7], None, [1, 7],
+    ]  # fmt: skip
 
 
 def test_what_the_client_worded_anew_has_none(here):

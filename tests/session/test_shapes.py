@@ -7,8 +7,9 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.records import presets, reading
+from chatsquash.records.line import NotARecordError
 from chatsquash.records.presets import text
-from chatsquash.records.reading import NotARecordError, record
+from chatsquash.records.reading import record
 from chatsquash.results.check import Looks, check
 from chatsquash.results.remedies import converted
 from chatsquash.results.stats import stats

@@ -3,37 +3,10 @@
 from __future__ import annotations
 
 from math import exp, log
+from pathlib import Path
 from random import Random
 
-_WORDS = """
-    account address agent allow amount answer apply archive argument array arrive balance barrel basin batch beacon
-    before bench between bicycle binary border bottle branch bridge bright broken bucket budget buffer builder button
-    cabin calendar candle canvas carbon carpet castle cattle central chapter charge chimney circle client climate clock
-    cluster coast coffee column comfort commit compass compiler concert config copper corner cotton counter courier
-    cradle credit crystal cursor curtain customer cycle daemon dairy damage danger deadline decade default delta
-    deposit desert detail device digest dinner director distance doctor dollar domain double dragon drawer driver early
-    eastern editor effort eleven engine entry error escape estate evening event exact exchange export fabric factor
-    falcon farmer feather fiction field figure filter finger fitting flavour floor forest format fortune frame freight
-    frozen furnace future galaxy garden gather general gentle glacier global golden grammar granite gravel guard guest
-    guitar hammer handle harbour harvest header heavy helmet hidden history hollow honest horizon hotel hunter iceberg
-    image import index inner insect invoice island ivory jacket journal journey juice jungle kernel kettle keyboard
-    kitchen ladder lantern lattice lawyer leader leather legend lemon level library light linen liquid listen locket
-    lumber machine magnet manual maple marble margin market mason matrix meadow measure memory merchant metal method
-    middle migrate mineral mirror mission module moment monitor morning motor mountain museum narrow nation needle
-    nephew network nickel normal notice number object ocean office olive onion option orange orbit orchard order origin
-    outer oven oxygen packet paddle palace panel paper parser partner passage pasture patch patient pattern payment
-    pencil pepper permit phrase piano pilot pioneer planet plaster pocket poetry police portal pottery powder prairie
-    prefix present printer prison process profile project prompt protein public purple quarter query quiet rabbit radio
-    railway random ranger rapid reader reason recent record refund region release render repair report request reserve
-    result retry return ribbon river rocket roller rough router rubber saddle sailor sample saturn scale scarlet schema
-    school science script season second secret select sender series server session shadow shelter shipping signal
-    silver simple single sister sketch socket solar source spider spiral spring square stable station status steady
-    stone storage stream street string studio sugar summer surface switch symbol system table tailor target teacher
-    temple tenant thread thunder ticket timber timeout token tomato topic torch tower tractor traffic travel treaty
-    triangle tunnel turbine twelve twenty uncle update upper useful valley value vector velvet vendor vessel village
-    violet vision volume wagon waiter walnut warehouse warrior water weather wedding western whisper widget willow
-    window winter wisdom wonder wooden worker yellow zebra zone
-""".split()
+_WORDS = (Path(__file__).parent / "words.txt").read_text("utf-8").split()
 _SHORT = ("yes", "ok", "continue", "Go on.", "Done.", "no", "Yes, please.", "thanks", "try again", "Looks good.")
 
 

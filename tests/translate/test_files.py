@@ -384,14 +384,11 @@ def told(*said):
 def branched(*held, current):
     branches = {
         ident: {
-            "id": ident,
-            "name": ident,
-            "parent_branch_id": parent,
-            "branch_point_index": point,
+            "id": ident, "name": ident, "parent_branch_id": parent, "branch_point_index": point,
             "conversation_history": history,
         }
         for ident, parent, point, history in held
-    }
+    }  # fmt: skip
     return {
         "schema_version": "1.0.0",
         "format": "oumi_conversation_history",

@@ -89,14 +89,9 @@ def test_a_secret_that_is_found_once_is_replaced_in_all_of_its_conversation(comm
 
 
 ADDRESSES = [
-    ("--redact emails", True),
-    ("--redact secrets,emails", True),
-    ("--anonymize", True),
-    ("--anonymize --redact secrets", True),
-    ("--redact secrets", False),
-    ("--redact none", False),
-    ("", False),
-]
+    ("--redact emails", True), ("--redact secrets,emails", True), ("--anonymize", True),
+    ("--anonymize --redact secrets", True), ("--redact secrets", False), ("--redact none", False), ("", False),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("given, are_replaced", ADDRESSES, ids=[row[0] or "nothing" for row in ADDRESSES])

@@ -156,7 +156,7 @@ def test_calls_are_found_alike_however_many_they_are(data):
         for _ in range(data.draw(st.integers(1, 12))):
             ident, name = data.draw(ids), data.draw(names)
             step = data.draw(st.sampled_from([
-                lambda state: (None, state.called(said, by_assistant=True)),
+                lambda state: (None, state.after_calls(said, by_assistant=True)),
                 lambda state: state.answer(ident, name),
                 lambda state: (None, state.without({ident, "d"})),
                 lambda state: (state.waits(0, ident), state.but(by_assistant=False)),

@@ -287,7 +287,7 @@ def test_a_page_is_bounded_whatever_its_messages_say(here, text):
     assert len(reader.of(0, "/copy.md").content) < 40 * 4 * 24 * len(text)
 
 
-NAMED = 1_000_000
+NAMED = 300_000
 """Characters of a name."""
 
 

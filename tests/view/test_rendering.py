@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.records.reading import StoredRecord
+from chatsquash.records.line import StoredRecord
 from chatsquash.view.pages.template import Model, trained_on
 from tests.conftest import assistant, log_line, user, write_log
 from tests.view import markup

@@ -60,14 +60,9 @@ def test_a_message_that_says_it_without_end_is_counted_up_to_a_bound():
 
 
 SAID = {
-    "a word": "timeout",
-    "a quote": 'say "hi"',
-    "a backslash": "C:\\temp",
-    "several lines": "one\ntwo\tthree",
-    "another script": "привет",
-    "emoji": "👩‍👩‍👧",
-    "a control": "\x1b[31m",
-}
+    "a word": "timeout", "a quote": 'say "hi"', "a backslash": "C:\\temp", "several lines": "one\ntwo\tthree",
+    "another script": "привет", "emoji": "👩‍👩‍👧", "a control": "\x1b[31m",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", ["jsonl", "jsonl.gz", "parquet"])

@@ -19,7 +19,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Violation
 from chatsquash.core.registry import Room
-from chatsquash.core.text import meant
+from chatsquash.core.text import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
     if code not in known:
         named = f"{option} {code}" if option else code
         listed = "chatsquash explain lists them" + (f", {any_error} means any error" if any_error else "")
-        raise UsageError(f"{named}: no finding has this code; {meant(code, known, listed)}")
+        raise UsageError(f"{named}: no finding has this code; {suggestion(code, known, listed)}")
 
 
 def examine(view: View, *kinds: Kind) -> Iterator[Violation]:

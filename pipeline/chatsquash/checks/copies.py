@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import escaped, quoted
+from chatsquash.core.text import escape, quoted
 
 
 @rule("info")
@@ -23,5 +23,5 @@ def second_copy_differs(first: str, differs: int | None, unread: str = "") -> Fa
     """
     counts = f"not read, since {quoted(first)} counts"
     if differs is None:
-        return Fact(f"{counts}, with which it cannot be compared ({escaped(unread)}): see which one is whole")
+        return Fact(f"{counts}, with which it cannot be compared ({escape(unread)}): see which one is whole")
     return Fact(f"{counts}, which differs from byte {differs:,} on: see which one is whole, and remove the other")

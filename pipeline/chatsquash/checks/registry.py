@@ -164,10 +164,10 @@ def rule(
         known = register(function, kind, severity, kept)
 
         @wraps(function)
-        def made(*args: P.args, **kwargs: P.kwargs) -> Violation:
+        def make_violation(*args: P.args, **kwargs: P.kwargs) -> Violation:
             return known.violation(function(*args, **kwargs))
 
-        return made
+        return make_violation
 
     return declare
 

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from chatsquash.cli.click_options import MANY_OPTIONS, PARAMETERS, Option, help_all, option_name, write_chapters
 from chatsquash.cli.command_line import SETTINGS_FILE
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import meant
+from chatsquash.core.text import suggestion
 
 _PROFILE, _SHOW = "settings_profile", "shows_settings"
 
@@ -133,9 +133,9 @@ def _paths(options: list[click.Option]) -> set[str]:
 def _values_and_sources(context: click.Context, settings: Settings | None) -> Iterable[str]:
     """Each option with its value as TOML has it, and where that comes from."""
     from chatsquash.core import jsonio
-    from chatsquash.core.text import escaped
+    from chatsquash.core.text import escape
 
-    file = escaped(os.path.relpath(settings.path)) if settings else ""
+    file = escape(os.path.relpath(settings.path)) if settings else ""
     yield f"# settings: {file or 'no file'}"
     for each in context.command.params:
         if not isinstance(each, Option) or each.name in (_PROFILE, _SHOW):
@@ -271,4 +271,4 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 def _near(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
-    return "; " + meant(name, names, f"known are {', '.join(names)}") if names else ""
+    return "; " + suggestion(name, names, f"known are {', '.join(names)}") if names else ""

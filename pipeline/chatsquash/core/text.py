@@ -18,7 +18,7 @@ SHOWN = 80
 _KINDS = 8  # of files that were not read; there may be as many suffixes as files
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Text for a finding: control, bidi and other characters that do not print, and lone surrogates, as escapes."""
     if text.isprintable():
         return text
@@ -29,7 +29,7 @@ def quoted(value: Json) -> str:
     """A name, an id or any other value from a log for a finding: in single quotes, escaped and cut short."""
     text = value if isinstance(value, str) else reprlib.repr(value)
     shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
-    return "'" + escaped(shown.replace("\\", "\\\\").replace("'", "\\'")) + "'"
+    return "'" + escape(shown.replace("\\", "\\\\").replace("'", "\\'")) + "'"
 
 
 def json_type(value: Json) -> str:
@@ -38,7 +38,7 @@ def json_type(value: Json) -> str:
     return next((name for kind, name in names.items() if isinstance(value, kind)), "a number")
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def pluralize(count: int, one: str, many: str = "") -> str:
     """``1 call``, ``2 calls``, ``2 entries``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
@@ -54,7 +54,7 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def listed(others: Counter[str]) -> str:
+def frequent_kinds(others: Counter[str]) -> str:
     """The most frequent kinds of what was not read, with their counts."""
     most = sorted(others.items(), key=lambda item: (-item[1], item[0]))
     rest = sum(count for _, count in most[_KINDS:])
@@ -68,7 +68,7 @@ def shown(value: Json, *, indent: bool = False) -> bytes:
     """
     if not indent and (written := jsonio.dumps(value)).isascii() and b"\x7f" not in written:
         return written  # the encoder escapes all other controls
-    spelled = _indented(value) if indent else jsonio.dumps(value).decode()
+    spelled = _indent(value) if indent else jsonio.dumps(value).decode()
     if spelled.isprintable():
         return spelled.encode()
     kept = "\n" if indent else ""
@@ -76,7 +76,7 @@ def shown(value: Json, *, indent: bool = False) -> bytes:
     return "".join(printing).encode()
 
 
-def _indented(value: Json) -> str:
+def _indent(value: Json) -> str:
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     except orjson.JSONEncodeError:  # lone surrogates, and integers beyond 64 bits
@@ -95,7 +95,7 @@ def without_marked(text: str, opening: str, closing: str) -> str:
 
 def certified(true: int, trained: int) -> str:
     """How many replies are trained on behind what their template gives at inference, in words."""
-    return f"train = inference: {true:,} of {counted(trained, 'trained reply', 'trained replies')}"
+    return f"train = inference: {true:,} of {pluralize(trained, 'trained reply', 'trained replies')}"
 
 
 _ALIKE = 0.7
@@ -112,7 +112,7 @@ def hint(name: str, known: Iterable[str]) -> str:
     return f"{asked}known are {', '.join(names)}"
 
 
-def meant(name: str, known: Iterable[str], otherwise: str) -> str:
+def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
     """What is asked of somebody who wrote an unknown name; ``otherwise`` is said where no known one is like it."""
     from difflib import get_close_matches  # which only an error needs
 

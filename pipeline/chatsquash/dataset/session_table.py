@@ -95,7 +95,7 @@ def line_of(log: Log, outcome: Outcome, record: Record | None, turns: int | None
         "tokens": record.tokens if record else None,
         "conversations": covered.conversations,
         "replies": {
-            "logged": covered.logged,
+            "logged": covered.total,
             "carried": covered.carried,
             "rewritten": covered.rewritten,
             "lost": covered.lost,

@@ -65,7 +65,7 @@ def _place(item: Item) -> int | None:
 
 
 _ROOM: Room[Format] = Room(providers, place=_place)
-names, named = _ROOM.names, _ROOM.named
+names, named = _ROOM.names, _ROOM.module
 
 
 @cache
@@ -96,18 +96,18 @@ def recognise(request: Object | None, response: Json, events: list[Json] | None)
 @cache
 def _marks() -> list[tuple[str, str, Mark]]:
     """Every mark with its format and the place where it is looked for, by rank, and by the order of the formats."""
-    found = []
+    marks = []
     for name, form in formats().items():
-        found += [(name, "stream", mark) for mark in form.marks.event]
-        found += [(name, "response", mark) for mark in form.marks.response]
-        found += [(name, "request", mark) for mark in form.marks.request]
-    return sorted(found, key=lambda item: item[2].rank)
+        marks += [(name, "stream", mark) for mark in form.marks.event]
+        marks += [(name, "response", mark) for mark in form.marks.response]
+        marks += [(name, "request", mark) for mark in form.marks.request]
+    return sorted(marks, key=lambda item: item[2].rank)
 
 
 def _unmarked(request: Json, response: Json) -> Recognised:
     if _is_chat(request) and not _is_count(response):
         return Recognised(PLAIN, "chat messages without the marks of any provider", PLAIN_RANK)
-    seen = f"the request is {_described(request)}, the response is {_described(response)}"
+    seen = f"the request is {_describe(request)}, the response is {_describe(response)}"
     return Recognised(None, f"no known format: {seen}; known are {', '.join(names())}", NO_RANK)
 
 
@@ -125,7 +125,7 @@ def _is_count(response: Json) -> bool:
     return isinstance(response, dict) and "input_tokens" in response and not response.keys() & {"choices", "content"}
 
 
-def _described(value: Json) -> str:
+def _describe(value: Json) -> str:
     if isinstance(value, dict):
         return f"an object with {_keys(value)}"
     return "missing" if value is None else kind(value)

@@ -21,13 +21,13 @@ class TurnError(ValueError):
 
 def of_each(objects: list[Json], load: Callable[[Json], T]) -> list[T]:
     """What each object of a file holds; the ``TurnError`` says which it is about, where there are several."""
-    found = []
+    loaded = []
     for number, each in enumerate(objects, 1):
         try:
-            found.append(load(each))
+            loaded.append(load(each))
         except TurnError as problem:
             raise TurnError(f"conversation {number}: {problem}" if len(objects) > 1 else str(problem)) from None
-    return found
+    return loaded
 
 
 def expect_object(value: Json, what: str) -> Object:
@@ -174,7 +174,7 @@ def wrong(what: str, seen: str, choices: int = 0) -> Response:
     return Response(None, choices, None, f"{what} is {seen}", WrongType(what, seen))
 
 
-def refused(body: Json) -> Response | None:
+def missing_reply(body: Json) -> Response | None:
     """Why a body has no reply in any format; ``None`` for one that may have one."""
     if body is None:
         return Response(problem="there is no response")

@@ -20,8 +20,8 @@ from chatsquash.formats.values import at
 
 def load(form: Format, body: Json) -> Conversation:
     """The conversation in a request's body, or in its list of turns, with its messages; raises ``TurnError``."""
-    found = read(form, body)
-    return replace(found, messages=view.messages(turns_of(found)))
+    conversation = read(form, body)
+    return replace(conversation, messages=view.messages(turns_of(conversation)))
 
 
 def read(form: Format, body: Json) -> Conversation:
@@ -31,38 +31,38 @@ def read(form: Format, body: Json) -> Conversation:
     turns = [turns] if isinstance(turns, (str, dict)) else turns
     if not isinstance(turns, list):
         raise TurnError(f"has no list of {form.TURNS}")
-    defined = _given(form.TOOLS, members)
-    tools = added(form.tools(defined).functions if defined is not None else [], brought(form, turns))
-    prompt = _given(form.SYSTEM, members)
+    defined = _first_member(form.TOOLS, members)
+    tools = merge_tools(form.tools(defined).functions if defined is not None else [], tools_of_turns(form, turns))
+    prompt = _first_member(form.SYSTEM, members)
     system = form.system(prompt) if prompt is not None else []
-    said, state = loaded(form.load, turns, form.START, form.TURNS)
+    said, state = load_each(form.load, turns, form.START, form.TURNS)
     return Conversation([], tools, turns=merged([*system, *said, *form.close(state)]))
 
 
-def loaded(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state: Any, place: str) -> LoadedTurn:
+def load_each(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state: Any, place: str) -> LoadedTurn:
     """What a list of turns is read as, and the state behind them; raises ``TurnError`` that names the turn."""
-    found = list[Turn]()
+    turns_loaded = list[Turn]()
     for number, turn in enumerate(turns):
         try:
             made, state = load(turn, state)
         except TurnError as problem:
             raise TurnError(f"{place}[{number}] {problem}") from None
-        found += made
-    return LoadedTurn(found, state)
+        turns_loaded += made
+    return LoadedTurn(turns_loaded, state)
 
 
-def _given(names: tuple[str, ...], members: dict[str, Any]) -> Json:
+def _first_member(names: tuple[str, ...], members: dict[str, Any]) -> Json:
     """The first of some members that is there."""
     return next((members[name] for name in names if members.get(name) is not None), None)
 
 
-def brought(form: Format, turns: Iterable[Json]) -> list[Tool]:
+def tools_of_turns(form: Format, turns: Iterable[Json]) -> list[Tool]:
     """The tools that turns bring into a conversation that goes on, where the format has such turns."""
     bring = getattr(form, "turn_tools", None)
     return [tool for turn in turns for tool in bring(turn).functions] if bring else []
 
 
-def added(tools: list[Tool], more: list[Tool]) -> list[Tool]:
+def merge_tools(tools: list[Tool], more: list[Tool]) -> list[Tool]:
     """Tools and those of others that have another name; the same list if there are none."""
     if not more:
         return tools
@@ -90,8 +90,8 @@ class Aside(Struct, frozen=True):
 def aside(form: Format, body: Json) -> Aside:
     """What a request's body has beside its conversation."""
     members = {name for name, value in body.items() if value is not None} if isinstance(body, dict) else set()
-    given = _given(form.TOOLS, body) if members else None
-    hosted = form.tools(given).hosted if given is not None else []
+    tools = _first_member(form.TOOLS, body) if members else None
+    hosted = form.tools(tools).hosted if tools is not None else []
     known = {form.TURNS, *form.SYSTEM, *form.TOOLS, *form.REFERS}
     return Aside(len(hosted), sorted(members.intersection(form.REFERS)), sorted(members - known))
 
@@ -108,25 +108,25 @@ def recognise(body: Json) -> formats.Recognised:
     return formats.recognise(request, None, None)
 
 
-def placed(form: Any, turns: Iterable[tuple[str, Json]]) -> list[tuple[Message, range]]:
+def messages_with_places(form: Any, turns: Iterable[tuple[str, Json]]) -> list[tuple[Message, range]]:
     """The messages of an agent's turns, each with the indices of the turns that it is made of.
 
     Each turn comes with its place, which ``TurnError`` names.
     """
-    return [(message, places) for turn, places in _placed(form, turns) for message in view.messages([turn])]
+    return [(message, places) for turn, places in _turns_with_places(form, turns) for message in view.messages([turn])]
 
 
-def _placed(form: Format, turns: Iterable[tuple[str, Json]]) -> Iterator[tuple[Turn, range]]:
+def _turns_with_places(form: Format, turns: Iterable[tuple[str, Json]]) -> Iterator[tuple[Turn, range]]:
     """Turns with those that they are made of: what gives none waits for the first one that a later one gives."""
     state, first, number = form.START, 0, -1
     for number, (place, turn) in enumerate(turns):
         try:
-            loaded, state = form.load(turn, state)
+            made_turns, state = form.load(turn, state)
         except TurnError as problem:
             raise TurnError(f"{place} {problem}") from None
-        for made in loaded:
+        for made in made_turns:
             yield made, range(first, max(first + 1, number))
             first = number
-        first = number + 1 if loaded else first
+        first = number + 1 if made_turns else first
     for made in form.close(state):
         yield made, range(first, number + 1)

@@ -53,38 +53,38 @@ class State(Struct, frozen=True, gc=False):
 
     def searchable(self) -> State:
         """The same, whose calls are not searched one by one where they are very many."""
-        held = self.open
-        if isinstance(held, Many) or (len(held) <= _FEW and not self.before):
+        calls = self.open
+        if isinstance(calls, Many) or (len(calls) <= _FEW and not self.before):
             return self
-        return self.but(open=many((*chain.from_iterable(self.before), *held)), before=())
+        return self.but(open=many((*chain.from_iterable(self.before), *calls)), before=())
 
     def waits(self, member: int, value: str) -> bool:
         """Whether a call of this id (0) or this name (1) is open."""
-        held = self.searchable().open
-        if isinstance(held, Many):
-            return held.place(member, value) is not None
-        return any(call[member] == value for call in held)
+        calls = self.searchable().open
+        if isinstance(calls, Many):
+            return calls.place(member, value) is not None
+        return any(call[member] == value for call in calls)
 
     def answer(self, logged: str, name: Json) -> tuple[str, State]:
         """The id of the call that a result answers: by id, else by its tool's name, else the first that is open."""
-        held = self.open
-        if isinstance(held, Many) or len(held) > _FEW or self.before:
+        calls = self.open
+        if isinstance(calls, Many) or len(calls) > _FEW or self.before:
             return _answer_of_many(self.searchable(), logged, name)
         if logged:
-            fitting = [call for call in held if call[0] == logged]
+            fitting = [call for call in calls if call[0] == logged]
         else:
-            fitting = [call for call in held if call[1] is not None and call[1] == name] or list(held)
+            fitting = [call for call in calls if call[1] is not None and call[1] == name] or list(calls)
         if fitting:
-            left = list(held)
+            left = list(calls)
             left.remove(fitting[0])
             return fitting[0][0], State(self.call, self.orphan, tuple(left), self.by_assistant)
         return (logged, self) if logged else self.lose()
 
     def without(self, ids: Collection[str]) -> State:
         """The same without the calls of these ids."""
-        held = self.open
-        if not (isinstance(held, Many) or len(held) > _FEW or self.before):
-            left = tuple([call for call in held if call[0] not in ids])
+        calls = self.open
+        if not (isinstance(calls, Many) or len(calls) > _FEW or self.before):
+            left = tuple([call for call in calls if call[0] not in ids])
             return State(self.call, self.orphan, left, self.by_assistant)
         state = self.searchable()
         return state.but(open=state.open.without(ids) or ()) if isinstance(state.open, Many) else state
@@ -93,7 +93,7 @@ class State(Struct, frozen=True, gc=False):
         """The id of a result that answers nothing."""
         return f"orphan_{self.orphan}", self.but(orphan=self.orphan + 1)
 
-    def called(self, blocks: Iterable[Block], *, by_assistant: bool = False) -> State:
+    def after_calls(self, blocks: Iterable[Block], *, by_assistant: bool = False) -> State:
         """The state behind an assistant's turn; if the last turn was his, too, its calls are still open."""
         calls = [block for block in blocks if type(block) is Call]
         made_up = len([call for call in calls if call.made_up])
@@ -116,7 +116,7 @@ def _answer_of_many(state: State, logged: str, name: Json) -> tuple[str, State]:
     return answered, state.but(open=left or ())
 
 
-def numbered(turn: Turn, number: int) -> Turn:
+def renumber(turn: Turn, number: int) -> Turn:
     """A turn with other numbers in the ids that were made up, from this one on."""
     if not any(type(block) is Call and block.made_up for block in turn.blocks):
         return turn
@@ -200,12 +200,12 @@ def arguments_object(raw: Json) -> Object:
     return value if isinstance(value, dict) else {UNPARSED: raw if isinstance(raw, str) else compact(raw)}
 
 
-def given(block: Call) -> Object:
+def call_input(block: Call) -> Object:
     """What a call gives its tool, as an object; what a custom tool gets is its ``input``."""
     return {"input": block.arguments} if block.custom else arguments_object(block.arguments)
 
 
-def defined(tool: Tool) -> Any:
+def definition(tool: Tool) -> Any:
     """What of a definition has its name: its function, its custom tool, or itself."""
     return tool.get("function", tool.get("custom", tool)) if isinstance(tool, dict) else None
 
@@ -220,19 +220,19 @@ def takes_text() -> Object:
     return {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
-def function_call(logged: Json, name: Json, given: Json) -> Object:
+def function_call(logged: Json, name: Json, arguments: Json) -> Object:
     """A call of a function as OpenAI chat has it, its name and its arguments unless they are null."""
-    return {"id": logged, "type": "function", "function": without({"name": name, "arguments": given})}
+    return {"id": logged, "type": "function", "function": without({"name": name, "arguments": arguments})}
 
 
-def spell_arguments(given: Json) -> str:
+def spell_arguments(arguments: Json) -> str:
     """Return arguments as a text: a text as it is, anything else as JSON, an empty object if they are missing."""
-    return given if isinstance(given, str) else compact({} if given is None else given)
+    return arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
 
 
-def spell_call(logged: Json, name: Json, given: Json) -> Object:
+def spell_call(logged: Json, name: Json, arguments: Json) -> Object:
     """A call of a function as OpenAI chat has it, with its arguments as a text."""
-    return {"id": logged, "type": "function", "function": {"name": name, "arguments": spell_arguments(given)}}
+    return {"id": logged, "type": "function", "function": {"name": name, "arguments": spell_arguments(arguments)}}
 
 
 def tool_message(call_id: Json, content: Json, outcome: str = "", name: Json = None) -> Object:
@@ -251,8 +251,8 @@ def assistant_message(content: Json, calls: list[Any], thoughts: str = "") -> Ob
 
 def call_name(call: Object) -> str | None:
     """The name of the tool that a call of OpenAI chat is for."""
-    held = call.get("function") or call.get("custom")
-    return string(held, "name") or None
+    function = call.get("function") or call.get("custom")
+    return string(function, "name") or None
 
 
 def named_calls(calls: list[Object]) -> tuple[Link, ...]:

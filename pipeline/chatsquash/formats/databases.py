@@ -28,7 +28,7 @@ Family = dict[str, list[int]]
 
 
 class Database:
-    """A database, in memory or in a file that nobody changes."""
+    """A database, in memory or in a file that does not change."""
 
     def __init__(self, options: Options, data: bytes | bytearray | None = None, path: str | None = None) -> None:
         self._options = options
@@ -43,45 +43,45 @@ class Database:
             raise
 
     def tables(self) -> dict[str, list[str]]:
-        """The columns of each table; raises as ``index``."""
+        """Return the columns of each table; raises as ``index``."""
         return {name: columns for _, name, columns in self._ask({"do": "tables"})}
 
     def index(self, table: str, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
-        """The number of each row of a table, and these of its columns.
+        """Return the number of each row of a table with these of its columns.
 
         Raises ``TurnError`` for a database that is broken, and ``BeyondBoundsError`` for one that takes more memory or
         time to read than the options allow.
         """
-        asked = {"do": "index", "table": table, "columns": columns}
-        return [tuple(map(_cell, row)) for _, rows in self._ask(asked) for row in rows]
+        request = {"do": "index", "table": table, "columns": columns}
+        return [tuple(map(_cell, row)) for _, rows in self._ask(request) for row in rows]
 
     def has_rows(self, table: str) -> bool:
-        """Whether a table has any; raises as ``index``."""
-        asked = {"do": "index", "table": table, "columns": (), "most": 1}
-        told = list(self._ask(asked))  # all of it, since who asks for no more ends the process
-        return any(rows for _, rows in told)
+        """Whether a table has any rows; raises as ``index``."""
+        request = {"do": "index", "table": table, "columns": (), "most": 1}
+        frames = list(self._ask(request))  # all of it, since who asks for no more ends the process
+        return any(rows for _, rows in frames)
 
     def rows(self, table: str, columns: list[str], rowids: list[int]) -> list[dict[str, Json]]:
-        """The rows of these numbers; raises as ``index``."""
-        asked = {"do": "rows", "table": table, "columns": columns, "rowids": rowids}
-        return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._ask(asked) for row in rows]
+        """Return the rows of these numbers; raises as ``index``."""
+        request = {"do": "rows", "table": table, "columns": columns, "rowids": rowids}
+        return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._ask(request) for row in rows]
 
-    def _ask(self, asked: dict[str, Any], data: bytes | bytearray = b"") -> Iterator[list[Any]]:
+    def _ask(self, request: dict[str, Any], data: bytes | bytearray = b"") -> Iterator[list[Any]]:
         memory, seconds = self._options.max_memory, self._options.max_database_time
         left = memory
         if self._beyond:
             raise BeyondBoundsError(self._beyond)
         try:
-            self._process.begin(jsonio.dumps(asked) + b"\n", cast("bytes", data))
+            self._process.begin(jsonio.dumps(request) + b"\n", cast("bytes", data))
             for frame in self._process.answers(memory):
                 left -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
                 if left < 0:
                     raise OutOfMemoryError  # noqa: TRY301 - as if that process had told it
-                told = jsonio.loads(frame) if frame else ["nothing"]
-                if told[0] == "broken":
-                    raise TurnError(f"is a database that is broken ({told[1]})")
-                if told[0] != "nothing":
-                    yield told
+                answer = jsonio.loads(frame) if frame else ["nothing"]
+                if answer[0] == "broken":
+                    raise TurnError(f"is a database that is broken ({answer[1]})")
+                if answer[0] != "nothing":
+                    yield answer
         except OutOfTimeError:
             self._beyond = f"its tables take more than {seconds} s to read (--max-database-time allows more)"
         except OutOfMemoryError:
@@ -93,12 +93,12 @@ class Database:
 
 
 def _cell(cell: Json) -> Json:
-    """A cell; what came as an object is bytes."""
+    """Return a cell; an object stands for bytes."""
     return b64decode(cell["base64"]) if isinstance(cell, dict) else cell
 
 
-class Held:
-    """What a database holds for the module of its agent."""
+class AgentDatabase:
+    """A database with the module of its agent."""
 
     def __init__(self, database: Database, module: Any, wanted: dict[str, tuple[str, ...]]) -> None:
         self._database, self._module, self._wanted = database, module, wanted
@@ -109,24 +109,24 @@ class Held:
         self._columns = database.tables()
 
     def families(self) -> list[Family]:
-        """The sessions, each with the numbers of its rows; raises as ``Database.index``."""
+        """Return the sessions, each with the numbers of its rows; raises as ``Database.index``."""
         index = {table: self._database.index(table, columns) for table, columns in self._wanted.items()}
-        found: list[Family] = self._module.families(index)
-        return found
+        families: list[Family] = self._module.families(index)
+        return families
 
     def objects(self, family: Family) -> list[Json]:
-        """The objects of a session; raises as ``Database.index``."""
+        """Return the objects of a session; raises as ``Database.index``."""
         read = {
             table: self._database.rows(table, self._columns[table], rowids)
             for table, rowids in family.items()
             if table in self._columns
         }
-        found: list[Json] = self._module.from_rows(read)
-        return found
+        objects: list[Json] = self._module.from_rows(read)
+        return objects
 
 
-def held(database: Database, modules: Iterator[Any]) -> tuple[Any, Held] | None:
-    """The module that reads a database, and what it holds; ``None`` for a database of nobody that is known.
+def recognise_database(database: Database, modules: Iterator[Any]) -> tuple[Any, AgentDatabase] | None:
+    """Return the module that reads a database and its contents; ``None`` for an unknown database.
 
     Raises ``TurnError`` for one that may be of two agents.
     """
@@ -137,4 +137,4 @@ def held(database: Database, modules: Iterator[Any]) -> tuple[Any, Held] | None:
     if not fitting:
         return None
     module, wanted = fitting[0]
-    return module, Held(database, module, wanted)
+    return module, AgentDatabase(database, module, wanted)

@@ -67,14 +67,14 @@ class RecognisedDocument(Struct, frozen=True):
 
 
 _ROOM: Room[DocumentFormat] = Room(agents, clients, exports)
-names, named = _ROOM.names, _ROOM.named
+names, named = _ROOM.names, _ROOM.module
 
 
 def load(name: str, objects: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """The conversations in a file; raises as ``DocumentFormat.conversations``."""
     read = named(name).conversations
-    given: dict[str, Any] = {"lines": lines, "meta": meta}
-    return read(objects, **{key: given[key] for key in _taken(read)})
+    arguments: dict[str, Any] = {"lines": lines, "meta": meta}
+    return read(objects, **{key: arguments[key] for key in _taken(read)})
 
 
 @cache
@@ -95,7 +95,7 @@ def beside(name: str, file: str) -> str | None:
 def owners(path: str) -> list[str]:
     """The files, or folders, that one with this path may be a part of; modules of formats with parts say so."""
     divided = (getattr(named(name), "owner", None) for name in names())
-    return [owner for told in divided if told and (owner := told(path))]
+    return [owner for owner_of in divided if owner_of and (owner := owner_of(path))]
 
 
 def home(name: str, path: str, origin: Origin) -> str | None:
@@ -103,8 +103,8 @@ def home(name: str, path: str, origin: Origin) -> str | None:
 
     Modules of formats whose sub-agents have files of their own have this function, without the name.
     """
-    found: Callable[[str, Origin], str | None] | None = getattr(named(name), "home", None)
-    return found(path, origin) if found else None
+    home_of: Callable[[str, Origin], str | None] | None = getattr(named(name), "home", None)
+    return home_of(path, origin) if home_of else None
 
 
 def session(name: str, path: str, origin: Origin) -> str | None:
@@ -112,14 +112,14 @@ def session(name: str, path: str, origin: Origin) -> str | None:
 
     Modules of formats whose agents name files alike in each session have this function, without the name.
     """
-    found: Callable[[str, Origin], str | None] | None = getattr(named(name), "session", None)
-    return found(path, origin) if found else None
+    session_of: Callable[[str, Origin], str | None] | None = getattr(named(name), "session", None)
+    return session_of(path, origin) if session_of else None
 
 
 def siblings(name: str, path: str) -> str | None:
     """A glob for the files of the sub-agents of a session, one of which has this path: one may have begun another."""
-    found: Callable[[str], str | None] | None = getattr(named(name), "siblings", None)
-    return found(path) if found else None
+    siblings_of: Callable[[str], str | None] | None = getattr(named(name), "siblings", None)
+    return siblings_of(path) if siblings_of else None
 
 
 def kept(name: str) -> tuple[str, ...]:
@@ -161,13 +161,13 @@ def _possible(objects: list[Json]) -> list[str]:
     """The formats that a file may be of by the members of its objects, which are looked at once for all formats."""
     if not all(type(each) is dict for each in objects):
         return list(names())
-    held = set[str]().union(*objects)
-    return [name for name in names() if _may_hold(held, getattr(named(name), "MEMBERS", None))]
+    members = set[str]().union(*objects)
+    return [name for name in names() if _may_hold(members, getattr(named(name), "MEMBERS", None))]
 
 
-def _may_hold(held: set[str], wanted: tuple[str, ...] | None) -> bool:
+def _may_hold(members: set[str], wanted: tuple[str, ...] | None) -> bool:
     """Whether objects have one of these members; a format that names none may be of any file."""
-    if wanted is None or not held.isdisjoint(wanted):
+    if wanted is None or not members.isdisjoint(wanted):
         return True
     begun = tuple(name for name in wanted if name.endswith("."))
-    return bool(begun) and any(name.startswith(begun) for name in held)
+    return bool(begun) and any(name.startswith(begun) for name in members)

@@ -58,7 +58,7 @@ def usual_type(mime: str) -> str:
     return _USUAL.get(mime, mime)
 
 
-def decoded(data: str) -> bytes | None:
+def decode_base64(data: str) -> bytes | None:
     """What is there in base64 of the standard alphabet; ``None`` for what is none."""
     try:
         return base64.b64decode(data, validate=True)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from chatsquash.core.blocks import PROMPTS, HostedCall, HostedResult, Media, Reasoning
 from chatsquash.core.model import Json
-from chatsquash.formats.parts import decoded
+from chatsquash.formats.parts import decode_base64
 from chatsquash.formats.values import Object, string
 
 
@@ -74,7 +74,7 @@ class Service(Struct, frozen=True):
             return medium if medium.provider in ("", self.provider) else None
         made = replace(medium, mime="image/jpeg") if medium.mime == "image/jpg" else medium
         fits = made.kind != "image" or made.mime in ("", *self.images)
-        return made if fits and decoded(made.data) is not None else None
+        return made if fits and decode_base64(made.data) is not None else None
 
 
 def only(holder: Object, names: Iterable[str]) -> Object:

@@ -21,27 +21,27 @@ def messages(turns: Iterable[Turn]) -> list[Message]:
     A turn is one message; one of results is a message for each.  What an assistant says behind his calls, and what
     OpenAI chat has no place for, stands in the turn alone.
     """
-    found = list[Message]()
+    converted = list[Message]()
     for turn in turns:
         if turn.role == "tool":
-            found += _results(turn)
+            converted += _results(turn)
         else:
-            found.append(message(turn))
-    return found
+            converted.append(message(turn))
+    return converted
 
 
 def public(turns: Iterable[Turn]) -> list[Message]:
     """The messages of turns alone, what is said behind calls as the last part of the content."""
-    found = list[Message]()
+    converted = list[Message]()
     for each in messages(turns):
         late = [parts.text(text) for text in after(each)]
         made: Any = {name: value for name, value in each.items() if name != PRIVATE}
         if late:
             content = made["content"]
-            held = content if isinstance(content, list) else [parts.text(content)] if content else []
-            made["content"] = parts.content([*held, *late])
-        found.append(made)
-    return found
+            shown = content if isinstance(content, list) else [parts.text(content)] if content else []
+            made["content"] = parts.content([*shown, *late])
+        converted.append(made)
+    return converted
 
 
 def message(turn: Turn) -> Message:
@@ -104,7 +104,7 @@ def _called(block: Call, member: str) -> Object:
 
 def _results(turn: Turn) -> list[Message]:
     """A message for each result of a turn; what else the turn has goes with the first."""
-    found = list[Message]()
+    converted = list[Message]()
     native = turn.native
     for block in turn.blocks:
         if type(block) is Result:
@@ -115,16 +115,16 @@ def _results(turn: Turn) -> list[Message]:
             if native or not _is_plain(block):
                 made[PRIVATE] = Turn("tool", (block,), native=native)
                 native = {}
-            found.append(cast("Message", made))
-    return found
+            converted.append(cast("Message", made))
+    return converted
 
 
 def _is_plain(result: Result) -> bool:
     """Whether a result is no more than its text."""
     if result.json or result.made_up or result.native or result.outcome != "success":
         return False
-    held = result.content
-    return not held or (len(held) == 1 and type(held[0]) is Text and not held[0].native)
+    content = result.content
+    return not content or (len(content) == 1 and type(content[0]) is Text and not content[0].native)
 
 
 # Parts

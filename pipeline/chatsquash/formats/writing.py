@@ -29,21 +29,21 @@ def prompts(turns: Iterable[Turn]) -> list[Turn]:
     return list(takewhile(lambda turn: turn.role in PROMPTS, turns))
 
 
-def joined(turns: Iterable[Turn]) -> list[list[Turn]]:
+def join_results(turns: Iterable[Turn]) -> list[list[Turn]]:
     """Turns as services want them that have results in the user's turns: with what he says behind them.
 
     Results that answer calls of one turn are one, whatever stands between them.
     """
-    found = list[list[Turn]]()
+    groups = list[list[Turn]]()
     called = set[str]()
     for turn in turns:
         if turn.role == "assistant":
             called = {block.id for block in turn.blocks if type(block) is Call}
-        if found and found[-1][0].role == "tool" and _goes_on(turn, found[-1], called):
-            found[-1].append(turn)
+        if groups and groups[-1][0].role == "tool" and _goes_on(turn, groups[-1], called):
+            groups[-1].append(turn)
         else:
-            found.append([turn])
-    return found
+            groups.append([turn])
+    return groups
 
 
 def _goes_on(turn: Turn, before: list[Turn], called: set[str]) -> bool:
@@ -52,7 +52,7 @@ def _goes_on(turn: Turn, before: list[Turn], called: set[str]) -> bool:
     return turn.role == "user" and before[-1].role == "tool"
 
 
-def named(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], dict[str, str]]:
+def with_tool_names(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], dict[str, str]]:
     """Turns, and the names of tools by the ids of their calls.
 
     Where calls of several tools share an id, as calls do that are numbered anew in each turn, the results that have no
@@ -65,15 +65,15 @@ def named(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], dict[str, str]]:
                 shared.add(block.id)
     if not shared:
         return turns, called
-    waiting, found = Waiting(), list[Turn]()
+    waiting, renamed = Waiting(), list[Turn]()
     for turn in turns:
         waiting.ask((each.id, each.name or "") for each in turn.blocks if type(each) is Call and each.id in shared)
-        found.append(replace(turn, blocks=tuple(_named(block, waiting) for block in turn.blocks)))
-    return tuple(found), called
+        renamed.append(replace(turn, blocks=tuple(_with_tool_name(block, waiting) for block in turn.blocks)))
+    return tuple(renamed), called
 
 
-def _named(block: Block, waiting: Waiting) -> Block:
-    name = waiting.answered(block.id) if type(block) is Result else None
+def _with_tool_name(block: Block, waiting: Waiting) -> Block:
+    name = waiting.take_answer(block.id) if type(block) is Result else None
     return replace(block, name=name) if type(block) is Result and name and not block.name else block
 
 
@@ -93,10 +93,10 @@ class Waiting:
             fresh.setdefault(ident, deque()).append(known)
         self._open |= fresh
 
-    def answered(self, ident: str) -> str | None:
+    def take_answer(self, ident: str) -> str | None:
         """What is known of the call which the next result of this id answers; ``None`` if there is none."""
-        held = self._open.get(ident)
-        return None if held is None else held.popleft() if len(held) > 1 else held[0]
+        waiting = self._open.get(ident)
+        return None if waiting is None else waiting.popleft() if len(waiting) > 1 else waiting[0]
 
 
 # Texts
@@ -120,21 +120,21 @@ def text_of(blocks: Iterable[Block], *, by_assistant: bool = False) -> str:
 
 def with_texts_joined(blocks: Iterable[Block], *, by_assistant: bool = False) -> list[Block]:
     """Blocks with each run of texts that nothing stands between as one, for what has one text in a place."""
-    found = list[Block]()
+    runs = list[Block]()
     run = list[Block]()
     for block in [*blocks, None]:
         if isinstance(block, Text | Refusal | Source):
             run.append(block)
             continue
         if run:
-            found += [Text(text)] if (text := text_of(run, by_assistant=by_assistant)) else []
+            runs += [Text(text)] if (text := text_of(run, by_assistant=by_assistant)) else []
             run = []
         if block is not None:
-            found.append(block)
-    return found
+            runs.append(block)
+    return runs
 
 
-def failed(text: str, result: Result) -> str:
+def failure_text(text: str, result: Result) -> str:
     """The text of a result, with what says so before it where its call failed; for what has no member for that."""
     return f"{ERROR}{text}" if result.outcome in FAILED else text
 
@@ -158,7 +158,7 @@ def came_out(content: tuple[Any, ...], *, is_marked: bool) -> tuple[tuple[Any, .
     return (*((replace(first, text=text),) if text else ()), *others), "failed"
 
 
-def instructed(turn: Turn) -> Object:
+def instructions_mark(turn: Turn) -> Object:
     """What tells us that a system prompt was given as instructions, for what has no place for such."""
     return {KEY: {"instructions": True}} if turn.instructions else {}
 

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple
 from msgspec import Struct
 
 from chatsquash import formats
-from chatsquash.core.model import Conversation, Entry, Json, Origin, RejectedLine, Seen, Violation
+from chatsquash.core.model import Conversation, Entry, Json, LogHead, Origin, RejectedLine, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Relative
 from chatsquash.formats import bodies, documents
@@ -79,11 +79,11 @@ class LogDocument(Struct):
     """Whether the first lines of its file are known not to be those of a log."""
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> LogHead:
         """What reports show of it."""
         if self.problem:
-            return Seen(None, "document", self.problem, conflict=True)
-        return Seen(self.format, "document", self.why, version=self.version)
+            return LogHead(None, "document", self.problem, conflict=True)
+        return LogHead(self.format, "document", self.why, version=self.version)
 
 
 def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:

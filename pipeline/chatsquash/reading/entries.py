@@ -204,7 +204,11 @@ class _ShapeReader:
         findings: tuple[RepeatedViolation, ...] = (RepeatedViolation("hosted-tools"),) if offered.hosted else ()
         findings += (RepeatedViolation("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
         if loader and loaded:
-            messages, edits, tools = loaded.turns.messages, loaded.turns.edits, bodies.added(tools, loaded.brought)
+            messages, edits, tools = (
+                loaded.turns.messages,
+                loaded.turns.edits,
+                bodies.merge_tools(tools, loaded.brought),
+            )
             findings += loader.remember(loaded, exchange)
             self.history.known.learn_system(exchange)
         if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from chatsquash.core import footprint, jsonio
-from chatsquash.core.model import Json, Seen
+from chatsquash.core.model import Json, LogHead
 from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, named, recognise, recognise_file
 from chatsquash.formats.providers.openai_chat import TURNS
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
@@ -99,7 +99,7 @@ def shape_of(line: bytes) -> Shape | None:
     return Shape.of(exchange.name, envelope) if exchange.name and exchange.rank <= _BEYOND_DOUBT else None
 
 
-def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST) -> tuple[Shape, Seen]:
+def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST) -> tuple[Shape, LogHead]:
     """What the first lines of a file tell; it stands where it stood before.
 
     A few decide where their responses tell the same; else most of many decide.  Lines whose parsed form would take more
@@ -109,25 +109,25 @@ def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST
     quick = [_evidence(line) for line in _lines(data, memory)[:AGREEING]]
     envelope, first = quick[0] if quick and quick[0] else (envelopes.PLAIN, None)
     if forced:
-        return Shape.of(forced, envelope, forced=True), Seen(forced, envelope.NAME, f"{forced}, as --from says")
+        return Shape.of(forced, envelope, forced=True), LogHead(forced, envelope.NAME, f"{forced}, as --from says")
     if first and first.name and first.rank <= _ANSWERED and not any(_tells_other(each, first) for each in quick):
-        return Shape.of(first.name, envelope), Seen(first.name, envelope.NAME, f"{first.name} ({first.why})")
+        return Shape.of(first.name, envelope), LogHead(first.name, envelope.NAME, f"{first.name} ({first.why})")
     return _of_most(_first_lines(file, data, memory))
 
 
-def _of_most(lines: list[bytes]) -> tuple[Shape, Seen]:
+def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
     """What most of many lines tell, or what was seen instead."""
     exchanges = [each for each in map(_evidence, lines) if each]
     envelope = exchanges[0][0] if exchanges else envelopes.PLAIN
     whole = recognise_file([exchange for _, exchange in exchanges])
     if whole.name:
         envelope = next(each for each, exchange in exchanges if exchange.name == whole.name)
-        return Shape.of(whole.name, envelope), Seen(whole.name, envelope.NAME, whole.why)
+        return Shape.of(whole.name, envelope), LogHead(whole.name, envelope.NAME, whole.why)
     instead = next((words for line in lines if (words := look_alike(_value(line)))), None)
     why = instead or (whole.why if exchanges else "")
     # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
     unknown = 0 < len(exchanges) == len(lines)
-    return Shape(envelope=envelope), Seen(None, envelope.NAME, why, conflict=whole.mixed or unknown)
+    return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=whole.mixed or unknown)
 
 
 def _tells_other(line: tuple[Envelope, Recognised] | None, first: Recognised) -> bool:

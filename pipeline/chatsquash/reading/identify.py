@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 from chatsquash import formats
 from chatsquash.core import footprint
 from chatsquash.core.log import Log
-from chatsquash.core.model import Json, Seen
+from chatsquash.core.model import Json, LogHead
 from chatsquash.core.options import Options
 from chatsquash.formats import PLAIN, bodies, documents
 from chatsquash.formats.base import TurnError
@@ -39,7 +39,7 @@ _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 class Identity(NamedTuple):
     """What a file is."""
 
-    seen: Seen
+    seen: LogHead
     """The format, the envelope and the evidence, as reports show them."""
     shape: Shape = Shape()
     """How lines are read, unless the file is a document."""
@@ -57,7 +57,7 @@ class Identity(NamedTuple):
         return self.document is None and self.shape.envelope.MIXES
 
 
-PLAIN_CHAT = Identity(Seen(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].message in the response)"))
+PLAIN_CHAT = Identity(LogHead(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].message in the response)"))
 """A log whose first lines are chat with an answer, as in most logs."""
 
 
@@ -74,7 +74,7 @@ def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
     """
     forced = options.from_format
     if forced in documents.names():
-        shape, seen = Shape(), Seen(None, "document", "")
+        shape, seen = Shape(), LogHead(None, "document", "")
     else:
         shape, seen = evidence.look(file, forced, options.max_memory)
     if seen.format is not None and not forced:
@@ -82,7 +82,7 @@ def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
     try:
         document = document_in(file, options)
     except TurnError as problem:
-        return Identity(Seen(None, "document", str(problem), conflict=True), shape)
+        return Identity(LogHead(None, "document", str(problem), conflict=True), shape)
     if document is None:
         return Identity(seen, shape)
     document.is_identified = True

@@ -64,7 +64,9 @@ class Loader:
             whole = [*base.asked, *base.said, *whole]
         if base or before.referred:  # the reader's edits are those of what stood in the lines
             edits = difference(before.whole, whole)
-        brought = bodies.brought(form, (turn for run in edits if isinstance(run, AddedRun) for turn in run.messages))
+        brought = bodies.tools_of_turns(
+            form, (turn for run in edits if isinstance(run, AddedRun) for turn in run.messages)
+        )
         return LoadedRequest(follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
 
     def remember(self, loaded: LoadedRequest, exchange: Exchange) -> tuple[RepeatedViolation, ...]:

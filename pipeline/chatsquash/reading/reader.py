@@ -16,11 +16,11 @@ from chatsquash.core.model import (
     AddedRun,
     Conversation,
     Entry,
+    LogHead,
     Origin,
     OriginReply,
     RepeatedViolation,
     Response,
-    Seen,
     SkippedLine,
 )
 from chatsquash.core.options import Options
@@ -141,7 +141,7 @@ class Reader:
         except TurnError as problem:
             if log.unit is None:
                 raise OSError(EIO, "it changed while it was read") from None
-            return self._broken(file, log, str(problem), hashed)
+            return self._unreadable_unit(file, log, str(problem), hashed)
         if document and log.part is None and len(document.conversations) > 1 and self._options.sessions_by != "file":
             return MIXED
         if document is None or (log.part or 0) >= max(1, len(document.conversations)):
@@ -151,11 +151,13 @@ class Reader:
         cut = [SkippedLine(lines=0, findings=(reading.cut_short(document.cut),))] if document.cut else []
         return Reading(document.seen, chain(_whole(document, log), cut), document)
 
-    def _broken(self, file: BinaryIO, log: Log, problem: str, hashed: Callable[[memoryview], object] | None) -> Reading:
+    def _unreadable_unit(
+        self, file: BinaryIO, log: Log, problem: str, hashed: Callable[[memoryview], object] | None
+    ) -> Reading:
         """A unit that cannot be read."""
         if hashed:
             _hash(file, hashed)
-        seen = Seen(None, "document", problem, conflict=True)
+        seen = LogHead(None, "document", problem, conflict=True)
         return Reading(seen, iter([SkippedLine(1, size=log.size)]), None)
 
     def _spread(self, document: LogDocument, shape: Shape) -> Items:
@@ -269,7 +271,7 @@ def _noting(stream: Iterator[Line], places: array[int]) -> Iterator[Line]:
 class Reading(NamedTuple):
     """A session's log while it is read."""
 
-    seen: Seen | None
+    seen: LogHead | None
     """What it was identified as; ``None`` for an empty log."""
     items: Iterator[Entry | SkippedLine]
     """Its entries and its lines that are none, in file order, read as they are asked for."""

@@ -26,7 +26,7 @@ from chatsquash.sources.identity import status_of
 from chatsquash.sources.open import raw
 
 if TYPE_CHECKING:
-    from chatsquash.formats.databases import Database, Held
+    from chatsquash.formats.databases import AgentDatabase, Database
 
 DATABASE = b"SQLite format 3\0"
 """What a database begins with."""
@@ -80,7 +80,7 @@ def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
     name, _, place = unit.partition(_MARK)
     module: Any = documents.named(name.decode())
     if hasattr(module, "tables"):
-        database = _held(file, options)
+        database = _content(file, options)
         if database is None:
             raise TurnError("is no longer what it was")
         return database[1].objects(jsonio.loads(place))
@@ -147,7 +147,7 @@ def _value(data: bytes, options: Options) -> Json:
 
 
 def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Division | None:
-    database = _held(file, options)
+    database = _content(file, options)
     if database is None or forced not in (None, database[0].NAME) or database[1].is_empty:
         return None
     module, content = database
@@ -158,11 +158,11 @@ def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Divisi
     return Division(module.NAME, f"{module.NAME} (tables {', '.join(content.tables)})", places)
 
 
-_last: tuple[object, Database, tuple[Any, Held] | None] | None = None
+_last: tuple[object, Database, tuple[Any, AgentDatabase] | None] | None = None
 """The database that was read last, which is open for its other sessions."""
 
 
-def _held(file: BinaryIO, options: Options) -> tuple[Any, Held] | None:
+def _content(file: BinaryIO, options: Options) -> tuple[Any, AgentDatabase] | None:
     global _last  # noqa: PLW0603 - one of a process
     key = (status_of(file), options.max_memory, options.max_database_time)
     if _last and _last[0] == key:
@@ -174,7 +174,7 @@ def _held(file: BinaryIO, options: Options) -> tuple[Any, Held] | None:
 
     database = _database(file, options)
     try:
-        content = databases.held(database, _reading())
+        content = databases.recognise_database(database, _reading())
     except BaseException:
         database.close()
         raise

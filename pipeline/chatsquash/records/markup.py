@@ -11,7 +11,7 @@ from chatsquash.checks.tags import outlined
 from chatsquash.core import chat
 from chatsquash.core.model import Json
 from chatsquash.core.reasoning import CLOSE, OPEN
-from chatsquash.records.reading import StoredRecord
+from chatsquash.records.line import StoredRecord
 from chatsquash.records.turns import Turn
 
 BEHIND_REASONING = f"{CLOSE}\n\n"

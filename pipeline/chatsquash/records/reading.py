@@ -10,24 +10,7 @@ from chatsquash.core import chat, footprint, jsonio, reasoning
 from chatsquash.core.model import Json, Message
 from chatsquash.core.text import json_type
 from chatsquash.records import presets
-
-
-class NotARecordError(ValueError):
-    """The text says why."""
-
-
-class StoredRecord(NamedTuple):
-    """A record with the members that templates and checks know."""
-
-    messages: list[Any]
-    tools: Json
-    """As they stand, wrapped or not; ``None`` where there are none."""
-    places: list[int] | None = None
-    """Of each message its index in the file, where that is another."""
-
-    def place(self, at: int | None) -> int | None:
-        """Where a message stands in the file."""
-        return at if self.places is None or at is None else self.places[at]
+from chatsquash.records.line import NotARecordError, StoredRecord
 
 
 def parse(data: bytes) -> Json:
@@ -99,7 +82,7 @@ def message_parts(message: Message) -> Iterator[MessagePart]:
     """What a message says: reasoning, text, parts that are none, calls."""
     if thought := reasoning.text(message):
         yield MessagePart("reasoning", thought)
-    if said := chat.joined(message):
+    if said := chat.joined_text(message):
         yield MessagePart("result" if message["role"] in RESULTS else "text", said)
     for part in chat.other_parts(message):
         if not reasoning.is_part(part):

@@ -279,7 +279,7 @@ def content_text(message: Message, role: str, notes: Notes, wanted: Media = "ref
         if wanted == "refuse":
             _refuse(message)
     notes.dropped.update(f"parts of type {kind}" for kind in _kinds(content, role))
-    return chat.joined(message) or ""
+    return chat.joined_text(message) or ""
 
 
 class RefusedMediaError(Exception):

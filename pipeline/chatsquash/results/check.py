@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chatsquash.checks import examine, private, reading, schemas, shapes, stored
+from chatsquash.checks import examine, private, reading, schemas, shapes, stored_records
 from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
 from chatsquash.checks.tags import is_inlined, outlined
@@ -17,7 +17,8 @@ from chatsquash.core.model import Conversation, Finding, Json, Violation
 from chatsquash.core.options import FLAGGED
 from chatsquash.core.text import json_type
 from chatsquash.records.datasets import PARQUET, DatasetRow, files, rows, session
-from chatsquash.records.reading import NotARecordError, StoredRecord, native, parse, record
+from chatsquash.records.line import NotARecordError, StoredRecord
+from chatsquash.records.reading import native, parse, record
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Value
 from chatsquash.redact.privacy import without_beginnings
@@ -69,7 +70,7 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
                 named = named or masked.text(_session(data) or row.session or "")
                 yield finding(found._replace(text=masked.text(found.text)), named, str(row.file), row.number)
         if is_empty:
-            yield finding(stored.empty_dataset(), session(file), str(file))
+            yield finding(stored_records.empty_dataset(), session(file), str(file))
 
 
 def _rows(file: Path, looks: Looks) -> Iterator[tuple[DatasetRow, Json]]:
@@ -140,7 +141,7 @@ def _row(data: bytes, looks: Looks) -> Iterator[Violation]:
         value = parse(data)
         held = record(value)
     except NotARecordError as problem:
-        yield stored.bad_record(str(problem))
+        yield stored_records.bad_record(str(problem))
         return
     beside = looks.also(held) if looks.also else ()
     said = native(held)
@@ -175,7 +176,7 @@ def _addresses_left(value: dict[str, Json]) -> Iterator[Violation]:
     for at, member in [*turns(value), (None, rest)]:
         texts = filter(may_have_address, chat.strings(member))
         if count := sum(1 for text in texts for _ in addresses(text)):
-            yield stored.address_left(count, at)
+            yield stored_records.address_left(count, at)
 
 
 def _record(held: StoredRecord, *, holds_arguments: bool) -> Iterator[Violation]:

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
-from chatsquash.checks import stored
+from chatsquash.checks import stored_records
 from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import leaves
 from chatsquash.core.model import Violation
 from chatsquash.core.text import printable
 from chatsquash.records.datasets import files, rows_whole
-from chatsquash.records.reading import NotARecordError, StoredRecord, parse, said
+from chatsquash.records.line import NotARecordError, StoredRecord
+from chatsquash.records.reading import parse, said
 
 WORDS = 13
 """So many words in a row make an overlap, as published evaluations of leaks count it."""
@@ -90,7 +91,7 @@ class Evaluation:
         met, places = grams["at"].filter(is_met), self._places.gather(near).filter(is_met)
         if len(met):
             messages = met.n_unique()
-            yield stored.eval_overlap(self._place(int(places[0])), WORDS, messages, int(met[0]))
+            yield stored_records.eval_overlap(self._place(int(places[0])), WORDS, messages, int(met[0]))
 
     def _may_hold(self, text: str) -> bool:
         """Whether a text may have so many words in a row in common with a row."""

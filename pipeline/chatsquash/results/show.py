@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
-from chatsquash.core.text import escaped, printable, quoted
+from chatsquash.core.text import escape, printable, quoted
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import DatasetRow, rows
+from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.places import read
-from chatsquash.records.reading import NotARecordError, StoredRecord, native, parse, record
+from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import damaged, lines
 from chatsquash.storage.folder import Folder
 
@@ -41,7 +42,7 @@ class Shown(NamedTuple):
         told += [f"session {self.facts['session']}"] if self.facts.get("session") else []
         told += [str(self.facts[name]) for name in ("format", "model", "start") if self.facts.get(name)]
         told += [f"also {', '.join(self.others[:_NAMED])}"] if self.others else []
-        return escaped(", ".join(told))
+        return escape(", ".join(told))
 
     def as_json(self) -> dict[str, Any]:
         """The record with its place and its facts."""

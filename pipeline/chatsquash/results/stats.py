@@ -15,7 +15,8 @@ from xxhash import xxh3_64_intdigest
 from chatsquash.core import chat
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import DatasetRow, files, rows
-from chatsquash.records.reading import NotARecordError, StoredRecord, definitions, native, parse, record, texts
+from chatsquash.records.line import NotARecordError, StoredRecord
+from chatsquash.records.reading import definitions, native, parse, record, texts
 from chatsquash.results.frame import frame
 from chatsquash.results.stats_table import Long, SessionStats, Spread, Stats, ToolCount
 from chatsquash.session.select import flatten

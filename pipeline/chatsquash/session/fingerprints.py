@@ -14,8 +14,8 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Likeness, Outcome, Record
 from chatsquash.core.reasoning import PARTS
-from chatsquash.records.line import digest
-from chatsquash.records.reading import StoredRecord, native, record, said
+from chatsquash.records.line import StoredRecord, digest
+from chatsquash.records.reading import native, record, said
 from chatsquash.records.sketch import sketch
 
 SIZE = 16

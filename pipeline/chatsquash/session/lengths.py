@@ -13,7 +13,8 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Mark, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
-from chatsquash.records.reading import StoredRecord, native, record
+from chatsquash.records.line import StoredRecord
+from chatsquash.records.reading import native, record
 from chatsquash.templates.counting import Counter, RefusedError, Tokenizer
 
 
@@ -45,7 +46,7 @@ class Lengths:
             why = checks.not_rendered(str(problem))
             return why, [why]
 
-    def counted(self, record_line: bytes) -> int | None:
+    def count_tokens(self, record_line: bytes) -> int | None:
         """How many tokens a record has; ``None`` for one that its template refuses."""
         try:
             return self._count(record(jsonio.loads(record_line)))

@@ -14,10 +14,11 @@ from msgspec import Struct, field
 from chatsquash.checks.template import Expectation, Trial
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
-from chatsquash.records.reading import NotARecordError, parse, record
+from chatsquash.records.line import NotARecordError
+from chatsquash.records.reading import parse, record
 from chatsquash.storage.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
 from chatsquash.templates.counting import RefusedError, Tokenizer
-from chatsquash.templates.source import LONGEST, Rendering, TemplateSource, read, unpack
+from chatsquash.templates.source import LONGEST, TemplateOutput, TemplateSource, read, unpack
 
 if TYPE_CHECKING:
     from chatsquash.core.model import Json, Message
@@ -58,7 +59,7 @@ class Template:
         self._process: Confined | None = None
         self._slow = 0
         self._asked = False
-        self._opened()
+        self._running()
 
     @property
     def description(self) -> str:
@@ -73,11 +74,11 @@ class Template:
         slow = f"{_SLOW_RECORDS} records that took over {self.bounds.slow:g} s each"
         return f"given up after {slow} (--render-time allows more)"
 
-    def render(self, messages: list[Message], tools: Json, *, generation: bool = False) -> Rendering:
+    def render(self, messages: list[Message], tools: Json, *, generation: bool = False) -> TemplateOutput:
         """The text of a record; ``generation`` is as for ``Renderer``."""
         self._begin("render", messages, tools, generation)
         text, problem = self._answer(self.bounds.seconds, counts=True)[:2]
-        return Rendering(text, problem)
+        return TemplateOutput(text, problem)
 
     def begin(self, messages: list[Message], tools: Json) -> None:
         """Begin a trial, which goes on until it is asked for."""
@@ -106,12 +107,12 @@ class Template:
     def _begin(self, *request: Json) -> None:
         if self._asked:  # what nobody asked for would be taken for this answer
             self.close()
-        self._opened().begin(jsonio.dumps([*request]))
+        self._running().begin(jsonio.dumps([*request]))
         self._asked = True
 
     def _answer(self, seconds: float, *, counts: bool) -> list[Any]:
         """The answer of ``chatsquash.templates.worker``; no text and the problem where it went beyond the bounds."""
-        process = self._opened()
+        process = self._running()
         try:
             took, *answer = list[Any](jsonio.loads(process.answer(_MOST, seconds)))
         except EndedError as problem:
@@ -122,7 +123,7 @@ class Template:
             self.took(took)
         return answer
 
-    def _opened(self) -> Confined:
+    def _running(self) -> Confined:
         """The process, which is started when there is none."""
         if self._process is None:
             process = Confined("chatsquash.templates.worker", self.bounds.memory, self.bounds.seconds)
@@ -146,7 +147,7 @@ class Template:
 
 
 def _trial(messages: list[Message], answer: list[Any]) -> Trial:
-    if len(answer) == len(Rendering._fields):
+    if len(answer) == len(TemplateOutput._fields):
         return Trial(messages, None, answer[1], beyond=True)
     text, problem, sought, *places, nulls, flat, empty, beyond = answer
     lost, twice, spelled = (tuple(Expectation(*each) for each in kind) for kind in places)
@@ -156,11 +157,11 @@ def _trial(messages: list[Message], answer: list[Any]) -> Trial:
 T = TypeVar("T")
 
 
-class _Text(Struct, Generic[T]):
+class _OrderedText(Struct, Generic[T]):
     text: bytes
     item: T
 
-    def __lt__(self, other: _Text[T]) -> bool:
+    def __lt__(self, other: _OrderedText[T]) -> bool:
         return self.text < other.text
 
 
@@ -171,7 +172,7 @@ class LongestTexts(Struct, Generic[T]):
     order; so each text is compared with two.
     """
 
-    _ordered: list[_Text[T]] = field(default_factory=list)
+    _ordered: list[_OrderedText[T]] = field(default_factory=list)
 
     def add(self, text: bytes, item: T, takes: Callable[[T, T], bool]) -> T | None:
         """Take the next text.
@@ -180,7 +181,7 @@ class LongestTexts(Struct, Generic[T]):
         the shorter, only the longer stays.  Returns the item that stays no longer, or cannot: the shorter one's, where
         it is not taken, is given back to stand for itself, whichever of both it is.
         """
-        new = _Text(text, item)
+        new = _OrderedText(text, item)
         at = bisect_left(self._ordered, new)
         if at < len(self._ordered) and (longer := self._ordered[at]).text.startswith(text):
             return None if takes(longer.item, item) else item

@@ -8,14 +8,15 @@ from array import array
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from chatsquash.core.errors import UsageError
 from chatsquash.records.reading import definitions, texts
 
 if TYPE_CHECKING:
-    from chatsquash.records.reading import StoredRecord
-    from chatsquash.templates.confined import Template
+    from chatsquash.core.model import Json, Message
+    from chatsquash.records.line import StoredRecord
+    from chatsquash.templates.source import TemplateOutput
 
 _FILE = "tokenizer.json"
 _KEPT = 1 << 24
@@ -68,7 +69,7 @@ class Tokenizer:
 
     def count(self, texts: list[str]) -> int:
         """How many tokens texts have, one by one."""
-        return sum(map(len, self._encoded(texts)))
+        return sum(map(len, self._encode(texts)))
 
     def spelled(self, text: str) -> bytes:
         """The tokens of a text, each as four bytes, so that one begins with another as their tokens do."""
@@ -76,7 +77,7 @@ class Tokenizer:
         new = [part for part in dict.fromkeys(parts) if part not in self._known]
         if self._size > _KEPT:
             self._known, self._size, new = {}, 0, [*dict.fromkeys(parts)]
-        for part, encoding in zip(new, self._encoded(new), strict=True):
+        for part, encoding in zip(new, self._encode(new), strict=True):
             ids = array("I", encoding.ids)
             if sys.byteorder == "little":
                 ids.byteswap()
@@ -91,7 +92,7 @@ class Tokenizer:
         starts = [match.start() for match in self._special.finditer(text) if match.lastindex]
         return [text[at:end] for at, end in pairwise([0, *starts, len(text)]) if at < end]
 
-    def _encoded(self, texts: list[str]) -> list[Any]:
+    def _encode(self, texts: list[str]) -> list[Any]:
         # No tokenizer takes lone surrogates.
         clean = [text.encode("utf-8", "replace").decode() for text in texts if text]
         try:
@@ -114,10 +115,21 @@ def _special(added: Iterable[Any]) -> re.Pattern[str] | None:
     return re.compile("|".join(text if takes_more else f"({text})" for text, takes_more in spelled))
 
 
+class RecordRenderer(Protocol):
+    """A template of ``templates.confined``."""
+
+    @property
+    def given_up(self) -> str:
+        """Why it is not used any more; empty while it is."""
+
+    def render(self, messages: list[Message], tools: Json) -> TemplateOutput:
+        """The text of a record."""
+
+
 class Counter:
     """Counts the tokens of records: of what a template makes of them, or of all their texts one by one."""
 
-    def __init__(self, tokenizer: Tokenizer, template: Template | None = None) -> None:
+    def __init__(self, tokenizer: Tokenizer, template: RecordRenderer | None = None) -> None:
         self._tokenizer, self._template = tokenizer, template
 
     def __call__(self, stored: StoredRecord) -> int:

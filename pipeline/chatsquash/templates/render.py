@@ -19,7 +19,7 @@ from jinja2.utils import Namespace
 from chatsquash.core import reasoning
 from chatsquash.core.errors import UsageError
 from chatsquash.storage.confine.inside import OUT_OF_MEMORY
-from chatsquash.templates.source import LONGEST, Rendering, TemplateSource, read
+from chatsquash.templates.source import LONGEST, TemplateOutput, TemplateSource, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,27 +43,27 @@ class Renderer:
 
     def __call__(
         self, messages: list[Message], tools: Json, *, nulls: bool = False, generation: bool = False
-    ) -> Rendering:
+    ) -> TemplateOutput:
         """The text of a conversation; ``nulls`` passes null members of messages on, as transformers 5.22 did.
 
         ``generation``: that of a prompt, with what stands before a reply at inference (``add_generation_prompt``).
         """
         if not messages:
-            return Rendering(None, "ValueError: there is no message")
+            return TemplateOutput(None, "ValueError: there is no message")
         if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
-            return Rendering(None, "ValueError: tools is no list of objects")
+            return TemplateOutput(None, "ValueError: tools is no list of objects")
         chat = [_aliased(message, nulls=nulls) for message in messages]
-        template = self._compiled[self._source.chosen(with_tools=tools is not None)]
+        template = self._compiled[self._source.choose(with_tools=tools is not None)]
         given = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": generation}
         try:
             text = template.render({**self._source.tokens, **given})
         except OUT_OF_MEMORY:
             raise
         except Exception as problem:  # noqa: BLE001 - a template may do anything that the sandbox allows
-            return Rendering(None, _said(problem))
+            return TemplateOutput(None, _said(problem))
         if len(text) > LONGEST:
-            return Rendering(None, f"OverflowError: the rendering has more than {LONGEST:,} characters")
-        return Rendering(text)
+            return TemplateOutput(None, f"OverflowError: the rendering has more than {LONGEST:,} characters")
+        return TemplateOutput(text)
 
 
 def _compile(path: str, source: str) -> Template:

@@ -19,7 +19,7 @@ _DEFAULT, _WITH_TOOLS = "default", "tool_use"
 _TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
-class Rendering(NamedTuple):
+class TemplateOutput(NamedTuple):
     """What a template made of a record."""
 
     text: str | None
@@ -34,7 +34,7 @@ class TemplateSource(NamedTuple):
     """By name; most models have one, ``default``."""
     tokens: dict[str, str]
 
-    def chosen(self, *, with_tools: bool) -> str:
+    def choose(self, *, with_tools: bool) -> str:
         """The template that transformers takes for a record."""
         return self.templates[_WITH_TOOLS if with_tools and _WITH_TOOLS in self.templates else _DEFAULT]
 

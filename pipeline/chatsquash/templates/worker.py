@@ -16,7 +16,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import leaves
 from chatsquash.core.model import Json, Message
 from chatsquash.templates.render import Renderer  # which loads jinja2 before memory is limited
-from chatsquash.templates.source import Rendering, TemplateSource
+from chatsquash.templates.source import TemplateOutput, TemplateSource
 
 _DEEP = "RecursionError: the record is nested too deeply"
 _made: list[Renderer] = []
@@ -56,11 +56,11 @@ def _open(path: str, templates: dict[str, str], tokens: dict[str, str]) -> str |
     return None
 
 
-def _render(messages: Any, tools: Any, generation: bool) -> Rendering:
+def _render(messages: Any, tools: Any, generation: bool) -> TemplateOutput:
     try:
         return _made[0](messages, tools, generation=generation)
     except RecursionError:
-        return Rendering(None, _DEEP)
+        return TemplateOutput(None, _DEEP)
 
 
 _KINDS: dict[str, Kind] = {"system": "system", "developer": "system", "tool": "result"}
@@ -103,13 +103,13 @@ class Marker:
     def copy(self, messages: list[Message], tools: Json) -> MarkedCopy:
         """A marked copy of a record."""
         definitions = tools if isinstance(tools, list) else ()
-        marked = [mark_definition(tool, at, self._placed) for at, tool in enumerate(definitions)] or tools
+        marked = [mark_definition(tool, at, self._place_word) for at, tool in enumerate(definitions)] or tools
         return MarkedCopy([self._message(at, message) for at, message in enumerate(messages)], marked, self._marks)
 
     def _word(self) -> str:
         return f"{self._stem}{len(self._marks)}x"  # the last letter tells 1 from 10
 
-    def _placed(self, place: Expectation, original: str) -> str:
+    def _place_word(self, place: Expectation, original: str) -> str:
         """A word that is put where something is expected."""
         word = self._word()
         self._marks.append(MarkedPlace(word, place, original))
@@ -214,18 +214,18 @@ def _try_record(render: Renderer, messages: list[Message], tools: Json) -> Trial
     )
 
 
-def _is_lost(mark: MarkedPlace, plain: str, marked: Rendering) -> bool:
+def _is_lost(mark: MarkedPlace, plain: str, marked: TemplateOutput) -> bool:
     if marked.text is not None:
         return mark.word not in marked.text
     # The template refuses the copy, so look for what the mark was put into.
     return mark.original not in plain and json.dumps(mark.original)[1:-1] not in plain
 
 
-def _shows(marked: Rendering, *spellings: str) -> bool:
+def _shows(marked: TemplateOutput, *spellings: str) -> bool:
     return marked.text is not None and any(spelling in marked.text for spelling in spellings)
 
 
-def _differs(text: str, other: Rendering) -> bool:
+def _differs(text: str, other: TemplateOutput) -> bool:
     return other.text is not None and other.text != text
 
 
@@ -314,7 +314,7 @@ class _Parts:
                 made[key] = [self.schema(each, within) if isinstance(each, dict) else each for each in several]
         for key in _SHARED:
             if isinstance(shared := schema.get(key), dict):
-                made[key] = {name: self._shared(each, name) for name, each in shared.items()}
+                made[key] = {name: self._definition_schema(each, name) for name, each in shared.items()}
         return made
 
     def _properties(self, made: dict[str, Any], properties: dict[str, Any], within: Kind | None) -> None:
@@ -326,7 +326,7 @@ class _Parts:
         if isinstance(required := made.get("required"), list):
             made["required"] = [names.get(name, name) if isinstance(name, str) else name for name in required]
 
-    def _shared(self, schema: Json, name: str) -> Json:
+    def _definition_schema(self, schema: Json, name: str) -> Json:
         """What ``$ref`` names; it keeps its name."""
         if not isinstance(schema, dict):
             return schema

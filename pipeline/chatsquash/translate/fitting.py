@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chatsquash.core.blocks import Block, Call, Result, Turn
 from chatsquash.core.model import Tool
-from chatsquash.formats.calls import defined
+from chatsquash.formats.calls import definition
 from chatsquash.formats.service import Letters, Service
 from chatsquash.formats.values import string
 from chatsquash.formats.writing import Waiting
@@ -24,7 +24,7 @@ class Fitting:
 
     def __init__(self, service: Service, turns: list[Turn], tools: list[Tool], fitted: Counter[str]) -> None:
         blocks = [block for turn in turns for block in turn.blocks]
-        names = [name for tool in tools if (name := string(defined(tool), "name"))]
+        names = [name for tool in tools if (name := string(definition(tool), "name"))]
         names += [block.name or "" for block in blocks if type(block) is Call]
         names += [block.name for block in blocks if type(block) is Result and block.name]
         self._names = _given(names, service.names)
@@ -41,14 +41,14 @@ class Fitting:
         """The definitions with names of their own; of several with one name the first."""
         by_name = dict[str, Tool]()
         for tool in tools:
-            if isinstance(tool, dict) and (name := string(defined(tool), "name")):
+            if isinstance(tool, dict) and (name := string(definition(tool), "name")):
                 self._fitted["definitions of one name left out"] += name in by_name
                 by_name.setdefault(name, self._tool(tool, name))
         return list(by_name.values())
 
     def _tool(self, tool: Tool, name: str) -> Tool:
         holder = next((of for of in ("function", "custom") if of in tool), None)
-        own = {**defined(tool), "name": self._names.get(name, name)}
+        own = {**definition(tool), "name": self._names.get(name, name)}
         if self._lists_properties and isinstance(own.get("parameters"), dict):
             own["parameters"] = {"type": "object", "properties": {}, **own["parameters"]}
         return own if holder is None else {**tool, holder: own}
@@ -65,7 +65,7 @@ class Fitting:
             return block
         name = block.name
         if type(block) is Result:
-            waiting = self._waiting.answered(block.id)
+            waiting = self._waiting.take_answer(block.id)
             own = block.id if waiting is None else waiting
         if type(block) is Call or name:  # a result needs none
             name = self._names.get(name or "", name)

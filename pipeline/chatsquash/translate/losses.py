@@ -15,7 +15,7 @@ from chatsquash.core.blocks import FORM, PROMPTS, Block, Call, HostedResult, Nat
 from chatsquash.core.chat import Private, private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.formats.writing import named, prompts
+from chatsquash.formats.writing import prompts, with_tool_names
 from chatsquash.translate import pairing
 
 _INDEX = re.compile(r"\[(\+?)\d+\]")
@@ -53,7 +53,7 @@ def differences(before: Conversation, after: Conversation, like: Conversation | 
     if len(turns_before) == len(read) and all(map(_are_same, turns_before, read)):
         turns: Iterable[str] = ()
     else:
-        turns = _of_turns(named(turns_before)[0], named(read)[0], turns_of(like) if like else read)
+        turns = _of_turns(with_tool_names(turns_before)[0], with_tool_names(read)[0], turns_of(like) if like else read)
     return [*place, *_of_native("native", before.native, after.native), *turns, *_of_tools(before.tools, after.tools)]
 
 
@@ -97,7 +97,7 @@ class _Calls:
     @cached_property
     def names(self) -> dict[str, str]:
         """Those of their tools."""
-        return named(self._turns)[1]
+        return with_tool_names(self._turns)[1]
 
     @cached_property
     def places(self) -> dict[str, int]:

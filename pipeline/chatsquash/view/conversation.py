@@ -15,8 +15,9 @@ from chatsquash.core.outcome import Place
 from chatsquash.pages.html.record import answers
 from chatsquash.records import media
 from chatsquash.records.datasets import PARQUET
+from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.places import image_file, images
-from chatsquash.records.reading import NotARecordError, StoredRecord, message_parts, native, parse, record
+from chatsquash.records.reading import message_parts, native, parse, record
 from chatsquash.view.result import ViewerResult
 
 WINDOW = 50

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import of_entry
-from chatsquash.core.model import AddedRun, Entry, Message, Origin, Seen, Tool
-from chatsquash.core.text import counted
+from chatsquash.core.model import AddedRun, Entry, LogHead, Message, Origin, Tool
+from chatsquash.core.text import pluralize
 from chatsquash.pages.html.record import size
 
 if TYPE_CHECKING:
-    from chatsquash.session.converter import EntryStream
+    from chatsquash.session.plan import EntryStream
     from chatsquash.session.session import Session
 
 _ENTRIES = 200_000
@@ -89,10 +89,10 @@ class EntryWatch:
     by_line: dict[int, EntryRow] = field(default_factory=dict)
     left_over: set[int] = field(default_factory=set)
     messages: list[MessageRow] = field(default_factory=list)
-    seen: Seen | None = None
+    seen: LogHead | None = None
     selected: int | None = None
 
-    def watch_entries(self, items: EntryStream) -> EntryStream:
+    def watch_logged(self, items: EntryStream) -> EntryStream:
         """The entries as they were read."""
         for item in items:
             if isinstance(item, Entry) and len(self.by_line) < _ENTRIES:
@@ -108,7 +108,7 @@ class EntryWatch:
                 self.left_over.add(item.line)
             yield item
 
-    def settle(self, seen: Seen | None, session: Session) -> None:
+    def settle(self, seen: LogHead | None, session: Session) -> None:
         """What is known of the log, and what its lines came to."""
         self.seen = seen
         self.selected = session.snapshot.entry.line if session.snapshot else None
@@ -146,7 +146,7 @@ def _row(entry: Entry) -> EntryRow:
 
 def _reply(reply: Message) -> str:
     token = chat.token(reply)
-    does = _SAYS.get(token, f"is of the role {token}").format(counted(chat.call_count(reply), "tool"))
+    does = _SAYS.get(token, f"is of the role {token}").format(pluralize(chat.call_count(reply), "tool"))
     return f"{does} ({size(len(jsonio.dumps(reply)))})"
 
 
@@ -181,7 +181,7 @@ class Seeker:
         self._line = line
         self.request: LoggedRequest | None = None
 
-    def watch_entries(self, items: EntryStream) -> EntryStream:
+    def watch_logged(self, items: EntryStream) -> EntryStream:
         """The entries as they were read."""
         before: Entry | None = None
         for item in items:
@@ -196,7 +196,7 @@ class Seeker:
         """Those that cleaning left."""
         return items
 
-    def settle(self, seen: Seen | None, session: Session) -> None:
+    def settle(self, seen: LogHead | None, session: Session) -> None:
         """Nothing more is known."""
 
 

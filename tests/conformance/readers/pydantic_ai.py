@@ -10,12 +10,9 @@ from .common import Links, Object, arguments, block, both, compact, kind_of, mer
 PYDANTIC = "pydantic_ai"
 _URLS = {"image-url": "image", "audio-url": "audio", "video-url": "video", "document-url": "file"}
 _VENDOR = {
-    "context": "anthropic",
-    "citations": "anthropic",
-    "cache_control": "anthropic",
-    "source": "anthropic",
+    "context": "anthropic", "citations": "anthropic", "cache_control": "anthropic", "source": "anthropic",
     "detail": "openai",
-}
+}  # fmt: skip
 """Whose a member of the vendor's metadata is."""
 _SILENT = ("timestamp", "usage", "model_name", "run_id", "conversation_id", "provider_url", "finish_reason", "state")
 

@@ -67,5 +67,5 @@ names = _room.names
 
 def engine(name: str) -> Engine:
     """The engine of a name."""
-    found: Engine = _room.named(name)
+    found: Engine = _room.module(name)
     return found

@@ -11,7 +11,7 @@ from chatsquash.formats.base import expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment, session_folder
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import load_eras, text, with_unread
-from chatsquash.formats.values import Object, at, count, listed, objects, string, texts, total
+from chatsquash.formats.values import Object, as_list, at, count, objects, string, texts, total
 
 NAME = "cline"
 HOLDS_TOOLS = False
@@ -41,10 +41,10 @@ _RANGE = "conversationHistoryDeletedRange"
 
 def fits(values: list[Json]) -> str | None:
     """Check for a list of messages that begins with a task and describes the environment."""
-    listed = values[0] if len(values) == 1 else None
-    if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
+    messages = values[0] if len(values) == 1 else None
+    if not isinstance(messages, list) or not messages or not all(isinstance(each, dict) for each in messages):
         return None
-    first = [said for each in listed[:3] if each.get("role") == "user" for said in texts(each.get("content"))]
+    first = [said for each in messages[:3] if each.get("role") == "user" for said in texts(each.get("content"))]
     is_task = bool(first) and first[0].lstrip().startswith(_TASK)
     return f"{_TASK} and {_DETAILS}" if is_task and any(_DETAILS in said for said in first) else None
 
@@ -122,7 +122,7 @@ def _thoughts(item: Object) -> list[str]:
 def _with_thoughts(thoughts: list[str], content: Json) -> Json:
     if not thoughts:
         return content
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else listed(content)
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
     if any(each.get("type") == "thinking" for each in objects(blocks)):
         return blocks
     return [{"type": "thinking", "thinking": "\n\n".join(thoughts)}, *blocks]

@@ -10,7 +10,7 @@ from chatsquash.formats.base import expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedMessages, LoggedTurn, Unread, load_turns, moment, origin
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import text, with_unread
-from chatsquash.formats.values import Object, at, count, listed, string, total, without
+from chatsquash.formats.values import Object, as_list, at, count, string, total, without
 
 NAME = "cline_sdk"
 HOLDS_TOOLS = False
@@ -54,15 +54,15 @@ def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
     value = values[0] if values else None
     unread = Unread()
     unread.rest("file", value, *_FILE)
-    left = next((each for each in listed(meta) if isinstance(at(each, "source_message_count"), int)), None)
-    manifest = next((each for each in listed(meta) if isinstance(at(each, "session_id"), str)), None)
+    left = next((each for each in as_list(meta) if isinstance(at(each, "source_message_count"), int)), None)
+    manifest = next((each for each in as_list(meta) if isinstance(at(each, "session_id"), str)), None)
     model = text(at(manifest, "model"))
     whole = _load(value, model, unread, "messages")
     count_of = at(left, "source_message_count")
-    if left is None or not listed(at(left, "messages")) or not 0 < count_of <= len(listed(at(value, "messages"))):
+    if left is None or not as_list(at(left, "messages")) or not 0 < count_of <= len(as_list(at(value, "messages"))):
         return with_unread([_conversation(whole, value, "", "main")] if whole.messages else [], unread)
-    behind = {**left, "messages": [*listed(at(left, "messages")), *listed(at(value, "messages"))[count_of:]]}
-    before = {**(value or {}), "messages": listed(at(value, "messages"))[:count_of]}
+    behind = {**left, "messages": [*as_list(at(left, "messages")), *as_list(at(value, "messages"))[count_of:]]}
+    before = {**(value or {}), "messages": as_list(at(value, "messages"))[:count_of]}
     now = _conversation(_load(behind, model, Unread(), "compaction"), value, "2", "compacted")
     return with_unread([now, _conversation(_load(before, model, Unread(), "messages"), value, "1", "main")], unread)
 

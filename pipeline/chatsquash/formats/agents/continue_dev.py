@@ -10,7 +10,7 @@ from chatsquash.formats.calls import assistant_message, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import EntryBudget, load_eras, text, with_unread
-from chatsquash.formats.values import Object, at, compact, count, listed, members, objects, string, texts
+from chatsquash.formats.values import Object, as_list, at, compact, count, members, objects, string, texts
 
 NAME = "continue_dev"
 HOLDS_TOOLS = True
@@ -120,7 +120,7 @@ def _answered_calls(items: list[Object]) -> set[str]:
 
 def _states(item: Object) -> list[Object]:
     """Return the calls of an item; earlier versions had at most one."""
-    return objects(item.get("toolCallStates")) or objects(listed(item.get("toolCallState")))
+    return objects(item.get("toolCallStates")) or objects(as_list(item.get("toolCallState")))
 
 
 def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], unread: Unread) -> list[LoggedTurn]:

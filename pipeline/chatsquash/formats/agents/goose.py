@@ -26,7 +26,7 @@ from chatsquash.formats.evidence import (
     with_origin,
 )
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.values import Object, at, compact, count, kind, listed, objects, string, without
+from chatsquash.formats.values import Object, as_list, at, compact, count, kind, objects, string, without
 
 NAME = "goose"
 HOLDS_TOOLS = False
@@ -209,7 +209,7 @@ def _turn(message: Json, place: str, unread: Unread) -> Object | None:
     unread.rest("message", message, *_MESSAGE)
     unread.rest("message.metadata", message.get("metadata"), *_METADATA)
     blocks = list[Json]()
-    for item in listed(content):
+    for item in as_list(content):
         of = string(item, "type")
         if of in SHOWN:
             unread.one(f"message.content.{of}")

@@ -9,7 +9,7 @@ from chatsquash.formats.calls import spell_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import EntryBudget, text, with_unread
-from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, total
+from chatsquash.formats.values import Object, as_list, at, compact, count, objects, string, total
 
 NAME = "kimi_code"
 HOLDS_TOOLS = False
@@ -198,7 +198,7 @@ class _Context:
 
 def split_thoughts(content: Json) -> tuple[Json, list[str]]:
     """Split a content into its parts and its thoughts."""
-    parts = listed(content) if not isinstance(content, str) else [{"type": "text", "text": content}]
+    parts = as_list(content) if not isinstance(content, str) else [{"type": "text", "text": content}]
     thoughts = [said for part in objects(parts) if part.get("type") == "think" and (said := string(part, "think"))]
     return [part for part in parts if at(part, "type") != "think"], thoughts
 

@@ -12,10 +12,10 @@ from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, load_paths, paths, text, with_unread
 from chatsquash.formats.values import (
     Object,
+    as_list,
     at,
     compact,
     count,
-    listed,
     objects,
     string,
     texts,
@@ -195,7 +195,7 @@ def _content(content: Json) -> list[Json]:
     """Return a text or parts as parts."""
     if isinstance(content, str) and content:
         return [{"type": "text", "text": content}]
-    return [part for part in listed(content) if part != ""]
+    return [part for part in as_list(content) if part != ""]
 
 
 def _part(part: Json) -> Json:

@@ -6,7 +6,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, of, with_origin
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, paths, text, with_unread
-from chatsquash.formats.values import Object, at, count, listed, objects, string, total
+from chatsquash.formats.values import Object, as_list, at, count, objects, string, total
 
 NAME = "qwen_code"
 HOLDS_TOOLS = False
@@ -74,7 +74,7 @@ def _step(place: str, line: int, value: Object, unread: Unread) -> ThreadEntry:
         return ThreadEntry()
     unread.rest(f"line {kind}", value, *_LINE)
     turn = value.get("message")
-    if not isinstance(turn, dict) or not listed(turn.get("parts")):
+    if not isinstance(turn, dict) or not as_list(turn.get("parts")):
         unread.one(f"line {kind} without parts")
         return ThreadEntry()
     is_sampled = kind == "assistant"

@@ -8,7 +8,7 @@ from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import text, with_unread
-from chatsquash.formats.values import Object, at, compact, listed, members, objects, string
+from chatsquash.formats.values import Object, as_list, at, compact, members, objects, string
 
 NAME = "swe_agent"
 HOLDS_TOOLS = False
@@ -65,11 +65,11 @@ def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> li
     history = attempt.get("history")
     if isinstance(history, list) and history:
         return [_turn(message, f"{where}history[{at}]", model, unread) for at, message in enumerate(history)]
-    steps = listed(attempt.get("trajectory"))
-    last = next((step for step in reversed(objects(steps)) if listed(step.get("query"))), None)
+    steps = as_list(attempt.get("trajectory"))
+    last = next((step for step in reversed(objects(steps)) if as_list(step.get("query"))), None)
     if last is None:
         return []
-    asked = listed(last["query"])
+    asked = as_list(last["query"])
     said = {"role": "assistant", "content": last.get("response")}
     messages = [*asked, said] if last.get("response") else asked
     return [_turn(message, f"{where}query[{at}]", model, unread) for at, message in enumerate(messages)]
@@ -83,7 +83,7 @@ def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logge
         raise TurnError(f"{where} has the role {compact(role)[:40]}")
     turn: Object = {"role": role, "content": message.get("content")}
     if role == "tool":
-        ids = listed(message.get("tool_call_ids"))
+        ids = as_list(message.get("tool_call_ids"))
         turn["tool_call_id"] = ids[0] if ids else None
     if role == "assistant":
         if calls := objects(message.get("tool_calls")):

@@ -8,7 +8,7 @@ from chatsquash.formats.calls import assistant_message, spell_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import load_eras, text, with_unread
-from chatsquash.formats.values import Object, at, count, kind, listed, members, objects, string
+from chatsquash.formats.values import Object, as_list, at, count, kind, members, objects, string
 
 NAME = "vscode_chat"
 HOLDS_TOOLS = False
@@ -100,7 +100,7 @@ def _round(value: Object) -> Object | None:
     names = ("id", "name", "arguments")
     calls = [spell_call(*map(call.get, names)) for call in objects(value.get("toolCalls"))]
     thinking = at(value, "thinking", "text")
-    thoughts = "".join(part for part in listed(thinking) if isinstance(part, str))
+    thoughts = "".join(part for part in as_list(thinking) if isinstance(part, str))
     said = text(value.get("response"))
     if not (calls or thoughts or said):
         return None
@@ -127,7 +127,7 @@ def _result_text(result: Json) -> str:
 def _screen(request: Object, unread: Unread) -> str:
     """Return the response on the screen, for requests without anything else."""
     said = list[str]()
-    for part in listed(request.get("response")):
+    for part in as_list(request.get("response")):
         of = string(part, "kind")
         value = at(part, "value")
         shown = value if isinstance(value, str) else string(value, "value")

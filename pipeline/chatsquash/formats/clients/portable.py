@@ -8,13 +8,22 @@ from chatsquash.core.blocks import FAILED, Block, Call, Other, Result, Text, Tur
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import bodies, view, writing
 from chatsquash.formats.base import LoadedTurn, TurnError, of_each, role_of
-from chatsquash.formats.calls import Said, State, arguments, call, given, native, parsed, result
+from chatsquash.formats.calls import Said, State, arguments, call, call_input, native, parsed, result
 from chatsquash.formats.evidence import at_line, numbers
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers.anthropic.blocks import said_in
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, compact, kind, objects, string, text_members
-from chatsquash.formats.writing import KEY, are_instructions, came_out, failed, is_failed, mark, named, text_of
+from chatsquash.formats.writing import (
+    KEY,
+    are_instructions,
+    came_out,
+    failure_text,
+    is_failed,
+    mark,
+    text_of,
+    with_tool_names,
+)
 from chatsquash.formats.writing import native as own_of
 
 NAME = PROVIDER = "portable"
@@ -54,7 +63,7 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 def _load(array: Json) -> Conversation:
     if not isinstance(array, list):
         raise TurnError(f"is {kind(array)}, not a list of entries")
-    return Conversation(view.messages(bodies.loaded(_entry, array, State(), "").turns), [])
+    return Conversation(view.messages(bodies.load_each(_entry, array, State(), "").turns), [])
 
 
 def _entry(entry: Json, state: State) -> LoadedTurn:
@@ -76,7 +85,7 @@ def _entry(entry: Json, state: State) -> LoadedTurn:
     if role == "assistant":
         made = (*said, *_calls(calls, state.call))
         # OpenAF writes one entry for each of the calls that were made together.
-        return LoadedTurn([Turn(role, made, native=more)], state.called(made, by_assistant=True))
+        return LoadedTurn([Turn(role, made, native=more)], state.after_calls(made, by_assistant=True))
     return LoadedTurn([Turn(role, said, are_instructions(entry), more)], state.but(by_assistant=False))
 
 
@@ -148,7 +157,7 @@ def dump(conversation: Conversation) -> Json:
 
     It holds texts, calls and results; a result is an object only where that is known to be its JSON.
     """
-    (turns, called), entries = named(turns_of(conversation)), list[Object]()
+    (turns, called), entries = with_tool_names(turns_of(conversation)), list[Object]()
     for turn in turns:
         entry = _write_entry(turn, called)
         if entry and "toolResults" in entry and entries and "toolResults" in entries[-1]:
@@ -174,14 +183,14 @@ def _write_entry(turn: Turn, called: dict[str, str]) -> Object | None:
         "role": writing.SPEAKERS[turn.role],
         "content": text or (None if calls else ""),
         **listed,
-        **writing.instructed(turn),
+        **writing.instructions_mark(turn),
     }
     return {**made, **own, **made}
 
 
 def _call(block: Call) -> Object:
     """A call with an object for its arguments."""
-    made = {"id": block.id, "name": block.name or "", "arguments": given(block)}
+    made = {"id": block.id, "name": block.name or "", "arguments": call_input(block)}
     return {**made, **own_of(block, PROVIDER), **made}
 
 
@@ -196,7 +205,7 @@ def _value(block: Result) -> Json:
     value = parsed(text) if block.json and block.outcome not in FAILED else None
     if isinstance(value, dict) and compact(value) == text:  # else some of its digits or white space would be lost
         return value
-    return failed(text, block)
+    return failure_text(text, block)
 
 
 LOSES = """

@@ -14,7 +14,8 @@ from chatsquash.core.marks import FLAGS
 from chatsquash.core.model import Json, Message
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.records import media
-from chatsquash.records.reading import RESULTS, StoredRecord, call_arguments, message_calls
+from chatsquash.records.line import StoredRecord
+from chatsquash.records.reading import RESULTS, call_arguments, message_calls
 
 _OPENING = 90
 """Characters of a call's arguments that its line shows."""
@@ -210,7 +211,7 @@ def _said(message: Message, showing: Showing) -> Iterator[Html]:
     """What a message says, in the order in which it is said: reasoning, text, media."""
     if thought := reasoning.text(message):
         yield _details(f"reasoning, {size(_bytes(thought))}", *_body("thought", thought, showing), class_="thought")
-    if said := chat.joined(message):
+    if said := chat.joined_text(message):
         yield from _result(said, showing) if message["role"] in RESULTS else _body("said", said, showing)
     parts = [part for part in chat.other_parts(message) if not reasoning.is_part(part)]
     members = dict(message)

@@ -30,9 +30,10 @@ from chatsquash.pages.report.chart_data import result_charts
 from chatsquash.pages.report.page import page
 from chatsquash.pages.report.selection import Findings, Key, Observer, Pick, pick_sessions, table
 from chatsquash.pages.report.sessions import Content, Entries, PageSession
+from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.media import FOLDER
 from chatsquash.records.places import read_all
-from chatsquash.records.reading import NotARecordError, StoredRecord, native, parse, record
+from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import ResultFolder, damaged
 from chatsquash.results.types import Input, RejectedRow, ReplyRow
 from chatsquash.results.verify import log_differences, spelled

@@ -12,7 +12,7 @@ from chatsquash.core.model import Json
 from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.pages.html.record import Showing, fitting, medium, size, tools
 from chatsquash.pages.report.charts import Chart, bounded
-from chatsquash.records.reading import StoredRecord
+from chatsquash.records.line import StoredRecord
 
 MOST = 60_000
 """Bytes of a session."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from chatsquash.core.model import Conversation, Mark, Violation
     from chatsquash.core.options import Options
     from chatsquash.core.shape_options import Media, Unpaired
-    from chatsquash.records.reading import StoredRecord
+    from chatsquash.records.line import StoredRecord
 
 DEFAULT = "chat"
 """The specified record."""
@@ -129,4 +129,4 @@ def unaware(options: Options) -> list[str]:
 
 
 _ROOM: Room[Preset] = Room(sys.modules[__name__], place=lambda item: item.name != DEFAULT)
-names, named, every = _ROOM.names, _ROOM.named, _ROOM.all
+names, named, every = _ROOM.names, _ROOM.module, _ROOM.all

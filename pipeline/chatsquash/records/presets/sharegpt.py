@@ -16,9 +16,9 @@ from chatsquash.core.model import Conversation, Json, Violation
 from chatsquash.core.text import json_type
 from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects
+from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.notes import CannotHoldError
 from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
-from chatsquash.records.reading import NotARecordError, StoredRecord
 from chatsquash.records.schema import TEXT
 from chatsquash.records.shaping import Plain, shape_record
 from chatsquash.records.turns import Turn

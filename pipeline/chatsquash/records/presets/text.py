@@ -14,8 +14,8 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation
 from chatsquash.records import markup, schema
 from chatsquash.records.arguments import objects
+from chatsquash.records.line import StoredRecord
 from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
-from chatsquash.records.reading import StoredRecord
 from chatsquash.records.shaping import Plain, behind_results, merge_turns, shape_record
 from chatsquash.records.turns import Turn
 
@@ -97,7 +97,7 @@ def native(messages: list[Any]) -> StoredRecord | None:
         return None
     first = messages[0] if messages and messages[0]["role"] == "system" else None
     tools = _definitions(first["content"]) if first else None
-    heard = [(each, at) for at, message in enumerate(messages) for each in _heard(message)]
+    heard = [(each, at) for at, message in enumerate(messages) for each in _split_calls(message)]
     if tools is None and not any(message["role"] == "tool" for message, _ in heard):
         return None
     return markup.native([message for message, _ in heard], [at for _, at in heard], tools)
@@ -108,7 +108,7 @@ def _is_plain(message: dict[str, Any]) -> bool:
     return texts and message["role"] in ("system", "user", "assistant")
 
 
-def _heard(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _split_calls(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A message; where the user's text is results, or begins with them, these with the role of a tool."""
     text: str = message["content"]
     if message["role"] != "user" or not text.startswith(markup.RESULT_OPEN):

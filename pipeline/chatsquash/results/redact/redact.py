@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from chatsquash.checks import private, reading, stored
+from chatsquash.checks import private, reading, stored_records
 from chatsquash.core import jsonio, platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Finding, Violation
@@ -22,7 +22,8 @@ from chatsquash.dataset import known_values
 from chatsquash.dataset.jsonl import packer_of
 from chatsquash.dataset.reports.redactions import REDACTIONS
 from chatsquash.records.datasets import PARQUET, rows_whole, session
-from chatsquash.records.reading import NotARecordError, parse
+from chatsquash.records.line import NotARecordError
+from chatsquash.records.reading import parse
 from chatsquash.redact import lists
 from chatsquash.redact.hits import Hit
 from chatsquash.redact.placeholders import Placeholders
@@ -111,7 +112,7 @@ class _Run:
 
     def settled(self, staged: StagedFiles) -> list[str]:
         """The names of all files; those that hold what was found in records are changed once more."""
-        also = self._privacy.known(self.done.values)
+        also = self._privacy.value_finder(self.done.values)
 
         def hide(text: str) -> str:
             return self._hide(text, also)
@@ -142,7 +143,7 @@ class _Run:
         try:
             value = parse(data)
         except NotARecordError as problem:
-            self._leave_out(source, number, stored.unsearched_line(str(problem)))
+            self._leave_out(source, number, stored_records.unsearched_line(str(problem)))
             return None
         is_hiding = hides(data, value)
         done = self._replaced(source, number, value)

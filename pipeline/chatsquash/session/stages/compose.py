@@ -11,8 +11,8 @@ from chatsquash.core import chat, jsonio, marks
 from chatsquash.core.model import Conversation, Message, Response, StageResult, Violation
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.presets import Choices, Preset
-from chatsquash.session import definitions
 from chatsquash.session.session import Snapshot
+from chatsquash.session.stages.tools import encode_definitions
 
 _OTHER = "developer"
 """What OpenAI calls the system since its models reason."""
@@ -88,7 +88,7 @@ def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder
         messages, rounded = jsonio.encode(conversation.messages)
     else:
         messages, rounded = b"[%b]" % b",".join(conversation.written), []
-    tools, rounded_too = definitions.encode(conversation.tools)
+    tools, rounded_too = encode_definitions(conversation.tools)
     spellings = [*rounded, *rounded_too]
     findings = [reading.number_changed(spellings, len(spellings))] if spellings else []
     record = b'{"messages":%b,"tools":%b}' % (messages, tools)
@@ -98,10 +98,10 @@ def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder
         findings += shaping.specified(conversation, record)
         if why := next((each for each in findings if each.severity == "error"), None):
             return RecordLine(None, findings, why)
-    return RecordLine(record, [*findings, *(phrases.written(messages) if phrases else ())])
+    return RecordLine(record, [*findings, *(phrases.violations_in(messages) if phrases else ())])
 
 
-def shaped(
+def shape(
     conversation: Conversation,
     *,
     preset: Preset,
@@ -115,4 +115,4 @@ def shaped(
     made = line(preset, conversation, choices, flag)
     if not made.data or not phrases:
         return made
-    return made._replace(findings=[*made.findings, *phrases.written(made.data)])
+    return made._replace(findings=[*made.findings, *phrases.violations_in(made.data)])

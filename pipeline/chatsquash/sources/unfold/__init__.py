@@ -40,7 +40,7 @@ class Unfolding(Protocol):
 
 
 _ROOM: Room[Unfolding] = Room(sys.modules[__name__])
-named = _ROOM.named
+named = _ROOM.module
 
 
 def unfoldings() -> list[Unfolding]:

@@ -118,12 +118,12 @@ class FileTree:
             info = _patiently(lambda: self._files.info(self._root + key))
         except FileNotFoundError:
             return None
-        return self._stored(info, key) if info["type"] == "file" else None
+        return self._stored_file(info, key) if info["type"] == "file" else None
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
         """As ``Store`` has it."""
         infos = _patiently(lambda: self._files.find(self._root + folder, detail=True))
-        yield [self._stored(info, self._key(path)) for path, info in infos.items() if info["type"] == "file"]
+        yield [self._stored_file(info, self._key(path)) for path, info in infos.items() if info["type"] == "file"]
 
     def inside(self, folder: str) -> Iterable[str]:
         """As ``Store`` has it."""
@@ -150,7 +150,7 @@ class FileTree:
         return path.removeprefix(self._root).removeprefix(self._root.lstrip("/"))
 
     @staticmethod
-    def _stored(info: dict[str, Any], key: str) -> StoredObject:
+    def _stored_file(info: dict[str, Any], key: str) -> StoredObject:
         tag = info.get("blob_id") or info.get("mtime") or None
         return StoredObject(key, info["size"] or 0, state(None, f"{tag} {info['size']}" if tag else None))
 

@@ -78,7 +78,7 @@ def open_store(scheme: str, bucket: str) -> Objects:
     given: Any = {"client_options": {**_CLIENT, "allow_http": is_plain}, "retry_config": _RETRIES}
     try:
         if scheme == "s3":
-            return Objects(S3Store(bucket, **given, **_shared()))
+            return Objects(S3Store(bucket, **given, **_shared_options()))
         return Objects((GCSStore if scheme == "gs" else AzureStore)(bucket, **given))
     except (exceptions.BaseError, ValueError) as problem:
         code = type(problem).__name__
@@ -86,7 +86,7 @@ def open_store(scheme: str, bucket: str) -> Objects:
         raise UsageError(f"{scheme}://{bucket}: {why} ({code}); docs/remote.md says what is read") from None
 
 
-def _shared() -> dict[str, Any]:
+def _shared_options() -> dict[str, Any]:
     """What the files of AWS say, where the environment does not; the library reads only that."""
     if os.environ.get("AWS_ACCESS_KEY_ID") or os.environ.get("AWS_SKIP_SIGNATURE"):
         return {}

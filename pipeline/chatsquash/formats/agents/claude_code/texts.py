@@ -1,4 +1,4 @@
-"""What Claude Code writes in the user's name, told from what the user says."""
+"""Texts that Claude Code writes in the user's name."""
 
 from __future__ import annotations
 

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.agents.cursor.messages import thought, with_more
+from chatsquash.formats.agents.cursor.messages import reply, thought
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment, of, with_origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import ThreadEntry, load_paths
-from chatsquash.formats.values import Object, at, compact, count, kind, listed, members, objects, string
+from chatsquash.formats.values import Object, as_list, at, compact, count, kind, members, objects, string
 
 _HEADERS, _INLINE, _MAP = "fullConversationHeadersOnly", "conversation", "conversationMap"
 _LATEST = "latestConversationSummary"
@@ -61,7 +61,7 @@ def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
     inline = [each for each in objects(value.get(_INLINE)) if string(each, "bubbleId")]
     by_name = {each["bubbleId"]: each for each in inline}
     by_name |= members(value.get(_MAP)) | members(value.get("bubbles"))
-    order = listed(value.get(_HEADERS)) or inline
+    order = as_list(value.get(_HEADERS)) or inline
     ordered, met = list[Bubble](), set[str]()
     for header in order:
         name = string(header, "bubbleId")
@@ -237,8 +237,7 @@ class BubbleReader:
         calls = [function_call(call.get("toolCallId"), call["name"], arguments(call)) for _, call in made]
         if not (shown or thoughts or calls):
             return
-        turn = {"role": "assistant", "content": shown or None, **with_more(thoughts, calls)}
-        yield LoggedTurn(group[0].place, turn, self._evidence(group, model))
+        yield LoggedTurn(group[0].place, reply(shown, thoughts, calls), self._evidence(group, model))
         for bubble, call in made:
             if (answer := _answer(call)) is not None:
                 yield LoggedTurn(bubble.place, answer, Evidence(self._line))

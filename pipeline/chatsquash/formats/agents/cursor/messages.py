@@ -6,7 +6,7 @@ from chatsquash.core.model import Json
 from chatsquash.formats.calls import function_call, tool_message
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.parts import data_url, image
-from chatsquash.formats.values import Object, at, compact, listed, objects, string
+from chatsquash.formats.values import Object, as_list, at, compact, objects, string
 
 MODEL = "lastUsedModel"
 _OPTIONS = "providerOptions"
@@ -61,7 +61,7 @@ def turns(message: Object, model: str, unread: Unread) -> list[Object]:
 def said(content: Json, model: str) -> Object:
     """Return an assistant's reasoning, texts and calls as a message."""
     thoughts, shown, calls = list[Json](), list[Json](), list[Json]()
-    for part in listed(content):
+    for part in as_list(content):
         match part:
             case {"type": "reasoning", "text": str(text), **more}:
                 thoughts.append(thought(text, string(more, "signature"), "", model))
@@ -71,12 +71,13 @@ def said(content: Json, model: str) -> Object:
                 calls.append(function_call(more.get("toolCallId"), name, more.get("args", more.get("input"))))
             case _:
                 shown.append(_part(part))
-    return {"role": "assistant", "content": shown or None, **with_more(thoughts, calls)}
+    return reply(shown, thoughts, calls)
 
 
-def with_more(thoughts: list[Json], calls: list[Json]) -> Object:
-    """Return reasoning and calls as members of a message."""
-    return {**({"reasoning_details": thoughts} if thoughts else {}), **({"tool_calls": calls} if calls else {})}
+def reply(shown: list[Json], thoughts: list[Json], calls: list[Json]) -> Object:
+    """Return a reply of texts, reasoning and calls."""
+    members = {"content": shown, "reasoning_details": thoughts, "tool_calls": calls}
+    return {"role": "assistant", "content": None, **{name: value for name, value in members.items() if value}}
 
 
 def thought(text: str, signature: str, hidden: str, model: str) -> Object:
@@ -90,7 +91,7 @@ def thought(text: str, signature: str, hidden: str, model: str) -> Object:
 def _result(part: Object, message: Object) -> Object:
     high = at(message, _OPTIONS, "cursor", _RESULT)
     flags = (part.get("isError"), at(high, "isError"), at(high, "output", "isError"))
-    shown = [_part(each) for each in listed(part.get("experimental_content"))]
+    shown = [_part(each) for each in as_list(part.get("experimental_content"))]
     value = part.get("result", part.get("output"))
     is_seen = value is None or any(string(each, "type") == "image_url" for each in shown)
     content = shown if shown and is_seen else value if value is not None else ""

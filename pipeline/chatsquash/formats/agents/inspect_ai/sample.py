@@ -12,7 +12,7 @@ from chatsquash.formats.calls import spell_call
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import EntryBudget, text
-from chatsquash.formats.values import Object, at, compact, count, listed, members, objects, string, total
+from chatsquash.formats.values import Object, as_list, at, compact, count, members, objects, string, total
 
 _SAMPLE = ("id", "epoch", "messages", "output", "scores", "events", "attachments", "events_data", "model_usage")
 _MESSAGE = ("id", "role", "content", "source", "tool_calls", "tool_call_id", "function", "error", "model")
@@ -76,8 +76,8 @@ def _others(
     events: list[Object], sample: Object, seen: set[str | None], unread: Unread
 ) -> list[tuple[ConversationKind, list[Json], Object]]:
     """Return each conversation of replies missing from the end state that no later event continues."""
-    pool = listed(at(sample, "events_data", "messages"))
-    room = EntryBudget(len(pool) + sum(len(listed(each.get("input"))) + 1 for each in events))
+    pool = as_list(at(sample, "events_data", "messages"))
+    room = EntryBudget(len(pool) + sum(len(as_list(each.get("input"))) + 1 for each in events))
     others, gone_on = list[tuple[ConversationKind, list[Json], Object]](), set[str | None]()
     for event in reversed(events):
         own, spans = _answer_id(event), _spans(event, len(pool))
@@ -85,7 +85,7 @@ def _others(
         if not room.take(sum(map(len, spans))):
             unread.one("event beyond those that are read")
             continue
-        messages = [pool[place] for span in spans for place in span] or listed(event.get("input"))
+        messages = [pool[place] for span in spans for place in span] or as_list(event.get("input"))
         gone_on |= {own, *map(_id, objects(messages))}
         if is_new:
             answer = at(next(iter(objects(at(event, "output", "choices"))), {}), "message")
@@ -97,7 +97,7 @@ def _others(
 
 def _spans(event: Object, most: int) -> list[range]:
     """Return the shared messages that the model received; empty if the event has its own."""
-    pairs = [each for each in listed(event.get("input_refs")) if isinstance(each, list) and len(each) == 2]
+    pairs = [each for each in as_list(event.get("input_refs")) if isinstance(each, list) and len(each) == 2]
     spans = [each for each in pairs if all(type(place) is int and place >= 0 for place in each)]
     return [range(min(start, most), min(stop, most)) for start, stop in spans]
 

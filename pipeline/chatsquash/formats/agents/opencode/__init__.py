@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from chatsquash.core.model import Conversation, Json
+import re
+from glob import escape
+from typing import Any
+
+from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.core.outcome import EACH
 from chatsquash.formats.agents.opencode import newer
 from chatsquash.formats.agents.opencode.session import SessionReader
-from chatsquash.formats.agents.opencode.storage import SESSIONS as SESSIONS
-from chatsquash.formats.agents.opencode.storage import as_export, is_session
-from chatsquash.formats.agents.opencode.storage import beside as beside
-from chatsquash.formats.agents.opencode.storage import families as families
-from chatsquash.formats.agents.opencode.storage import from_rows as from_rows
-from chatsquash.formats.agents.opencode.storage import home as home
-from chatsquash.formats.agents.opencode.storage import owner as owner
-from chatsquash.formats.agents.opencode.storage import tables as tables
-from chatsquash.formats.evidence import Unread, entries
-from chatsquash.formats.values import at, string
+from chatsquash.formats.base import expect_object
+from chatsquash.formats.database_rows import key, order, parse_cell, readable, roots, row_label
+from chatsquash.formats.evidence import Unread, entries, moment
+from chatsquash.formats.values import Object, at, is_plain_name, string
 
 NAME = "opencode"
 HOLDS_TOOLS = False
@@ -59,3 +58,206 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
         session = as_export(value, meta, reader.unread) if is_session(value) else value
         reader.add(session, f"entry {place}", number)
     return reader.conversations()
+
+
+# Databases
+
+
+_SESSION = ("id", "parent_id", "time_created")
+_OLDER = {"message": ("id", "session_id", "time_created"), "part": ("id", "message_id")}
+_NEWER = "session_message"
+_MARKS = {
+    "session": (*_SESSION, "directory"),
+    "session_v2": (*_SESSION, "directory"),
+    "message": (*_OLDER["message"], "data"),
+    "part": (*_OLDER["part"], "data"),
+    _NEWER: ("id", "session_id", "type", "data"),
+}
+"""The columns by which each table is recognised."""
+SESSIONS = ("session", "session_v2")
+"""The tables that hold sessions."""
+_RENAMED = {"parent_id": "parentID", "project_id": "projectID"}
+_JSON = ("revert",)
+"""Columns of a session that hold JSON of which something is read."""
+_LATER = 10 * 10**9
+"""Nanoseconds by which newer rows have to come after the last change of the older ones to be more than their copies."""
+
+Rows = dict[str, list[Object]]
+
+
+def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
+    """Check for sessions with a directory, and messages with ``data`` and either parts or types."""
+    fitting = [name for name, marks in _MARKS.items() if {*marks} <= {*columns.get(name, [])}]
+    has_older = {*_OLDER} <= {*fitting}
+    if not any(name in fitting for name in SESSIONS) or not (has_older or _NEWER in fitting):
+        return None
+    indexed: dict[str, tuple[str, ...]] = {name: _SESSION for name in SESSIONS if name in fitting}
+    indexed |= _OLDER if has_older else {}
+    if _NEWER in fitting:
+        ordering = [name for name in ("seq", "time_created") if name in columns[_NEWER]][:1]
+        indexed[_NEWER] = ("id", "session_id", *ordering)
+    return indexed
+
+
+def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
+    """Group each session with those that its calls started, by time; a message without a session is dropped."""
+    sessions = [(name, row) for name in SESSIONS for row in index.get(name, [])]
+    sessions.sort(key=lambda each: (order(each[1][3]), order(each[1][1])))
+    parents: dict[object, object] = {}
+    for _, (_, own, parent, _) in sessions:
+        parents.setdefault(key(own), key(parent))
+    above = roots(parents)
+    families_by_root: dict[object, dict[str, list[int]]] = {}
+    for _, (_, own, *_) in sessions:
+        if (name := key(own)) in above:
+            families_by_root.setdefault(above[name], {table: [] for table in index})
+    for table, (rowid, own, *_) in sessions:
+        _put(families_by_root, above.get(key(own)), table, rowid)
+    holders: dict[object, object] = {}
+    for rowid, own, session, _ in _in_order(index.get("message", []), 3, 1):
+        holders.setdefault(key(own), above.get(key(session)))
+        _put(families_by_root, above.get(key(session)), "message", rowid)
+    for rowid, _, message in _in_order(index.get("part", []), 1):
+        _put(families_by_root, holders.get(key(message)), "part", rowid)
+    for rowid, _, session, *_ in _in_order(index.get(_NEWER, []), -1, 1):
+        _put(families_by_root, above.get(key(session)), _NEWER, rowid)
+    return [family for family in families_by_root.values() if any(family.get(name) for name in SESSIONS)]
+
+
+def _in_order(rows: list[tuple[Any, ...]], *columns: int) -> list[tuple[Any, ...]]:
+    return sorted(rows, key=lambda row: [order(row[column]) for column in columns])
+
+
+def _put(families_by_root: dict[object, dict[str, list[int]]], family: object, table: str, rowid: int) -> None:
+    if family in families_by_root:
+        families_by_root[family][table].append(rowid)
+
+
+def from_rows(rows: Rows) -> list[Json]:
+    """Return the sessions of a family as exports; raise ``TurnError`` for a row that is not JSON.
+
+    A session may stand in the tables of both generations; what is in the others is named beside its messages.
+    """
+    parts = _by(rows.get("part", []), "message_id")
+    older, newer = (_by(rows.get(table, []), "session_id") for table in ("message", _NEWER))
+    headers = {table: {key(row.get("id")): row for row in rows.get(table, [])} for table in SESSIONS}
+    exports: list[Json] = []
+    for name in {**headers["session"], **headers["session_v2"]}:
+        old, new = older.get(name, []), newer.get(name, [])
+        is_new = _is_ahead(old, [part for row in old for part in parts.get(key(row.get("id")), [])], new)
+        header = next(headers[table][name] for table in SESSIONS[:: -1 if is_new else 1] if name in headers[table])
+        taken = list(map(_entry, new)) if is_new else [_message(row, parts) for row in old]
+        left = old if is_new else new
+        others = {"left": {"message" if is_new else _NEWER: len(left)}} if left else {}
+        exports.append({"info": _header(header), "messages": taken, **others})
+    return exports
+
+
+def _by(rows: list[Object], column: str) -> dict[object, list[Object]]:
+    """Group rows by a column."""
+    groups: dict[object, list[Object]] = {}
+    for row in rows:
+        groups.setdefault(key(row.get(column)), []).append(row)
+    return groups
+
+
+def _is_ahead(old: list[Object], parts: list[Object], new: list[Object]) -> bool:
+    """Whether the newer rows of a session continue the older ones.
+
+    Version 1 kept the newer table beside its own for a while, from some message on; version 2 copied the older rows,
+    which stay as they were.
+    """
+    said = [row for row in new if row.get("type") in ("user", "assistant")]
+    if not old or not said:
+        return not old
+    changed = max(_time(row, "time_updated", "time_created") for row in (*old, *parts))
+    return max(_time(row, "time_created") for row in said) > changed + _LATER
+
+
+def _time(row: Object, *columns: str) -> int:
+    """Return the first time in these columns; 0 without one."""
+    times = (moment(row.get(column)) for column in columns)
+    return next((each.at for each in times if each), 0)
+
+
+def _header(row: Object) -> Object:
+    """Return a session as its export has it."""
+    place = row_label(row, "session")
+    header: Object = {}
+    for column, value in row.items():
+        if value is not None and not column.startswith("time_"):
+            read = parse_cell(row, column, place) if column in _JSON else readable(value)
+            header[_RENAMED.get(column, column)] = read
+    return {**header, "time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
+
+
+def _message(row: Object, parts: dict[object, list[Object]]) -> Object:
+    name = row.get("id")
+    parts_of = [{**_data(part, "part"), "id": readable(part.get("id"))} for part in parts.get(key(name), [])]
+    return {"info": {**_data(row, "message"), "id": readable(name)}, "parts": parts_of}
+
+
+def _entry(row: Object) -> Object:
+    return {**_data(row, _NEWER), "id": readable(row.get("id")), "type": readable(row.get("type"))}
+
+
+def _data(row: Object, table: str) -> Object:
+    place = row_label(row, table)
+    return expect_object(parse_cell(row, "data", place), f"{place} has a data that is")
+
+
+# The tree of files
+
+
+_SESSION_FILE = re.compile(r"(ses_[0-9A-Za-z]{1,100})\.json")
+_PART_FILE = re.compile(r"(?:.*/)?storage/(?:message/ses_[^/]+/msg_|part/msg_[^/]+/prt_)[^/]+\.json", re.DOTALL)
+
+
+def is_session(value: Json) -> bool:
+    """Whether a value is a session's file."""
+    is_named = string(value, "id").startswith("ses_") and isinstance(at(value, "time"), dict)
+    return is_named and isinstance(value["id"], str) and isinstance(value.get("projectID"), str)
+
+
+def beside(name: str) -> str | None:
+    """Return globs for the messages of a session, in a folder of its name, and for their parts."""
+    match = _SESSION_FILE.fullmatch(name)
+    return f"../../message/{match[1]}/msg_*.json{EACH}../../part/{EACH}/prt_*.json" if match else None
+
+
+def home(path: str, origin: Origin) -> str | None:
+    """Return the session that started a sub-agent, which is beside its own."""
+    folder, _, name = path.rpartition("/")
+    is_known = _SESSION_FILE.fullmatch(name) and is_plain_name(origin.parent)
+    return f"{escape(folder)}/{origin.parent}.json" if is_known else None
+
+
+def owner(path: str) -> str | None:
+    """Return the folder of the sessions, one of which a file with a message or a part belongs to."""
+    path = path.replace("\\", "/")
+    return f"{path[: path.rindex('storage/')]}storage/session" if _PART_FILE.fullmatch(path) else None
+
+
+def as_export(session: Object, beside_files: Json, unread: Unread) -> Object:
+    """Return a session as its export; ``beside_files`` are its messages and their parts in any order."""
+    messages, parts = list[Object](), dict[str, list[Object]]()
+    for value in beside_files if isinstance(beside_files, list) else []:
+        if isinstance(value, dict) and isinstance(value.get("role"), str):
+            messages.append(value)
+        elif isinstance(value, dict) and isinstance(value.get("messageID"), str):
+            parts.setdefault(value["messageID"], []).append(value)
+        else:
+            unread.one("file beside it that cannot be read")
+    messages.sort(key=lambda each: (order(_created(each)), order(string(each, "id"))))
+    for each in parts.values():
+        each.sort(key=lambda part: string(part, "id").encode("utf-8", "surrogatepass"))
+    taken = [{"info": each, "parts": parts.pop(string(each, "id"), [])} for each in messages]
+    for left in parts.values():
+        for _ in left:
+            unread.one("part of a message that is not there")
+    return {"info": session, "messages": taken}
+
+
+def _created(message: Object) -> Json:
+    value = at(message, "time", "created")
+    return value if isinstance(value, int | float | str) else None

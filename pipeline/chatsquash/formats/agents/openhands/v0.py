@@ -11,7 +11,7 @@ from chatsquash.formats.agents.openhands.v1 import Event
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, at, compact, count, listed, objects, string, without
+from chatsquash.formats.values import Object, as_list, at, compact, count, objects, string, without
 
 _SOURCES = ("agent", "user", "environment")
 _STATES = ("null", "change_agent_state", "agent_state_changed", "recall", "pause", "resume", "start", "stop")
@@ -78,7 +78,7 @@ class _RunReader:
             return self.call(event)
         if action == "message" or source == "user":
             words = string(args, "content") or string(args, "command") or string(event, "message")
-            images = [image(url) for url in listed(at(args, "image_urls")) if isinstance(url, str)]
+            images = [image(url) for url in as_list(at(args, "image_urls")) if isinstance(url, str)]
             role = "assistant" if source == "agent" else "user"
             return {"role": role, "content": [text(words), *images] if images else words}
         if source != "agent":

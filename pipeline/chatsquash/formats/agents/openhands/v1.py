@@ -12,7 +12,7 @@ from chatsquash.formats.calls import tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, at, kind, listed, objects, string, without
+from chatsquash.formats.values import Object, as_list, at, kind, objects, string, without
 
 _SAID = ("system_prompt", "dynamic_context", "tools", "llm_message", "extended_content", "thought")
 _CALLED = ("tool_call", "tool_call_id", "tool_name", "llm_response_id", "responses_reasoning_item", *MEMBERS)
@@ -80,7 +80,7 @@ def _with_content(turn: Object) -> Object:
 def _parts(content: Json) -> list[Json]:
     """Return contents as parts of OpenAI chat."""
     parts_of: list[Json] = []
-    for part in listed(content):
+    for part in as_list(content):
         match part:
             case str():
                 parts_of.append(text(part))
@@ -117,10 +117,12 @@ def _thought(holder: Object) -> Object:
     thoughts = {name: holder[name] for name in MEMBERS if holder.get(name)}
     item = holder.get("responses_reasoning_item")
     if isinstance(item, dict):
-        texts = [each for each in [*listed(item.get("content")), *listed(item.get("summary"))] if isinstance(each, str)]
+        texts = [
+            each for each in [*as_list(item.get("content")), *as_list(item.get("summary"))] if isinstance(each, str)
+        ]
         block = {"text": "\n\n".join(texts), "data": item.get("encrypted_content"), "id": item.get("id")}
         details = {key: value for key, value in block.items() if value}
-        thoughts["reasoning_details"] = [*listed(thoughts.get("reasoning_details")), details]
+        thoughts["reasoning_details"] = [*as_list(thoughts.get("reasoning_details")), details]
     return thoughts
 
 

@@ -8,7 +8,7 @@ from itertools import chain
 from chatsquash.core import blocks
 from chatsquash.core.blocks import FAILED, Block, Turn
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.calls import arguments_object, given, parsed
+from chatsquash.formats.calls import arguments_object, call_input, parsed
 from chatsquash.formats.clients.model_messages.read import (
     OPTIONS,
     ROLES,
@@ -19,10 +19,10 @@ from chatsquash.formats.clients.model_messages.read import (
 )
 from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, own_members, thoughts
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
-from chatsquash.formats.evidence import Evidence, History, conversation, histories, numbers
+from chatsquash.formats.evidence import Evidence, MessageList, conversation, histories, numbers
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, objects, without
-from chatsquash.formats.writing import SPEAKERS, instructed, named, text_of
+from chatsquash.formats.writing import SPEAKERS, instructions_mark, text_of, with_tool_names
 
 NAME = "model_messages"
 HOLDS_TOOLS = False
@@ -54,7 +54,7 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
     return [_conversation(chat) for chat in histories(objects, numbers(objects, lines), "role", "messages")]
 
 
-def _conversation(chat: History) -> Conversation:
+def _conversation(chat: MessageList) -> Conversation:
     turns = read(chat.turns)
     said = ((turn, Evidence(chat.lines[place], is_sampled=turn.role == "assistant")) for turn, place in turns)
     return conversation(said, {})
@@ -79,7 +79,7 @@ _ROLES = {**SPEAKERS, "tool": "tool"}
 
 def dump(conversation: Conversation) -> list[Json]:
     """A message for each turn; what was answered to a request for approval stands before the result."""
-    (turns, called), messages = named(turns_of(conversation)), list[Json]()
+    (turns, called), messages = with_tool_names(turns_of(conversation)), list[Json]()
     waiting = list[blocks.Approval]()
     for turn in turns:
         if turn.role == "tool":
@@ -103,7 +103,7 @@ def _message(turn: Turn, content: list[Json]) -> Object:
     elif role != "tool" and (not content or (len(content) == 1 and content[0].keys() == {"type", "text"})):
         value = content[0]["text"] if content else ""
     made = with_options({"role": role, "content": value}, turn.native)
-    mark = instructed(turn)
+    mark = instructions_mark(turn)
     return {**made, OPTIONS: {**made.get(OPTIONS, {}), **mark}} if mark else made
 
 
@@ -134,7 +134,7 @@ def _assistant_parts(block: Block) -> Iterator[Object]:
         case blocks.Reasoning():
             yield from ({**with_options({}, block.native), **part} for part in thoughts(block, OPTIONS))
         case blocks.Call():
-            yield _tool("call", block, input=given(block))
+            yield _tool("call", block, input=call_input(block))
         case blocks.HostedCall():
             yield _tool("call", block, input=arguments_object(block.arguments), providerExecuted=True)
         case blocks.HostedResult():
@@ -143,14 +143,14 @@ def _assistant_parts(block: Block) -> Iterator[Object]:
             more = {
                 "reason" if key == "requestReason" else key: value for key, value in own_members(block.native).items()
             }
-            named = {"approvalId": block.id or block.call, "toolCallId": block.call}
-            yield {"type": "tool-approval-request", **named, **more}
+            name_member = {"approvalId": block.id or block.call, "toolCallId": block.call}
+            yield {"type": "tool-approval-request", **name_member, **more}
 
 
 def _tool(of: str, block: blocks.Call | blocks.HostedCall | blocks.Result | blocks.HostedResult, **own: Json) -> Object:
     """A part of a call or of its result."""
-    named = {"type": f"tool-{of}", "toolCallId": block.id, "toolName": block.name or ""}
-    return with_options({**named, **own}, block.native)
+    name_member = {"type": f"tool-{of}", "toolCallId": block.id, "toolName": block.name or ""}
+    return with_options({**name_member, **own}, block.native)
 
 
 def _responses(waiting: Iterable[blocks.Approval]) -> list[Json]:

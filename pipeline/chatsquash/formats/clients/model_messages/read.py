@@ -252,7 +252,7 @@ def _medium(mime: str, given: Json, reference: str, *, is_id: bool) -> Media | N
     match given:
         case {"type": "data", "data": inner} | {"type": "url", "url": inner}:
             return _medium(mime, inner, "", is_id=False)
-        case str(text) if text and (is_id or (_FILE_ID.fullmatch(text) and parts.decoded(text) is None)):
+        case str(text) if text and (is_id or (_FILE_ID.fullmatch(text) and parts.decode_base64(text) is None)):
             return Media(kind_of(mime), plain(mime), file_id=text)
         case str(url) if _URL.match(url):
             return medium_at(mime, url)

@@ -16,7 +16,7 @@ from chatsquash.formats.clients.oumi.training import PROVIDER
 from chatsquash.formats.evidence import Evidence, conversation, moment
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, compact, kind, members, string, unrepeated
-from chatsquash.formats.writing import KEY, SPEAKERS, are_instructions, instructed, text_of
+from chatsquash.formats.writing import KEY, SPEAKERS, are_instructions, instructions_mark, text_of
 from chatsquash.formats.writing import native as own_of
 
 FORMAT = "oumi_conversation_history"
@@ -321,7 +321,7 @@ def _write_message(turn: Turn) -> Object | None:
     is_silent = turn.role == "assistant" and all(type(block) is Reasoning for block in turn.blocks)
     if turn.role not in SPEAKERS or not (text or is_silent):
         return None
-    made = {"role": SPEAKERS[turn.role], "content": text, **instructed(turn)}
+    made = {"role": SPEAKERS[turn.role], "content": text, **instructions_mark(turn)}
     more = {key: value for key, value in own.items() if key != "id"}  # which only messages of a training set have
     thoughts = [block.text for block in turn.blocks if type(block) is Reasoning and block.text]
     if thoughts and turn.role == "assistant":

@@ -20,8 +20,8 @@ from chatsquash.formats.writing import (
     SPEAKERS,
     are_instructions,
     came_out,
-    failed,
-    instructed,
+    failure_text,
+    instructions_mark,
     is_failed,
     mark,
     text_of,
@@ -55,7 +55,7 @@ def load(document: Object) -> Conversation:
     logged = document.get("messages")
     if not isinstance(logged, list):
         raise TurnError(f"has messages that are {kind(logged)}, not a list")
-    turns = bodies.loaded(_message, logged, State(), "messages").turns
+    turns = bodies.load_each(_message, logged, State(), "messages").turns
     named = Origin(session_id=string(document, "conversation_id") or None)
     tools = openai_chat.tools(document.get("tools")).functions
     own = native(PROVIDER, document, "messages", "tools")
@@ -76,7 +76,7 @@ def _message(logged: Json, state: State) -> LoadedTurn:
     called = _calls(calls if isinstance(calls, list) else [], state.call)
     blocks = (*((Reasoning(thought),) if thought else ()), *said, *called)
     made = Turn(role, blocks, native=native(PROVIDER, logged, "role", "content", KEY, *read))
-    return LoadedTurn([made], state.called(blocks, by_assistant=True))
+    return LoadedTurn([made], state.after_calls(blocks, by_assistant=True))
 
 
 def _role(logged: Json) -> str:
@@ -135,7 +135,7 @@ def _write_turn(turn: Turn) -> Iterator[Object]:
         if not turn.blocks or said != {"role": "assistant", "content": ""}:
             yield {**said, **_own(turn), **said}
     elif turn.role in SPEAKERS and (content := content_of(turn.blocks)):
-        made = {"role": SPEAKERS[turn.role], "content": content, **instructed(turn)}
+        made = {"role": SPEAKERS[turn.role], "content": content, **instructions_mark(turn)}
         yield {**made, **_own(turn), **made}
 
 
@@ -168,9 +168,9 @@ def _result(block: Result) -> Object:
     """A result; one that failed says so before its text, with our mark beside it, which Oumi passes over."""
     content = content_of(block.content) or ""
     if isinstance(content, str):
-        content = failed(content, block)
+        content = failure_text(content, block)
     elif block.outcome in FAILED and is_text(content[0]):
-        content = [{**content[0], "content": failed(content[0]["content"], block)}, *content[1:]]
+        content = [{**content[0], "content": failure_text(content[0]["content"], block)}, *content[1:]]
     elif block.outcome in FAILED:
         content = [{"type": "text", "content": ERROR}, *content]
     made = {"role": "tool", "tool_call_id": block.id, "content": content, **mark(block)}
@@ -280,7 +280,7 @@ def _block(item: Json) -> Iterator[Text | Media | Other]:
 
 def _mime(data: str) -> str | None:
     """The type of an image in base64, by its first bytes; ``None`` for what is no image."""
-    return parts.image_type((parts.decoded(data) or b"")[:12])
+    return parts.image_type((parts.decode_base64(data) or b"")[:12])
 
 
 def _type(url: str) -> str:

@@ -15,7 +15,7 @@ from chatsquash.formats.clients.pydantic_ai.read import INSTRUCTIONS, PartTurn, 
 from chatsquash.formats.evidence import Evidence, conversation, histories, moment, numbers
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, count, objects, string
-from chatsquash.formats.writing import named, native, text_of
+from chatsquash.formats.writing import native, text_of, with_tool_names
 
 NAME = "pydantic_ai"
 HOLDS_TOOLS = False
@@ -46,8 +46,8 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 def _conversation(messages: list[Json], lines: Sequence[int]) -> Conversation:
     turns = read(messages)
     said = ((each.turn, _evidence(messages[each.message], each, lines)) for each in turns)
-    named = (name for message in messages if (name := string(message, "conversation_id")))
-    return conversation(said, {}, session_id=next(named, None))
+    renamed = (name for message in messages if (name := string(message, "conversation_id")))
+    return conversation(said, {}, session_id=next(renamed, None))
 
 
 def _evidence(message: Object, turn: PartTurn, lines: Sequence[int]) -> Evidence:
@@ -82,7 +82,7 @@ def dump(conversation: Conversation) -> list[Json]:
     Every request has the instructions, as Pydantic AI writes them.  A developer's prompt is the system's, and a refusal
     is a text; tools, approvals and what an assistant shows by its address have no place.
     """
-    turns, called = named(turns_of(conversation))
+    turns, called = with_tool_names(turns_of(conversation))
     prompts = [turn for turn in turns if _is_prompt(turn)]
     instructions = "\n\n".join(filter(None, (text_of(turn.blocks) for turn in prompts)))
     document = _Document(called, instructions)

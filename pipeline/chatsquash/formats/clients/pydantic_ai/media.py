@@ -15,7 +15,7 @@ from chatsquash.core.blocks import Block, Media, Medium, Native, Other, Refusal,
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.clients.pydantic_ai.members import PROVIDER, own, tagged
-from chatsquash.formats.values import Object, at, listed, string
+from chatsquash.formats.values import Object, as_list, at, string
 from chatsquash.formats.writing import native
 
 URLS: dict[str, Medium] = {"image-url": "image", "audio-url": "audio", "video-url": "video", "document-url": "file"}
@@ -48,7 +48,7 @@ def block(item: Json) -> Block | None:
 
 def blocks(content: Json) -> tuple[Any, ...]:
     """A text, an item or a list of such as blocks."""
-    return tuple(each for item in listed(content) if (each := block(item)))
+    return tuple(each for item in as_list(content) if (each := block(item)))
 
 
 def binary(item: Json) -> Media | None:
@@ -93,7 +93,7 @@ def _medium(item: Object, kind: Medium, mime: str, place: str, value: str) -> Me
 
 def _identifier(place: str, value: str) -> str:
     """What Pydantic AI calls a medium that has no other name."""
-    content = parts.decoded(value) if place == "data" else value.encode("utf-8", "surrogatepass")
+    content = parts.decode_base64(value) if place == "data" else value.encode("utf-8", "surrogatepass")
     return hashlib.sha1(content or b"", usedforsecurity=False).hexdigest()[:6]
 
 
@@ -144,7 +144,7 @@ def _place(block: Media) -> Object | None:
     """Where a medium is: in its data, at its address, or with a provider."""
     if block.data:
         mime = block.mime or "application/octet-stream"
-        return {"kind": "binary", "data": block.data, "media_type": mime} if parts.decoded(block.data) else None
+        return {"kind": "binary", "data": block.data, "media_type": mime} if parts.decode_base64(block.data) else None
     typed = {"media_type": block.mime} if block.mime else {}
     if block.url:
         return {"kind": _KINDS[block.kind], "url": block.url, **typed}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from chatsquash.core.blocks import Block, HostedCall, HostedResult, Native, Outcome
 from chatsquash.core.model import Json
 from chatsquash.formats.calls import EMPTY, arguments_object, parsed
-from chatsquash.formats.values import Object, compact, listed, members, objects, string
+from chatsquash.formats.values import Object, as_list, compact, members, objects, string
 from chatsquash.formats.writing import native
 
 PROVIDER = "pydantic_ai"
@@ -116,7 +116,7 @@ def errors_wording(content: Json) -> Json:
         return content
     lines, whole = list[Json](), list[Json]()
     for error in content:
-        is_nested = len(listed(error.get("loc"))) > 1
+        is_nested = len(as_list(error.get("loc"))) > 1
         left = () if is_nested or not whole or error.get("input") != whole[0] else ("input",)
         lines.append({key: value for key, value in error.items() if key not in ("ctx", *left)})
         if not is_nested and not whole:

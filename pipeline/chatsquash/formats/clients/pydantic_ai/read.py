@@ -22,7 +22,7 @@ from chatsquash.formats.clients.pydantic_ai.members import (
     unpack,
 )
 from chatsquash.formats.clients.pydantic_ai.parts import OUTCOMES, blocks_of, text_of
-from chatsquash.formats.values import Object, compact, kind, listed, objects, string
+from chatsquash.formats.values import Object, as_list, compact, kind, objects, string
 
 INSTRUCTIONS, _TIME = "instructions", "timestamp"
 
@@ -134,7 +134,7 @@ def _response(message: Object, number: int, state: State, waiting: list[Block]) 
             raise TurnError(f"[{number}].parts[{place}] {problem}") from None
         call_number += sum(getattr(block, "made_up", False) for block in made)
         blocks += made
-    return [PartTurn(Turn("assistant", tuple(unpack(blocks))), number, {})], [], state.called(blocks)
+    return [PartTurn(Turn("assistant", tuple(unpack(blocks))), number, {})], [], state.after_calls(blocks)
 
 
 def _request_turn(of: str, part: Object, state: State) -> tuple[Turn | None, State]:
@@ -187,7 +187,7 @@ def _result(part: Object, state: State) -> tuple[Turn, State]:
 
 def _output(value: Json, known: Json) -> Said:
     """What a tool returned: a text, files and texts, or any other value as JSON."""
-    others = [item for item in listed(value) if not isinstance(item, str)]
+    others = [item for item in as_list(value) if not isinstance(item, str)]
     if isinstance(value, str) or (others and all(media.is_file(item, known) for item in others)):
         return Said(media.blocks(value))
     return Said((Text(compact(value)),), json=True)

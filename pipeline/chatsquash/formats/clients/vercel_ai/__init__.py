@@ -20,10 +20,10 @@ from chatsquash.formats.clients.vercel_ai.metadata import (
     with_metadata,
 )
 from chatsquash.formats.clients.vercel_ai.read import DATA, ROLES, STEERING, VERSION_4, is_version_4, message_id, read
-from chatsquash.formats.evidence import Evidence, History, conversation, histories, moment, numbers
+from chatsquash.formats.evidence import Evidence, MessageList, conversation, histories, moment, numbers
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, objects, string, without
-from chatsquash.formats.writing import SPEAKERS, instructed, native, text_of
+from chatsquash.formats.writing import SPEAKERS, instructions_mark, native, text_of
 
 NAME = "vercel_ai"
 HOLDS_TOOLS = False
@@ -56,7 +56,7 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
     return [_conversation(chat) for chat in histories(objects, numbers(objects, lines), "role", "messages")]
 
 
-def _conversation(chat: History) -> Conversation:
+def _conversation(chat: MessageList) -> Conversation:
     turns = ((turn, _evidence(chat.turns[place], turn, chat.lines[place])) for turn, place in read(chat.turns))
     holder = without(members(chat.holder), "messages")
     native = {PROVIDER: holder} if holder else {}
@@ -119,7 +119,7 @@ def _goes_on(last: Object, turn: Turn, own: Object) -> bool:
 
 
 def _message(turn: Turn, parts: list[Json], own: Object, new: str) -> Object:
-    metadata = {**members(own.get("metadata")), **instructed(turn)} if turn.instructions else own.get("metadata")
+    metadata = {**members(own.get("metadata")), **instructions_mark(turn)} if turn.instructions else own.get("metadata")
     named = {"id": string(own, "id") or new, "role": _ROLES[turn.role], "metadata": metadata}
     return without({**named, "parts": parts, **without(own, "id", "metadata", "type")})
 

@@ -15,7 +15,7 @@ from chatsquash.formats.calls import Said, parsed
 from chatsquash.formats.clients.pydantic_ai import media as returns
 from chatsquash.formats.clients.pydantic_ai.media import URLS, kind_of
 from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PYDANTIC, less, native, with_metadata
-from chatsquash.formats.values import Object, at, compact, listed, members, string, without
+from chatsquash.formats.values import Object, as_list, at, compact, members, string, without
 from chatsquash.formats.writing import EXTENSIONS, text_of
 
 _ADDRESS = re.compile(
@@ -38,7 +38,7 @@ UNKNOWN = "application/octet-stream"
 def medium_at(mime: str, url: str) -> Media:
     """A medium by its address, which may be its data."""
     data_url = parts.DATA_URL.fullmatch(url)
-    if data_url and parts.decoded(data_url[2]) is not None:
+    if data_url and parts.decode_base64(data_url[2]) is not None:
         return Media(kind_of(data_url[1]), parts.usual_type(data_url[1]), data_url[2])
     return Media(kind_of(mime), plain(mime), url=url)
 
@@ -114,7 +114,7 @@ def said(output: Json) -> Said:
     """What a tool gave: a text, texts and files in the shapes of Pydantic AI, or any other value as JSON."""
     if isinstance(output, str):
         return Said((Text(output),) if output else ())
-    blocks = [returns.block(item) for item in listed(output)] if output else []
+    blocks = [returns.block(item) for item in as_list(output)] if output else []
     is_media = any(type(block) is Media for block in blocks) and not any(type(block) is Other for block in blocks)
     return Said(tuple(filter(None, blocks))) if is_media else Said((Text(compact(output)),), json=True)
 

@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.core.blocks import FAILED, Approval, Block, Call, HostedCall, HostedResult, Outcome, Result, Turn
 from chatsquash.core.model import Json
 from chatsquash.formats import calls
-from chatsquash.formats.calls import arguments, arguments_object, given
+from chatsquash.formats.calls import arguments, arguments_object, call_input
 from chatsquash.formats.clients.pydantic_ai.members import whose
 from chatsquash.formats.clients.vercel_ai import media
 from chatsquash.formats.clients.vercel_ai.metadata import (
@@ -83,11 +83,11 @@ def _more(part: Object) -> Object:
 
 def _hosted(part: Object, name: str, input_text: str) -> Iterator[Block]:
     """A call that a provider ran; of the call and of its result Pydantic AI knows more, which it puts together."""
-    given, ident = members(part.get(_METADATA)), string(part, "toolCallId")
-    own = members(given.get(PYDANTIC))
-    by = own.get(_NAME) if own else ran_by(given)
+    call_arguments, ident = members(part.get(_METADATA)), string(part, "toolCallId")
+    own = members(call_arguments.get(PYDANTIC))
+    by = own.get(_NAME) if own else ran_by(call_arguments)
     meta: Object = {**without(own, *_OF_RESULT), _NAME: by, **members(own.get("call_meta"))}
-    extra = native({**given, PYDANTIC: meta}, _more(part), is_told=True)
+    extra = native({**call_arguments, PYDANTIC: meta}, _more(part), is_told=True)
     yield HostedCall(ident, name, input_text, whose(string(meta, _NAME)), extra)
     yield from _approval(part, ident)
     if is_answered(part):
@@ -162,7 +162,7 @@ def write(call: Asked | None, answer: Answer | None, approval: Approval | None) 
     own, name = own_members(block.native), block.name or ""
     made: Object = {"type": _DYNAMIC, "toolName": name} if own.get("type") == _DYNAMIC else {"type": f"tool-{name}"}
     made |= {"toolCallId": block.id, "state": own.get("state", "input-available")}
-    made["input"] = given(call) if isinstance(call, Call) else arguments_object(call.arguments if call else "")
+    made["input"] = call_input(call) if isinstance(call, Call) else arguments_object(call.arguments if call else "")
     if isinstance(block, HostedCall | HostedResult):
         made["providerExecuted"] = True
     made |= without(own, "type", "state")

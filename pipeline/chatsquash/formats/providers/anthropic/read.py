@@ -12,7 +12,7 @@ from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, native, results_first
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER, block_of, blocks_of, said_in
-from chatsquash.formats.values import Object, compact, kind, listed, string
+from chatsquash.formats.values import Object, as_list, compact, kind, string
 from chatsquash.formats.writing import are_instructions
 
 START = State()
@@ -30,7 +30,7 @@ def system(value: Json) -> list[Turn]:
         return []
     if not isinstance(value, str | list):
         raise TurnError(f"is {kind(value)}, not text or a list of blocks")
-    runs = groupby(listed(value), are_instructions)
+    runs = groupby(as_list(value), are_instructions)
     return [Turn("system", blocks_of(list(run)), marked) for marked, run in runs]
 
 
@@ -71,7 +71,7 @@ def said(content: Json, state: State) -> LoadedTurn:
     if not isinstance(content, list):
         return LoadedTurn([Turn("assistant", blocks_of(content))], state.but(open=()))
     turn = _said(content, state.call)
-    return LoadedTurn([turn], state.called(turn.blocks))
+    return LoadedTurn([turn], state.after_calls(turn.blocks))
 
 
 def _said(content: list[Json], number: int) -> Turn:
@@ -140,8 +140,8 @@ def _result(block: Object, answered: str) -> Result:
 
 def tools(value: Json) -> Tools:
     """Definitions with a schema, and those of Anthropic's own tools that the client runs; all others are hosted."""
-    functions = [_function(tool) for tool in listed(value) if _is_function(tool)]
-    return Tools(functions, [tool for tool in listed(value) if not _is_function(tool)])
+    functions = [_function(tool) for tool in as_list(value) if _is_function(tool)]
+    return Tools(functions, [tool for tool in as_list(value) if not _is_function(tool)])
 
 
 def _is_function(tool: Json) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core import chat
 from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
-from chatsquash.formats.base import refused, wrong
+from chatsquash.formats.base import missing_reply, wrong
 from chatsquash.formats.providers.anthropic.read import START, said
 from chatsquash.formats.values import Object, kind
 
@@ -24,7 +24,7 @@ def reply(body: Json) -> Response:
     """The message of a response, loaded as a turn is."""
     if body is None:
         return wrong("response", kind(body))
-    return refused(body) or _failure(body) or _answer(body, body["content"])
+    return missing_reply(body) or _failure(body) or _answer(body, body["content"])
 
 
 def _failure(body: Object) -> Response | None:

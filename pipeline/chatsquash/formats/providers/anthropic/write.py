@@ -25,12 +25,12 @@ from chatsquash.core.blocks import (
     Turn,
 )
 from chatsquash.core.model import Conversation, Json, Tool
-from chatsquash.formats.calls import arguments_object, defined, given, is_custom, parsed, takes_text
+from chatsquash.formats.calls import arguments_object, call_input, definition, is_custom, parsed, takes_text
 from chatsquash.formats.providers.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPED
 from chatsquash.formats.providers.anthropic.read import CLIENT_TOOLS
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string
-from chatsquash.formats.writing import instructed, joined, native
+from chatsquash.formats.writing import instructions_mark, join_results, native
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "user"}
 IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -51,7 +51,7 @@ def dump(conversation: Conversation) -> Json:
     not signed, sounds, names of results and whether a result was JSON have no place.
     """
     prompt, said = list[Object](), list[Object]()
-    for group in joined(turns_of(conversation)):
+    for group in join_results(turns_of(conversation)):
         texts = None if said else _prompted(group[0])
         if texts is not None:
             prompt += texts
@@ -70,7 +70,7 @@ def _prompted(turn: Turn) -> list[Object] | None:
     """The texts of a system prompt; ``None`` for another turn, and for a prompt that holds more than texts."""
     if turn.role not in PROMPTS:
         return None
-    made = [{**block, **instructed(turn)} for block in _blocks(turn.blocks)]
+    made = [{**block, **instructions_mark(turn)} for block in _blocks(turn.blocks)]
     return made if all(block["type"] == "text" for block in made) else None
 
 
@@ -123,7 +123,7 @@ def _made(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each blo
         case Reasoning():
             return _thought(block, own)
         case Call():
-            return {"type": "tool_use", "id": block.id, "name": block.name or "", "input": given(block), **own}
+            return {"type": "tool_use", "id": block.id, "name": block.name or "", "input": call_input(block), **own}
         case Result():
             return _result(block, own)
         case Media():
@@ -248,7 +248,7 @@ def _content(block: Result) -> Json:
 
 def _tool(tool: Tool) -> Object | None:
     """A tool; one without a schema takes an object, and a custom one a text, as its calls give it."""
-    function = defined(tool)
+    function = definition(tool)
     if not isinstance(function, dict) or not string(function, "name"):
         return None
     own = chat.private(tool).get(PROVIDER, {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Json
-from chatsquash.formats.values import Object, at, compact, listed, string
+from chatsquash.formats.values import Object, as_list, at, compact, string
 
 BLOCKS = frozenset(("text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "cachePoint"))
 _IMAGES = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
@@ -12,7 +12,7 @@ _DOCUMENTS = {"pdf": "application/pdf", "txt": "text/plain", "csv": "text/csv", 
 
 def blocks(content: Json) -> list[Json]:
     """The blocks of a content; marks of the cache say nothing."""
-    return [made for block in listed(content) if (made := block_of(block)) is not None]
+    return [made for block in as_list(content) if (made := block_of(block)) is not None]
 
 
 def block_of(block: Json) -> Json:  # noqa: PLR0911 - one for each kind
@@ -38,7 +38,7 @@ def block_of(block: Json) -> Json:  # noqa: PLR0911 - one for each kind
 
 
 def _result(result: Object) -> Object:
-    content = [_said(block) for block in listed(result.get("content"))]
+    content = [_said(block) for block in as_list(result.get("content"))]
     failed = {"is_error": True} if result.get("status") == "error" else {}
     return {"type": "tool_result", "tool_use_id": result.get("toolUseId"), "content": content, **failed}
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Response
-from chatsquash.formats.base import Stream, refused
+from chatsquash.formats.base import Stream, missing_reply
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.providers.bedrock.blocks import blocks
 from chatsquash.formats.values import Object, at, objects, string
@@ -16,7 +16,7 @@ _FINISHED = {"guardrail_intervened": "content_filter", "content_filtered": "cont
 
 def reply(body: Json) -> Response:
     """The message of a response."""
-    if problem := refused(body):
+    if problem := missing_reply(body):
         return problem
     message = at(body, "output", "message")
     if not isinstance(message, dict):

@@ -10,7 +10,7 @@ from chatsquash.core.blocks import Block, HostedCall, HostedResult, Media, Nativ
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.calls import EMPTY, Said, arguments, call, native, result
-from chatsquash.formats.values import Object, at, compact, listed, string
+from chatsquash.formats.values import Object, as_list, at, compact, string
 
 PROVIDER = "google"
 SIGNATURE = "thoughtSignature"
@@ -123,7 +123,7 @@ def _result(value: Json, more: Object, of: str) -> Blocks | None:
     logged, name = string(known, "id"), string(known, "name")
     said, failed = output(known.get("response"), name)
     if "parts" in known:
-        said = Said((*said.content, *blocks_of(listed(known["parts"]), "tool")), said.json)
+        said = Said((*said.content, *blocks_of(as_list(known["parts"]), "tool")), said.json)
     rest = _rest(more, of, known, "response", "parts")
     return [result(logged, logged, name, said, "failed" if failed else "success", rest)]
 

@@ -8,7 +8,7 @@ from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, camel
-from chatsquash.formats.values import Object, listed
+from chatsquash.formats.values import Object, as_list
 
 _SCHEMAS = ("items", "anyOf", "any_of", "prefixItems", "prefix_items", "additionalProperties", "additional_properties")
 _SCHEMAS_BY_NAME = ("properties", "$defs", "defs")
@@ -18,7 +18,7 @@ def tools(value: Json) -> Tools:
     """Declared functions; tools of other kinds are the provider's."""
     functions: list[Tool] = []
     hosted: list[Tool] = []
-    for tool in listed(value):
+    for tool in as_list(value):
         known = camel(tool) if isinstance(tool, dict) else {}
         declared = known.pop("functionDeclarations", None)
         declared = declared if isinstance(declared, list) else [declared] if isinstance(declared, dict) else None

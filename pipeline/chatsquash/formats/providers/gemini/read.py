@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from chatsquash.core.blocks import FORM, Block, HostedCall, HostedResult, Native, Result, Turn
 from chatsquash.core.model import Json
 from chatsquash.formats.base import LoadedTurn, TurnError
-from chatsquash.formats.calls import State, native, numbered, results_first
+from chatsquash.formats.calls import State, native, renumber, results_first
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, WAS_SYSTEM, Blocks, blocks_of, camel
-from chatsquash.formats.values import Object, compact, listed, without
+from chatsquash.formats.values import Object, as_list, compact, without
 from chatsquash.formats.writing import are_instructions
 
 START = State()
@@ -53,7 +53,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
     role = "" if turn.get("role") is None else turn["role"]
     if role == "model" or (not role and any("functionCall" in camel(part) for part in parts)):
         turns = [said(parts, state.call)]
-        state = state.called(turns[0].blocks, by_assistant=True)
+        state = state.after_calls(turns[0].blocks, by_assistant=True)
     elif role not in (*_USER_ROLES, "system"):
         raise TurnError(f"has the role {compact(role)[:40]}, and Gemini's are user and model")
     elif (prompt := _was_system(parts)) or role == "system":
@@ -72,7 +72,7 @@ def opened(turn: Object) -> list[Json]:
         raise TurnError("has no parts")
     if not isinstance(held, list | dict | str | None):
         raise TurnError("has parts that are no list")
-    return listed(held)
+    return as_list(held)
 
 
 # The model
@@ -81,7 +81,7 @@ def opened(turn: Object) -> list[Json]:
 def said(parts: list[Json], number: int) -> Turn:
     """What the model says in parts, from whose calls without ids the first one has this number."""
     blocks = blocks_of(parts, "assistant")
-    return numbered(Turn("assistant", tuple(_with_ids(blocks))), number)
+    return renumber(Turn("assistant", tuple(_with_ids(blocks))), number)
 
 
 def _with_ids(blocks: Blocks) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from chatsquash.core.blocks import Reasoning, Source, Turn
 from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
-from chatsquash.formats.base import TurnError, refused, wrong
+from chatsquash.formats.base import TurnError, missing_reply, wrong
 from chatsquash.formats.calls import native
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, camel
 from chatsquash.formats.providers.gemini.read import START, opened, said
@@ -27,7 +27,7 @@ CITED = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 def reply(body: Json) -> Response:
     """The first candidate."""
     body = assemble(body).body if isinstance(body, list) else body
-    return refused(body) or _first(camel(body))
+    return missing_reply(body) or _first(camel(body))
 
 
 def _first(body: Object) -> Response:

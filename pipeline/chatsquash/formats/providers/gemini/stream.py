@@ -8,7 +8,7 @@ from typing import Any
 from chatsquash.core.model import Json
 from chatsquash.formats.base import Stream
 from chatsquash.formats.providers.gemini.blocks import camel
-from chatsquash.formats.values import Object, index, listed, string
+from chatsquash.formats.values import Object, as_list, index, string
 
 _TEXT = {"text", "thought", "thoughtSignature"}
 _ANSWERS = ("candidates", "usageMetadata", "promptFeedback")
@@ -23,10 +23,10 @@ def assemble(events: list[Json]) -> Stream:
         known = camel(event) if isinstance(event, dict) else {}
         if known.get("error"):
             return Stream(event, whole=True)
-        listed = known.pop("candidates", None)
-        if listed is not None or known.keys() & _ANSWERS:
+        events_listed = known.pop("candidates", None)
+        if events_listed is not None or known.keys() & _ANSWERS:
             body |= known
-        for at, candidate in enumerate(listed if isinstance(listed, list) else []):
+        for at, candidate in enumerate(events_listed if isinstance(events_listed, list) else []):
             added = camel(candidate) if isinstance(candidate, dict) else {}
             place = index(added, at)
             _extend(candidates.setdefault(place, {}), added)
@@ -43,7 +43,7 @@ def _extend(candidate: Object, added: Object) -> None:
     if isinstance(content, dict):
         held = candidate.setdefault("content", {"parts": []})
         held |= {key: value for key, value in content.items() if key != "parts"}
-        held["parts"] += listed(content.get("parts"))
+        held["parts"] += as_list(content.get("parts"))
 
 
 def _closed(candidate: Object) -> Object:
@@ -100,7 +100,7 @@ def _fold_call(folded: list[Json], last: Object, added: Object) -> None:
 
 def _argued(call: Object, value: Object) -> Object:
     """A call with the next bits of its arguments; bits that cannot be placed stay as they are."""
-    bits = listed(value.get("partialArgs"))
+    bits = as_list(value.get("partialArgs"))
     args = dict(call.get("args", {})) | (value["args"] if isinstance(value.get("args"), dict) else {})
     lost = list(call.get("partialArgs", []))
     for bit in bits:

@@ -27,13 +27,22 @@ from chatsquash.core.blocks import (  # fmt: skip
 )
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import parts
-from chatsquash.formats.calls import Said, State, arguments_object, defined, given, is_custom, parsed, takes_text
+from chatsquash.formats.calls import (
+    Said,
+    State,
+    arguments_object,
+    call_input,
+    definition,
+    is_custom,
+    parsed,
+    takes_text,
+)
 from chatsquash.formats.providers.gemini.blocks import CODE, PROVIDER, SIGNATURE, TOOLS, WAS_SYSTEM, output
 from chatsquash.formats.providers.gemini.read import HOSTED, START, matched
 from chatsquash.formats.providers.gemini.response import CITED
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string, without
-from chatsquash.formats.writing import EXTENSIONS, instructed, joined, named, native, text_of
+from chatsquash.formats.writing import EXTENSIONS, instructions_mark, join_results, native, text_of, with_tool_names
 
 _ROLES = (*PROMPTS, "user", "assistant", "tool")
 _TYPES = {ours: theirs for theirs, ours in TOOLS.items()}
@@ -48,11 +57,11 @@ def dump(conversation: Conversation) -> Json:
     system's.  A refusal is a text, and the texts of a result are one.  What others signed or encrypted, what they ran
     themselves, and sources have no place.
     """
-    turns, called = named(turns_of(conversation))
+    turns, called = with_tool_names(turns_of(conversation))
     turns = tuple(turn for turn in turns if turn.role in _ROLES)
     writer, prompt, contents = _Writer(turns, called), list[Any](), list[Object]()
     body, own = dict[str, Any](), dict[str, Any]()
-    for group in joined(turns):
+    for group in join_results(turns):
         if group[0].role in PROMPTS and not contents:
             own = own or {**native(group[0], FORM).get(PROVIDER, {}), **native(group[0], PROVIDER)}
             prompt += _prompted(group[0])
@@ -68,7 +77,7 @@ def dump(conversation: Conversation) -> Json:
 
 def _prompted(turn: Turn) -> Iterator[Any]:
     """The parts of a system prompt."""
-    marked = {"partMetadata": instructed(turn)} if turn.instructions else {}
+    marked = {"partMetadata": instructions_mark(turn)} if turn.instructions else {}
     yield from ({**part, **marked} for part in _parts(turn.blocks, iter(()), {}) if isinstance(part, dict))
 
 
@@ -79,7 +88,7 @@ class _Writer:
         self.state: State = START
         self.names = names
         results = [block for turn in turns for block in turn.blocks if type(block) is Result]
-        self.named = {block.id for block in results if not block.made_up}
+        self.with_tool_names = {block.id for block in results if not block.made_up}
 
     def content(self, group: list[Turn]) -> Object | None:
         """The content of a turn; ``None`` for one that says nothing that Gemini has a place for."""
@@ -100,10 +109,10 @@ class _Writer:
         number, calls = self.state.call, list[Call]()
         for block in blocks:
             if type(block) is Call:
-                is_next = block.made_up and block.id == f"call_{number}" and block.id not in self.named
+                is_next = block.made_up and block.id == f"call_{number}" and block.id not in self.with_tool_names
                 number += is_next
                 calls.append(replace(block, made_up=is_next))
-        self.state = self.state.called(calls, by_assistant=True)
+        self.state = self.state.after_calls(calls, by_assistant=True)
         return ["" if call.made_up else call.id for call in calls]
 
     def _answered(self, blocks: list[Block]) -> list[str]:
@@ -135,8 +144,8 @@ def _parts(blocks: Iterable[Block], ids: Iterator[str], called: dict[str, str]) 
             case Media() if medium := _medium(block):
                 yield _part(*medium, own)
             case Call():
-                named = without({"id": next(ids, "") or None, "name": block.name})
-                yield _part("functionCall", {**named, "args": given(block)}, own)
+                name_member = without({"id": next(ids, "") or None, "name": block.name})
+                yield _part("functionCall", {**name_member, "args": call_input(block)}, own)
             case Result():
                 yield _part("functionResponse", _result(block, next(ids, ""), called), own)
             case HostedCall() | HostedResult() if block.provider == PROVIDER:
@@ -158,7 +167,7 @@ def _part(kind: str, value: Json, own: Object) -> Object:
 
 
 def _is_signature(value: Json) -> bool:
-    return isinstance(value, str) and bool(parts.decoded(parts.standard(value)))
+    return isinstance(value, str) and bool(parts.decode_base64(parts.standard(value)))
 
 
 def _thought(block: Reasoning, own: Object) -> Object | None:
@@ -174,8 +183,8 @@ def _medium(media: Media) -> tuple[str, Object] | None:
     """An image, a sound, a film or a file; ``None`` for what has neither data nor an address."""
     mime = "audio/mp3" if media.mime == "audio/mpeg" else media.mime  # as in Gemini's list
     if media.data:
-        named = {"displayName": media.name} if media.name and media.kind != "audio" else {}
-        return "inlineData", {"mimeType": mime or "application/octet-stream", "data": media.data, **named}
+        name_member = {"displayName": media.name} if media.name and media.kind != "audio" else {}
+        return "inlineData", {"mimeType": mime or "application/octet-stream", "data": media.data, **name_member}
     where = media.url or media.file_id
     if not where or where.startswith("data:"):
         return None
@@ -237,7 +246,7 @@ def _response(block: Result, name: str) -> Object:
 
 def _declaration(tool: Tool) -> Object | None:
     """A function; its schema is JSON Schema, which ``parameters`` is not; a custom tool's takes its text."""
-    function = defined(tool)
+    function = definition(tool)
     if not isinstance(function, dict) or not string(function, "name"):
         return None
     made = {key: function[key] for key in ("name", "description") if isinstance(function.get(key), str)}

@@ -11,7 +11,7 @@ from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError
 from chatsquash.formats.calls import State, arguments, call, native
-from chatsquash.formats.values import Object, compact, listed, string, text_members
+from chatsquash.formats.values import Object, as_list, compact, string, text_members
 from chatsquash.formats.writing import KEY, are_instructions, came_out, is_failed
 
 PROVIDER = "ollama"
@@ -52,7 +52,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
 
 def _images(turn: Object) -> Iterator[Block]:
     """The images behind the text; those of no known kind are Ollama's alone."""
-    for image in listed(turn.get("images")):
+    for image in as_list(turn.get("images")):
         yield _image(image) or Other(PROVIDER, {"images": image})
 
 
@@ -64,7 +64,7 @@ def _image(image: Json) -> Media | None:
         found = parts.DATA_URL.fullmatch(image)
         return Media("image", found[1], found[2]) if found and found[2] else Media("image", url=image)
     data = parts.standard(image)
-    mime = parts.image_type(parts.decoded(data[:16]) or b"")
+    mime = parts.image_type(parts.decode_base64(data[:16]) or b"")
     return Media("image", mime, data) if mime else None
 
 
@@ -74,7 +74,7 @@ def _image(image: Json) -> Media | None:
 def said(turn: Object, state: State) -> tuple[Turn, State]:
     """An assistant's turn, and the state behind it."""
     made = _said(turn, state.call)
-    return made, state.called(made.blocks, by_assistant=True)
+    return made, state.after_calls(made.blocks, by_assistant=True)
 
 
 def _said(turn: Object, number: int) -> Turn:
@@ -87,7 +87,7 @@ def _said(turn: Object, number: int) -> Turn:
         blocks.append(Text(content))
     if "images" in turn:
         blocks += _images(turn)
-    for each in listed(turn["tool_calls"]) if "tool_calls" in turn else ():
+    for each in as_list(turn["tool_calls"]) if "tool_calls" in turn else ():
         made = _call(each, number)
         number += getattr(made, "made_up", False)
         blocks.append(made)
@@ -131,9 +131,9 @@ def _answered(turn: Object, state: State) -> LoadedTurn:
 def tools(value: Json) -> Tools:
     """Functions as they stand; anything else is no function."""
     functions = [
-        tool if "type" in tool else {"type": "function", **tool} for tool in listed(value) if _is_function(tool)
+        tool if "type" in tool else {"type": "function", **tool} for tool in as_list(value) if _is_function(tool)
     ]
-    return Tools(functions, [tool for tool in listed(value) if not _is_function(tool)])
+    return Tools(functions, [tool for tool in as_list(value) if not _is_function(tool)])
 
 
 def _is_function(tool: Json) -> bool:

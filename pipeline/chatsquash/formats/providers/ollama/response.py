@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
-from chatsquash.formats.base import Stream, refused, wrong
+from chatsquash.formats.base import Stream, missing_reply, wrong
 from chatsquash.formats.providers.ollama.read import START, said
-from chatsquash.formats.values import Object, kind, listed, string
+from chatsquash.formats.values import Object, as_list, kind, string
 
 
 def reply(body: Json) -> Response:
     """The message of a response; one that was logged as its chunks is put together first."""
     body = assemble(body).body if isinstance(body, list) else body
-    return refused(body) or _answer(body, body.get("message"))
+    return missing_reply(body) or _answer(body, body.get("message"))
 
 
 def _answer(body: Object, message: Json) -> Response:
@@ -56,7 +56,7 @@ def _extend(message: Object, texts: dict[str, list[str]], added: Object) -> None
             message[key] = ""  # keeps the order of the members
             texts.setdefault(key, []).append(value)
         elif key in ("tool_calls", "images") and isinstance(value, list):
-            message[key] = [*listed(message.get(key)), *value]
+            message[key] = [*as_list(message.get(key)), *value]
         elif value is not None:
             message[key] = value
 

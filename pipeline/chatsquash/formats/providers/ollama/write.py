@@ -11,12 +11,12 @@ from chatsquash.core.blocks import Block, Call, Media, Other, Reasoning, Result,
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import parts
 from chatsquash.formats.base import without_private
-from chatsquash.formats.calls import State, given, is_custom, takes_text
+from chatsquash.formats.calls import State, call_input, is_custom, takes_text
 from chatsquash.formats.providers.ollama.read import PROVIDER, START
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.providers.openai_chat.write import named_tools
 from chatsquash.formats.values import Object, string
-from chatsquash.formats.writing import failed, instructed, mark, named, native, text_of
+from chatsquash.formats.writing import failure_text, instructions_mark, mark, native, text_of, with_tool_names
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _EMPTY = {"role": "assistant", "content": ""}
@@ -38,7 +38,7 @@ class _Writer:
     """What is known of the turns before; ids that the reader makes up just so are left out."""
 
     def __init__(self, turns: tuple[Turn, ...]) -> None:
-        self.turns, self.names = named(turns)
+        self.turns, self.names = with_tool_names(turns)
         self.state: State = START
         results = (block for turn in turns for block in turn.blocks if type(block) is Result)
         self.linked = {block.id for block in results if not block.made_up}
@@ -54,7 +54,7 @@ class _Writer:
                     yield made
             elif turn.role in _ROLES and (content := _content(turn.blocks)):
                 self.state = self.state.but(by_assistant=False)
-                made = {"role": _ROLES[turn.role], "content": "", **content, **instructed(turn)}
+                made = {"role": _ROLES[turn.role], "content": "", **content, **instructions_mark(turn)}
                 yield {**made, **native(turn, PROVIDER), **made}
 
     def _said(self, turn: Turn) -> Object:
@@ -76,7 +76,7 @@ class _Writer:
                 yield _call(block, {} if is_found else {"id": block.id})
             else:
                 yield from _others([block], "tool_calls")
-        self.state = self.state.called(read, by_assistant=True)
+        self.state = self.state.after_calls(read, by_assistant=True)
 
     def _result(self, block: Result) -> Object:
         """A result, without its id if that is found without it."""
@@ -87,16 +87,16 @@ class _Writer:
             _, state = self.state.answer(block.id, name)
         self.state = state.but(by_assistant=False)
         content = {"content": "", **_content(block.content)}
-        content["content"] = failed(content["content"], block)
+        content["content"] = failure_text(content["content"], block)
         linked = {} if is_found else {"tool_call_id": block.id}
-        named = {"tool_name": name} if name else {}
-        made = {"role": "tool", **linked, **named, **content, **mark(block)}
+        name_member = {"tool_name": name} if name else {}
+        made = {"role": "tool", **linked, **name_member, **content, **mark(block)}
         return {**made, **native(block, PROVIDER), **made}
 
 
 def _call(block: Call, linked: Object) -> Object:
     own = native(block, PROVIDER)
-    made = {**linked, "function": {"name": block.name or "", "arguments": given(block), **own.get("function", {})}}
+    made = {**linked, "function": {"name": block.name or "", "arguments": call_input(block), **own.get("function", {})}}
     return {**made, **own, **made}
 
 
@@ -112,7 +112,7 @@ def _content(blocks: Iterable[Block], *, by_assistant: bool = False) -> Object:
 
 def _is_taken(block: Media) -> bool:
     """Whether it is an image by its data."""
-    return block.kind == "image" and block.mime.startswith("image/") and bool(parts.decoded(block.data))
+    return block.kind == "image" and block.mime.startswith("image/") and bool(parts.decode_base64(block.data))
 
 
 def _others(blocks: Iterable[Block], member: str) -> list[Json]:

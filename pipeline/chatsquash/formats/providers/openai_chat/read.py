@@ -26,11 +26,11 @@ from chatsquash.core.blocks import (
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError
-from chatsquash.formats.calls import EMPTY, Said, State, native, numbered
+from chatsquash.formats.calls import EMPTY, Said, State, native, renumber
 from chatsquash.formats.providers.openai_chat import calls
 from chatsquash.formats.providers.openai_chat.content import PROVIDER, part_of, said
 from chatsquash.formats.providers.openai_chat.members import identifier, is_empty
-from chatsquash.formats.values import Object, at, compact, listed, string
+from chatsquash.formats.values import Object, as_list, at, compact, string
 from chatsquash.formats.writing import KEY, are_instructions, came_out, is_failed
 
 START = State()
@@ -62,8 +62,8 @@ def turns_of_messages(messages: Iterable[Message]) -> tuple[Turn, ...]:
             except TurnError as problem:
                 raise TurnError(f"messages[{number}] {problem}") from None
         elif made.role == "assistant":
-            made = numbered(made, state.call)  # a reply is read without the request before it
-            state = state.called(made.blocks)
+            made = renumber(made, state.call)  # a reply is read without the request before it
+            state = state.after_calls(made.blocks)
         found.append(made)
     return merged(found)
 
@@ -141,7 +141,7 @@ def _assistant(turn: Object, state: State) -> LoadedTurn:
     blocks += chat.private(turn).get("blocks", ())
     empty = [name for name in ("audio", "refusal") if name in turn and is_empty(turn[name])]
     more = _rest(turn, *reasoning.MEMBERS, *(("annotations",) if sources else ()), *empty) if len(turn) > 2 else {}
-    following = state.called(blocks)
+    following = state.after_calls(blocks)
     following = following if following.open else following.but(open=state.open)
     return LoadedTurn([Turn("assistant", tuple(blocks), False, more)], following)
 
@@ -265,7 +265,7 @@ def _is_parts(content: Json) -> bool:
 def tools(value: Json) -> Tools:
     """Function and custom tools; any other type is run by the vendor."""
     functions, hosted = [], []
-    for tool in listed(value):
+    for tool in as_list(value):
         if isinstance(tool, dict) and isinstance(tool.get("function"), dict):
             functions.append({"type": "function", **tool} if not tool.get("type") else tool)
         elif isinstance(tool, dict) and tool.get("type") in (None, "function") and "name" in tool:

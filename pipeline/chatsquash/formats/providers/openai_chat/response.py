@@ -6,13 +6,13 @@ from math import isfinite, isnan
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Response, WrongType
-from chatsquash.formats.base import refused, wrong
+from chatsquash.formats.base import missing_reply, wrong
 from chatsquash.formats.values import Object, kind
 
 
 def reply(body: Json) -> Response:
     """The message of the first choice as it was logged; without a role it is the assistant's."""
-    return refused(body) or _first(body.get("choices"))
+    return missing_reply(body) or _first(body.get("choices"))
 
 
 def holding(message: Json, model: Json = None) -> Object:

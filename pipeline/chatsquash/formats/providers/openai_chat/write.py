@@ -22,11 +22,11 @@ from chatsquash.core.chat import Private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import parts as chat_parts
 from chatsquash.formats import view
-from chatsquash.formats.calls import defined, is_custom
+from chatsquash.formats.calls import definition, is_custom
 from chatsquash.formats.providers.openai_chat.content import PROVIDER, SHARED
 from chatsquash.formats.providers.openai_chat.read import tools, turns_of
 from chatsquash.formats.values import Object, members, string, without
-from chatsquash.formats.writing import failed, file_name, instructed, mark, native
+from chatsquash.formats.writing import failure_text, file_name, instructions_mark, mark, native
 
 _DETAILS = ("auto", "low", "high")
 _CALLED = ("id", "function", "custom")
@@ -49,7 +49,7 @@ def messages(turns: Iterable[Turn]) -> Iterator[Object]:
         elif turn.role == "assistant":
             yield _said(turn)
         elif parts := list(_parts(turn.blocks, media=turn.role == "user")):
-            yield {"role": turn.role, "content": _content(parts), **native(turn, PROVIDER), **instructed(turn)}
+            yield {"role": turn.role, "content": _content(parts), **native(turn, PROVIDER), **instructions_mark(turn)}
 
 
 def _said(turn: Turn) -> Object:
@@ -106,7 +106,7 @@ def _result(block: Result) -> Object:
     parts = list(_parts(block.content, media=False)) if is_said else []
     if block.outcome in FAILED:
         said = parts.pop(0)["text"] if parts and parts[0]["type"] == "text" else ""
-        parts.insert(0, chat_parts.text(failed(said, block)))
+        parts.insert(0, chat_parts.text(failure_text(said, block)))
     return {**made, "content": _content(parts), **mark(block), **native(block, PROVIDER)}
 
 
@@ -162,7 +162,7 @@ def _medium(block: Media) -> Object | None:
 
 def named_tools(found: list[Tool]) -> list[Tool]:
     """The definitions of functions and custom tools that have a name."""
-    return [tool for tool in tools(found).functions if string(defined(tool), "name")]
+    return [tool for tool in tools(found).functions if string(definition(tool), "name")]
 
 
 def _tool(tool: Tool) -> Object:

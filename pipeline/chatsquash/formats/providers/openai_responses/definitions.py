@@ -10,7 +10,7 @@ from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
 from chatsquash.formats.providers.openai_chat.write import named_tools
 from chatsquash.formats.providers.openai_responses.items import PROVIDER
-from chatsquash.formats.values import Object, at, listed, string, without
+from chatsquash.formats.values import Object, as_list, at, string, without
 
 SPACE = "namespace"
 """The type of what holds tools, and what each of them knows of it."""
@@ -23,7 +23,7 @@ _MEMBERS = {
 def tools(value: Json) -> Tools:
     """Function and custom tools, those of a namespace too; all others are the service's own."""
     found = Tools([], [])
-    for tool in listed(value):
+    for tool in as_list(value):
         inner = at(tool, "tools") if string(tool, "type") == SPACE else None
         space = {SPACE: without(tool, "type", "tools")} if isinstance(inner, list) else {}
         for each in inner if isinstance(inner, list) else [tool]:

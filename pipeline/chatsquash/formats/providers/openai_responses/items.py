@@ -9,7 +9,7 @@ from chatsquash.core.blocks import Block, Media, Native, Other, Refusal, Source,
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.calls import EMPTY, KEY, is_mark
-from chatsquash.formats.values import Object, listed, string, text_members
+from chatsquash.formats.values import Object, as_list, string, text_members
 
 PROVIDER = "openai"
 PART = "openai_responses"
@@ -72,7 +72,7 @@ def blocks_of(content: Json, *, by_assistant: bool = False) -> tuple[Any, ...]:
     """What a content says; the assistant has texts and refusals only."""
     if isinstance(content, str):
         return (Text(content),) if content else ()
-    return tuple(block for part in listed(content) for block in _part(part, by_assistant=by_assistant))
+    return tuple(block for part in as_list(content) for block in _part(part, by_assistant=by_assistant))
 
 
 def _part(part: Json, *, by_assistant: bool) -> tuple[Block, ...]:

@@ -26,7 +26,7 @@ from chatsquash.formats.providers.openai_responses.items import (
     type_of,
 )
 from chatsquash.formats.unanswered_calls import grown
-from chatsquash.formats.values import Object, at, compact, kind, listed, string, text_members
+from chatsquash.formats.values import Object, as_list, at, compact, kind, string, text_members
 from chatsquash.formats.writing import KEY, came_out, is_failed
 
 MESSAGE = "message"
@@ -115,7 +115,7 @@ def _closed(state: State) -> tuple[list[Turn], Calls]:
         return [], state.calls
     items = chain(chain.from_iterable(state.before), state.open) if state.before else state.open
     turn = assistant_turn([item.value for item in items], state.calls.call)
-    return [turn], state.calls.called(turn.blocks)
+    return [turn], state.calls.after_calls(turn.blocks)
 
 
 def _whose(item: Json) -> str:
@@ -238,7 +238,7 @@ def _texts(held: Json, of: str) -> list[str]:
 
 def _loose(held: Json) -> list[str]:
     """The texts that are not empty in what should be a list of parts."""
-    texts = [part if isinstance(part, str) else string(part, "text") for part in listed(held)]
+    texts = [part if isinstance(part, str) else string(part, "text") for part in as_list(held)]
     return list(filter(None, texts))
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from chatsquash.core.model import Json, Message, Response
 from chatsquash.formats import view
-from chatsquash.formats.base import refused, wrong
+from chatsquash.formats.base import missing_reply, wrong
 from chatsquash.formats.providers.openai_responses.read import assistant_turn
 from chatsquash.formats.values import Object, kind
 
 
 def reply(body: Json) -> Response:
     """All output items as one message; what a service's own tools did in between is kept with it."""
-    problem = refused(body) or _failure(body)
+    problem = missing_reply(body) or _failure(body)
     if problem:
         return problem
     message = view.message(assistant_turn(body["output"], 1))

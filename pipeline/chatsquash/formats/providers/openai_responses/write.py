@@ -91,7 +91,7 @@ def _result(block: Result, *, is_custom: bool) -> Object:
     content, marked = list(block.content), writing.mark(block)
     if marked:
         first = content[0] if content and type(content[0]) is Text else Text("")
-        content[: bool(first.text)] = [replace(first, text=writing.failed(first.text, block))]
+        content[: bool(first.text)] = [replace(first, text=writing.failure_text(first.text, block))]
     said = list(_parts(content, detail=items.USUAL_DETAIL if is_custom else ""))
     named = {"name": block.name} if block.name and not is_custom else {}
     is_raw = block.json and read.RAW in writing.native(block, PROVIDER)
