@@ -6,6 +6,7 @@ import fcntl
 import gc
 import hashlib
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -66,6 +67,19 @@ def _the_same_surroundings(monkeypatch, tmp_path_factory):
     if not key.exists():
         key.write_text(KEY, encoding="utf-8")
     monkeypatch.setenv("CHATSQUASH_ANONYMIZE_KEY_FILE", str(key))
+
+
+_PRELOADED = ["chatsquash.conversion.pool", "chatsquash.session.converter", "chatsquash.conversion.workers"]
+multiprocessing.set_forkserver_preload(_PRELOADED)
+
+
+@pytest.fixture(autouse=True)
+def _fork_server(monkeypatch):
+    """Workers are forked from a server with their modules loaded, since each would load them next to threads of tests.
+
+    They have the variables that the server began with.
+    """
+    monkeypatch.setattr("chatsquash.core.platform.start_method", lambda: "forkserver")
 
 
 @pytest.fixture

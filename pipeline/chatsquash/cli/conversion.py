@@ -85,14 +85,14 @@ def print_summary(done: Any, values: dict[str, Any], complete: bool | None = Non
 def write_report(output: str, *, quiet: bool = False) -> None:
     """Write the page of a result, and say where it is."""
     from chatsquash.conversion.progress import Bar
-    from chatsquash.core.text import escaped
+    from chatsquash.core.text import escape
     from chatsquash.pages.report import report as run
 
     with Bar(quiet=quiet) as bar:
         page = run(output, bar.observe)
     if not quiet:
         with tolerate_closed_pipe():
-            click.echo(f"report: {escaped(str(page))}", err=True)
+            click.echo(f"report: {escape(str(page))}", err=True)
 
 
 SHARD_OPTIONS = (

@@ -27,8 +27,9 @@ def answers(request: memoryview) -> Iterator[bytes]:
     """The answer to one request.
 
     Requests are ``["open", path, templates, tokens]``, ``["render", messages, tools, generation]`` and
-    ``["trial", messages, tools]``. Answers are ``null`` or why the template cannot be used; a ``TemplateOutput``; and the
-    members of a ``Trial`` after its messages, with an empty text. The latter two are preceded by the seconds they took.
+    ``["trial", messages, tools]``. Answers are ``null`` or why the template cannot be used; a ``TemplateOutput``; and
+    the members of a ``Trial`` after its messages, with an empty text. The latter two are preceded by the seconds they
+    took.
     """
     began = monotonic()
     try:

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from chatsquash.core.errors import ChatsquashError
-from chatsquash.core.text import escaped, shown
+from chatsquash.core.text import escape, shown
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.reading import parse
 from chatsquash.view.conversation import Conversation, Needle
@@ -138,7 +138,7 @@ def _replacement_page(viewer: Viewer) -> Response:
 
 
 def _problem(status: int, title: str, why: str) -> Response:
-    body = [tag("h1", title), tag("p", escaped(why[:_WHY])), tag("p", tag("a", "Sessions", href="/"))]
+    body = [tag("h1", title), tag("p", escape(why[:_WHY])), tag("p", tag("a", "Sessions", href="/"))]
     return HTMLResponse(page(title, None, *body), status)
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from chatsquash.core.model import Json
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.pages.html.record import Showing, articles, medium
 from chatsquash.records.reading import message_calls
@@ -98,10 +98,10 @@ def _about(shown: Conversation) -> Html:
 
 def _opening(shown: Conversation) -> Html:
     row = shown.row
-    tokens = f"{counted(row['tokens'], 'token')}" if row["tokens"] is not None else None
-    turns = f"{counted(row['turns'], 'turn')}" if row["turns"] is not None else None
+    tokens = f"{pluralize(row['tokens'], 'token')}" if row["tokens"] is not None else None
+    turns = f"{pluralize(row['turns'], 'turn')}" if row["turns"] is not None else None
     values = (row["format"], row["model"], (row["start"] or "")[:16].replace("T", " "), turns, tokens, row["outcome"])
-    parts = [tag("span", escaped(str(each)), dir="auto") for each in values if each]  # one written from the right
+    parts = [tag("span", escape(str(each)), dir="auto") for each in values if each]  # one written from the right
     return together([together((", ", each)) if number else each for number, each in enumerate(parts)])
 
 
@@ -131,7 +131,7 @@ def _value(value: Any) -> Child:
 def _spelled(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return escaped(f"{value:,}" if isinstance(value, int) else str(value)[:_LONGEST_VALUE])
+    return escape(f"{value:,}" if isinstance(value, int) else str(value)[:_LONGEST_VALUE])
 
 
 def _findings(shown: Conversation) -> Html | None:
@@ -142,7 +142,7 @@ def _findings(shown: Conversation) -> Html | None:
     if len(shown.findings) > _FINDINGS:
         items.append(tag("li", f"{len(shown.findings) - _FINDINGS:,} more"))
     errors = any(each["severity"] == "error" for each in shown.findings)
-    title = counted(len(shown.findings), "finding")
+    title = pluralize(len(shown.findings), "finding")
     return tag("details", tag("summary", title), tag("ul", *items, class_="findings"), class_="about", open=errors)
 
 
@@ -158,7 +158,7 @@ def _finding(shown: Conversation, finding: Mapping[str, Any]) -> Iterator[Child]
 
 def _text(finding: Mapping[str, Any]) -> str:
     text = str(finding.get("text"))
-    return escaped(text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…")
+    return escape(text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…")
 
 
 def severity(finding: Mapping[str, Any]) -> Html:
@@ -203,10 +203,10 @@ def toolbar(shown: Conversation) -> Html:
 def section(shown: Conversation, window: Window) -> Html:
     """The messages of a window."""
     if shown.place is None:
-        why = f"There is no record of this session: {escaped(str(shown.row['outcome']))}."
+        why = f"There is no record of this session: {escape(str(shown.row['outcome']))}."
         return tag("section", tag("p", why), class_="conversation")
     if shown.problem:
-        note = tag("p", f"The record is shown as it stands, since {escaped(shown.problem)}.")
+        note = tag("p", f"The record is shown as it stands, since {escape(shown.problem)}.")
         text = shown.data[:TEXT].decode("utf-8", "replace")
         return tag("section", note, code.json(text), class_="conversation")
     whole = (

@@ -11,7 +11,7 @@ from itertools import islice
 from chatsquash.core import jsonio
 from chatsquash.core.accounting import WHY, ReplyOutcome
 from chatsquash.core.model import Message
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import Showing, fitting, size
 from chatsquash.records.line import StoredRecord
@@ -53,7 +53,7 @@ def beside(  # noqa: PLR0913 - what a page shows
 def _log(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError, first: int) -> Iterator[Html]:
     yield tag("h2", "The log")
     if isinstance(looked, NoLogError):
-        yield tag("p", escaped(str(looked)))
+        yield tag("p", escape(str(looked)))
         return
     yield from _log_facts(looked)
     if looked.messages:
@@ -73,7 +73,7 @@ def _log(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError, fi
 def _log_facts(looked: Looked) -> Iterator[Html]:
     if looked.changed:
         yield tag("p", "The log is not what it was when it was converted.", class_="severity-warning")
-    yield facts({"log": escaped(looked.log.shown), "format": escaped(looked.format)})
+    yield facts({"log": escape(looked.log.shown), "format": escape(looked.format)})
 
 
 def _more(shown: Conversation, first: int, count: int) -> Html:
@@ -88,7 +88,7 @@ def _more(shown: Conversation, first: int, count: int) -> Html:
 
 
 def _message(shown: Conversation, looked: Looked, row: MessageRow) -> Html:
-    description = f"message {row.number:,}, {escaped(row.role)}, {size(row.size)}"
+    description = f"message {row.number:,}, {escape(row.role)}, {size(row.size)}"
     if row.line is None or not looked.is_in_lines:
         return tag("p", description)
     return _raw(shown, row.line, f"line {row.line:,}: {description}", [], None)
@@ -123,7 +123,7 @@ def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, repli
             tag("span", f"{row.outcome}: {OUTCOMES[row.outcome]}", class_="fate"),
         ]
     else:
-        summary.append(tag("span", f"not read: {escaped(row.roles)} ({escaped(row.outcome)})", class_="severity-error"))
+        summary.append(tag("span", f"not read: {escape(row.roles)} ({escape(row.outcome)})", class_="severity-error"))
     if replies:
         kind = "" if replies[0].kind == "main" else f"{replies[0].kind}, "
         summary += [tag("span", "; its reply: ", kind, in_words(shown, rows, replies), class_="fate")]
@@ -135,14 +135,14 @@ def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, repli
 
 def _sentences(row: EntryRow) -> Iterator[str]:
     """What a request and its reply are, in words."""
-    new = f"{counted(row.added, 'message')} ({escaped(row.roles)})"
-    as_before = f"repeats {counted(row.kept, 'message')} of the one before"
+    new = f"{pluralize(row.added, 'message')} ({escape(row.roles)})"
+    as_before = f"repeats {pluralize(row.kept, 'message')} of the one before"
     if row.kept:
         yield f"The request {as_before} and adds {new}." if row.added else f"The request {as_before}."
     else:
         yield f"The request has {new}." if row.added else "The request has no messages."
-    finish = f", finish reason {escaped(row.finish)}" if row.finish else ""
-    yield f"The reply {escaped(row.reply)}{finish}." if row.reply else "There is no reply."
+    finish = f", finish reason {escape(row.finish)}" if row.finish else ""
+    yield f"The reply {escape(row.reply)}{finish}." if row.reply else "There is no reply."
 
 
 def time(at: int | None) -> str:
@@ -160,12 +160,12 @@ def request(shown: Conversation, looked: Looked, logged: LoggedRequest, *, has_t
     """A request and its reply as a conversation."""
     messages = [*logged.messages, *([logged.reply] if logged.reply else [])]
     place = f"{looked.log.shown}:{logged.line}"
-    showing = Showing(place=escaped(place), text=4_000, body=code.body)
+    showing = Showing(place=escape(place), text=4_000, body=code.body)
     body = [
         *head(shown, "", has_template=has_template),
         tag("h2", f"The request on line {logged.line:,}"),
         _links(shown, looked, logged, ""),
-        facts({"log": escaped(place), "messages": f"{len(messages):,}", "tools": f"{len(logged.tools):,}"}),
+        facts({"log": escape(place), "messages": f"{len(messages):,}", "tools": f"{len(logged.tools):,}"}),
         tag(
             "section",
             tools(logged.tools),
@@ -192,7 +192,7 @@ def _links(shown: Conversation, looked: Looked, logged: LoggedRequest, now: str)
 
 def difference(shown: Conversation, looked: Looked, logged: LoggedRequest, *, has_template: bool) -> Html:
     """What differs between a request and the one before it in the log."""
-    place = escaped(f"{looked.log.shown}:{logged.line}")
+    place = escape(f"{looked.log.shown}:{logged.line}")
     if logged.before is None:
         inside: list[Child] = [tag("p", "This is the first request of the log: nothing stands before it.")]
     else:
@@ -222,7 +222,7 @@ def _steps(changes: list[DiffStep], place: str) -> Iterator[Html]:
 def _step(step: DiffStep, place: str) -> Html:
     if step.kind == "kept":
         text_of_step = (
-            f"{counted(len(step.now), 'message')} as before ({step.begin:,} to {step.begin + len(step.now) - 1:,})"
+            f"{pluralize(len(step.now), 'message')} as before ({step.begin:,} to {step.begin + len(step.now) - 1:,})"
         )
         return tag("p", text_of_step, class_="kept")
     if step.kind == "changed":
@@ -239,7 +239,7 @@ def _step(step: DiffStep, place: str) -> Html:
     showing = Showing(place=place, text=4_000, body=code.body, prefix=f"{step.kind}-")
     record = StoredRecord(messages, None, [*range(step.begin, step.begin + len(messages))])
     inside = fitting(record, showing, _MOST // 4)
-    return tag("div", tag("p", f"{counted(len(messages), 'message')} {step.kind}"), *inside, class_=step.kind)
+    return tag("div", tag("p", f"{pluralize(len(messages), 'message')} {step.kind}"), *inside, class_=step.kind)
 
 
 def _spelled(message: Message) -> str:
@@ -256,17 +256,17 @@ def _spelled(message: Message) -> str:
 def _tools(logged: LoggedRequest) -> Html:
     before, now = ({jsonio.dumps(tool) for tool in tools or []} for tools in (logged.tools_before, logged.tools))
     if before == now:
-        return tag("p", f"{counted(len(now), 'tool')}, as before", class_="kept")
+        return tag("p", f"{pluralize(len(now), 'tool')}, as before", class_="kept")
     names = [
-        f"{counted(len(now - before), 'tool')} new or changed",
-        f"{counted(len(before - now), 'tool')} gone or changed",
+        f"{pluralize(len(now - before), 'tool')} new or changed",
+        f"{pluralize(len(before - now), 'tool')} gone or changed",
     ]
     return tag("p", ", ".join(names), class_="changed")
 
 
 def nothing(shown: Conversation, why: NoLogError, *, has_template: bool) -> Html:
     """Why the log cannot be shown."""
-    return page("log", shown.result, *head(shown, "", has_template=has_template), tag("p", escaped(str(why))))
+    return page("log", shown.result, *head(shown, "", has_template=has_template), tag("p", escape(str(why))))
 
 
 def became(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> Iterator[Child]:
@@ -320,8 +320,8 @@ def _place(shown: Conversation, rows: Rows, reply: ReplyOutcome) -> tuple[str, s
         return "a record that was left out, since another one stands for it", None
     row = shown.result.sessions.row(at, named=True)
     if row["outcome"] != WRITTEN:
-        return f"a record that was left out: {escaped(str(row['outcome']))}", url(shown.result, "s", at)
-    place = "this record" if at == shown.at else escaped(f"{row['file']}:{row['row']}")
+        return f"a record that was left out: {escape(str(row['outcome']))}", url(shown.result, "s", at)
+    place = "this record" if at == shown.at else escape(f"{row['file']}:{row['row']}")
     is_sample = shown.result.session_lines[at].get("sample") is not None  # which begins elsewhere
     if reply.message is None or is_sample:
         return place, url(shown.result, "s", at)

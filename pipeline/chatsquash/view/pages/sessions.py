@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 from chatsquash.dataset.omissions import lacks
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.view.pages.layout import address, choice, field, page, short, spaced, table, url
@@ -68,7 +68,7 @@ def _filters(result: ViewerResult, query: SessionQuery) -> Html:
 
 
 def _cut(value: str) -> str:
-    shown = escaped(value)
+    shown = escape(value)
     return shown if len(shown) <= 60 else f"{shown[:59]}…"
 
 
@@ -87,7 +87,7 @@ def _direction(query: SessionQuery) -> str:
 
 
 def _of(counts: tuple[int, int], one: str) -> str:
-    return f"{counts[0]:,} of {counted(counts[1], one)}"
+    return f"{counts[0]:,} of {pluralize(counts[1], one)}"
 
 
 def _left_out(result: ViewerResult) -> Html | None:
@@ -113,10 +113,10 @@ def _lacking(result: ViewerResult) -> Iterator[Child]:
         ]
         yield together([f"{lack.what} (", _comma_list(why), ")"])
     if lost := result.counts["replies"]["lost"]:
-        many = counted(sum(lost.values()), "logged reply", "logged replies")
+        many = pluralize(sum(lost.values()), "logged reply", "logged replies")
         yield together([tag("a", many, href=address("/", only="lost")), f" ({_numbers(lost)})"])
     if others := result.counts["other_files"]:
-        yield f"{counted(sum(others.values()), 'file')} not read ({_numbers(others)})"
+        yield f"{pluralize(sum(others.values()), 'file')} not read ({_numbers(others)})"
 
 
 def _numbers(why: dict[str, int]) -> str:
@@ -125,7 +125,7 @@ def _numbers(why: dict[str, int]) -> str:
 
 
 def _filter(said: str, name: str, value: str, known: set[str]) -> Child:
-    return tag("a", said, href=address("/", **{name: value})) if value in known else escaped(said)
+    return tag("a", said, href=address("/", **{name: value})) if value in known else escape(said)
 
 
 def _comma_list(parts: list[Child]) -> Html:
@@ -148,12 +148,12 @@ def _row(result: ViewerResult, row: dict[str, Any], *, is_first: bool) -> list[C
     counts: list[Child] = [each for name in ("error", "warning", "info") if (each := _count(row, name))]
     return [
         spaced(link, kind),
-        escaped(row["format"] or ""),
+        escape(row["format"] or ""),
         tag("span", short(row["model"] or "", 32), dir="auto"),
-        escaped(start),
+        escape(start),
         turns,
         tokens,
-        escaped(str(row["outcome"])),
+        escape(str(row["outcome"])),
         _comma_list(counts) if is_first else "",
         f"{row['lost']:,}" if is_first and row["lost"] else "",
         tag("span", short(row["log"] or "", 48), dir="auto", title=short(row["log"] or "", 500)),
@@ -162,7 +162,7 @@ def _row(result: ViewerResult, row: dict[str, Any], *, is_first: bool) -> list[C
 
 def _count(row: dict[str, Any], name: str) -> Html | None:
     count = row[f"{name}s"]
-    return tag("span", f"{counted(count, name)}", class_=f"severity-{name}") if count else None
+    return tag("span", f"{pluralize(count, name)}", class_=f"severity-{name}") if count else None
 
 
 def _pages(query: SessionQuery, selection: SessionPage) -> Html | None:
