@@ -1,11 +1,11 @@
-"""What is found by accounting for the logged replies of a session."""
+"""Findings on what the records do not contain: copies of other logs, and logged replies that are lost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import pluralize
+from chatsquash.core.text import escape, pluralize, quoted
 
 _WORDS = {
     "compacted": ("compacted away", "compacted away"),
@@ -44,6 +44,27 @@ NEVER = (
 def by_why(lost: Mapping[str, int]) -> list[str]:
     """How many replies no record holds, in words, for each why."""
     return [f"{count:,} {_WORDS[why][count != 1]}" for why, count in lost.items()]
+
+
+@rule("info")
+def second_copy(first: str) -> Fact:
+    """Reported when a log lies there twice, compressed and not, or compressed in two ways. The first one met counts.
+
+    In a folder that is the plain one.
+    """
+    return Fact(f"not read, since {quoted(first)} counts, which holds the same")
+
+
+@rule("warning")
+def second_copy_differs(first: str, differs: int | None, unread: str = "") -> Fact:
+    """Reported when a log lies there twice, and the two differ, or chatsquash cannot compare them.
+
+    The first one met counts.
+    """
+    counts = f"not read, since {quoted(first)} counts"
+    if differs is None:
+        return Fact(f"{counts}, with which it cannot be compared ({escape(unread)}): see which one is whole")
+    return Fact(f"{counts}, which differs from byte {differs:,} on: see which one is whole, and remove the other")
 
 
 @rule("warning", kind="replies")

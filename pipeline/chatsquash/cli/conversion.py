@@ -24,25 +24,11 @@ output_option = option(
     metavar="DIR",
     help="The folder, or the URL, to write records and reports to.",
 )
-
-
 single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
-
-
 DECIDING = (
-    "cleaning",
-    "sessions",
-    "sampling",
-    "shape",
-    "supplied",
-    "reading",
-    "addresses",
-    "privacy",
-    "checks",
-    "grouping",
+    *("cleaning", "sessions", "sampling", "shape", "supplied", "reading"),
+    *("addresses", "privacy", "checks", "grouping"),
 )
-
-
 TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "bounds")
 
 
@@ -96,16 +82,8 @@ def write_report(output: str, *, quiet: bool = False) -> None:
 
 
 SHARD_OPTIONS = (
-    "output",
-    "shard",
-    "full",
-    "workers",
-    "anonymize_key",
-    "quiet",
-    "verbose",
-    "as_json",
-    "fail_on",
-    "progress",
+    *("output", "shard", "full", "workers", "anonymize_key"),
+    *("quiet", "verbose", "as_json", "fail_on", "progress"),
 )
 """What may stand beside ``--shard``: the listing has the rest."""
 

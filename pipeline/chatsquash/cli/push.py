@@ -11,10 +11,7 @@ from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash push out hf://datasets/me/agents --dry-run",
-)
+@click.command(cls=Command, epilog="Example: chatsquash push out hf://datasets/me/agents --dry-run")
 @argument("output", metavar="OUT")
 @argument("dataset", metavar="hf://datasets/OWNER/NAME[@BRANCH]")
 @option("--public", is_flag=True, help="Send to a dataset that everybody can read, not to a private one.")

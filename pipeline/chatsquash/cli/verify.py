@@ -10,10 +10,7 @@ from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import is_typed
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash verify out --logs",
-)
+@click.command(cls=Command, epilog="Example: chatsquash verify out --logs")
 @argument("output", metavar="OUT")
 @argument("given", nargs=-1, metavar="[LOGS]...")
 @option("--logs", is_flag=True, help="Also compare the logs with their hashes.")

@@ -263,7 +263,7 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
 
 
 class _Seeing:
-    """Sees what the first lines of a log tell, and leaves its entries alone."""
+    """Keeps what the first lines of a log show, and passes its entries on."""
 
     seen: LogHead | None = None
 

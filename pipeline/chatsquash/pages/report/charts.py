@@ -179,23 +179,8 @@ def bounded(text: str, most: int = NAME) -> str:
 
 _ELEMENTS = frozenset(("g", "path", "line", "rect", "text", "circle"))
 _SHAPE = (
-    "d",
-    "x",
-    "y",
-    "x1",
-    "x2",
-    "y1",
-    "y2",
-    "dx",
-    "dy",
-    "cx",
-    "cy",
-    "r",
-    "rx",
-    "ry",
-    "width",
-    "height",
-    "transform",
+    *("d", "x", "y", "x1", "x2", "y1", "y2", "dx", "dy", "cx", "cy", "r", "rx", "ry"),
+    *("width", "height", "transform"),
 )
 _LOOK = (
     *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap"),

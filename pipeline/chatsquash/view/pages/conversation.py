@@ -14,7 +14,7 @@ from chatsquash.records.reading import message_calls
 from chatsquash.view.conversation import WINDOW, Conversation, Window
 from chatsquash.view.pages import code
 from chatsquash.view.pages.code import tools
-from chatsquash.view.pages.layout import facts, page, short, spaced, url
+from chatsquash.view.pages.layout import comma_list, facts, page, short, spaced, url
 
 TEXT = 16_000
 """Bytes of a text that a page shows; the rest has a place of its own."""
@@ -37,23 +37,17 @@ _MEMBERS = 100
 _TABS = ("conversation", "log", "tree", "template")
 
 
-def conversation(shown: Conversation, message: int, *, has_template: bool) -> Html:
+def conversation(shown: Conversation, message: int) -> Html:
     """The page of a record, at one of its messages."""
     window = shown.window(message)
-    body = [
-        *head(shown, "conversation", has_template=has_template),
-        _about(shown),
-        toolbar(shown),
-        section(shown, window),
-        pages(shown, window),
-    ]
+    body = [*head(shown, "conversation"), _about(shown), toolbar(shown), section(shown, window), pages(shown, window)]
     return page(_title(shown), shown.result, *body, modules=("conversation.js",), **attributes(shown, window))
 
 
-def head(shown: Conversation, now: str, *, has_template: bool) -> list[Html]:
+def head(shown: Conversation, now: str) -> list[Html]:
     """The title of a session, and its other pages."""
     base = shown.result, "s", shown.at
-    names = [name for name in _TABS if (name != "template" or (has_template and shown.place))]
+    names = [name for name in _TABS if (name != "template" or (shown.has_template and shown.place))]
     titles = {"log": "beside its log", "template": "as the template renders it"}
     links = []
     for name in names:
@@ -101,8 +95,8 @@ def _opening(shown: Conversation) -> Html:
     tokens = f"{pluralize(row['tokens'], 'token')}" if row["tokens"] is not None else None
     turns = f"{pluralize(row['turns'], 'turn')}" if row["turns"] is not None else None
     values = (row["format"], row["model"], (row["start"] or "")[:16].replace("T", " "), turns, tokens, row["outcome"])
-    parts = [tag("span", escape(str(each)), dir="auto") for each in values if each]  # one written from the right
-    return together([together((", ", each)) if number else each for number, each in enumerate(parts)])
+    # A value may be written from the right.
+    return comma_list([tag("span", escape(str(each)), dir="auto") for each in values if each])
 
 
 def _place(shown: Conversation) -> str:

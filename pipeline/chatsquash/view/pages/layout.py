@@ -95,3 +95,8 @@ def spaced(*parts: Child) -> Html:
     for part in kept:
         spaced += [" ", part] if spaced else [part]
     return together(spaced)
+
+
+def comma_list(parts: list[Child]) -> Html:
+    """Parts with commas between them."""
+    return together([together((", ", each)) if number else each for number, each in enumerate(parts)])

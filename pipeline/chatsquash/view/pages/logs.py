@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from difflib import unified_diff
 from html import unescape
 from itertools import islice
@@ -12,6 +11,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.accounting import WHY, ReplyOutcome
 from chatsquash.core.model import Message
 from chatsquash.core.text import escape, pluralize
+from chatsquash.core.times import stamp
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import Showing, fitting, size
 from chatsquash.records.line import StoredRecord
@@ -36,14 +36,12 @@ _READABLE = 1 << 24
 _DIFFERENCE = 400_000
 
 
-def beside(  # noqa: PLR0913 - what a page shows
-    shown: Conversation, message: int, logs: SessionLogs, looked: Looked | NoLogError, first: int, *, has_template: bool
-) -> Html:
+def beside(shown: Conversation, message: int, logs: SessionLogs, looked: Looked | NoLogError, first: int) -> Html:
     """The record, and beside it what its log has."""
     window = shown.window(message)
     left = tag("div", toolbar(shown), section(shown, window), pages(shown, window), class_="side")
     right = tag("div", *_log(shown, logs, looked, first), class_="side log", id="log")
-    body = [*head(shown, "log", has_template=has_template), tag("div", left, right, class_="sides")]
+    body = [*head(shown, "log"), tag("div", left, right, class_="sides")]
     named = attributes(shown, window) | {"data_base": url(shown.result, "s", shown.at, "log")}
     return page(
         short(shown.row["session"] or "session", 40), shown.result, *body, modules=("conversation.js",), **named
@@ -147,22 +145,19 @@ def _sentences(row: EntryRow) -> Iterator[str]:
 
 def time(at: int | None) -> str:
     """A time of a log, UTC; empty where there is none."""
-    if at is None:
-        return ""
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at // 1000)
-    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
+    return "" if at is None else stamp(at)[:-1].replace("T", " ")
 
 
 # One request
 
 
-def request(shown: Conversation, looked: Looked, logged: LoggedRequest, *, has_template: bool) -> Html:
+def request(shown: Conversation, looked: Looked, logged: LoggedRequest) -> Html:
     """A request and its reply as a conversation."""
     messages = [*logged.messages, *([logged.reply] if logged.reply else [])]
     place = f"{looked.log.shown}:{logged.line}"
     showing = Showing(place=escape(place), text=4_000, body=code.body)
     body = [
-        *head(shown, "", has_template=has_template),
+        *head(shown, ""),
         tag("h2", f"The request on line {logged.line:,}"),
         _links(shown, looked, logged, ""),
         facts({"log": escape(place), "messages": f"{len(messages):,}", "tools": f"{len(logged.tools):,}"}),
@@ -190,7 +185,7 @@ def _links(shown: Conversation, looked: Looked, logged: LoggedRequest, now: str)
     return tag("nav", *links, class_="tabs", aria_label="Pages of this request")
 
 
-def difference(shown: Conversation, looked: Looked, logged: LoggedRequest, *, has_template: bool) -> Html:
+def difference(shown: Conversation, looked: Looked, logged: LoggedRequest) -> Html:
     """What differs between a request and the one before it in the log."""
     place = escape(f"{looked.log.shown}:{logged.line}")
     if logged.before is None:
@@ -200,7 +195,7 @@ def difference(shown: Conversation, looked: Looked, logged: LoggedRequest, *, ha
         inside = [tag("p", f"From line {logged.line_before:,} to line {logged.line:,}:"), *_steps(changes, place)]
         inside += [_tools(logged)]
     body = [
-        *head(shown, "", has_template=has_template),
+        *head(shown, ""),
         tag("h2", f"What line {logged.line:,} changes"),
         _links(shown, looked, logged, "difference"),
     ]
@@ -246,11 +241,8 @@ def _spelled(message: Message) -> str:
     from chatsquash.core.text import shown
 
     data = jsonio.dumps(message)
-    return (
-        shown(message, indent=True).decode()
-        if len(data) <= _DIFFERENCE
-        else data[:_DIFFERENCE].decode("utf-8", "replace")
-    )
+    data = shown(message, indent=True) if len(data) <= _DIFFERENCE else data[:_DIFFERENCE]
+    return data.decode("utf-8", "replace")
 
 
 def _tools(logged: LoggedRequest) -> Html:
@@ -262,11 +254,6 @@ def _tools(logged: LoggedRequest) -> Html:
         f"{pluralize(len(before - now), 'tool')} gone or changed",
     ]
     return tag("p", ", ".join(names), class_="changed")
-
-
-def nothing(shown: Conversation, why: NoLogError, *, has_template: bool) -> Html:
-    """Why the log cannot be shown."""
-    return page("log", shown.result, *head(shown, "", has_template=has_template), tag("p", escape(str(why))))
 
 
 def became(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> Iterator[Child]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from chatsquash.core.text import escape, pluralize
 from chatsquash.dataset.omissions import lacks
 from chatsquash.pages.html.markup import Child, Html, tag, together
-from chatsquash.view.pages.layout import address, choice, field, page, short, spaced, table, url
+from chatsquash.view.pages.layout import address, choice, comma_list, field, page, short, spaced, table, url
 from chatsquash.view.result import ViewerResult
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _of(counts: tuple[int, int], one: str) -> str:
 def _left_out(result: ViewerResult) -> Html | None:
     """What the run left out or lost, as its counts say; what the list can show of it is a link."""
     parts = [*_lacking(result)]
-    return tag("p", "Left out by the run: ", _comma_list(parts), ".", class_="quiet", id="left-out") if parts else None
+    return tag("p", "Left out by the run: ", comma_list(parts), ".", class_="quiet", id="left-out") if parts else None
 
 
 def _lacking(result: ViewerResult) -> Iterator[Child]:
@@ -111,7 +111,7 @@ def _lacking(result: ViewerResult) -> Iterator[Child]:
             )
             for code, count in islice(counts.items(), _REASONS)
         ]
-        yield together([f"{lack.what} (", _comma_list(why), ")"])
+        yield together([f"{lack.what} (", comma_list(why), ")"])
     if lost := result.counts["replies"]["lost"]:
         many = pluralize(sum(lost.values()), "logged reply", "logged replies")
         yield together([tag("a", many, href=address("/", only="lost")), f" ({_numbers(lost)})"])
@@ -126,10 +126,6 @@ def _numbers(why: dict[str, int]) -> str:
 
 def _filter(said: str, name: str, value: str, known: set[str]) -> Child:
     return tag("a", said, href=address("/", **{name: value})) if value in known else escape(said)
-
-
-def _comma_list(parts: list[Child]) -> Html:
-    return together([together((", ", each)) if number else each for number, each in enumerate(parts)])
 
 
 def _rows(result: ViewerResult, selection: SessionPage) -> Iterator[list[Child]]:
@@ -154,7 +150,7 @@ def _row(result: ViewerResult, row: dict[str, Any], *, is_first: bool) -> list[C
         turns,
         tokens,
         escape(str(row["outcome"])),
-        _comma_list(counts) if is_first else "",
+        comma_list(counts) if is_first else "",
         f"{row['lost']:,}" if is_first and row["lost"] else "",
         tag("span", short(row["log"] or "", 48), dir="auto", title=short(row["log"] or "", 500)),
     ]

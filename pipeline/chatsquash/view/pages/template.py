@@ -24,7 +24,7 @@ _NAMED = 100
 
 def template(shown: Conversation, rendered: Rendering, name: str) -> Html:
     """The page of a rendering."""
-    body: list[Child] = [*head(shown, "template", has_template=True)]
+    body: list[Child] = [*head(shown, "template")]
     if rendered.problem:
         body.append(tag("p", f"The template raises {escape(rendered.problem)}", class_="severity-error"))
         return page("template", shown.result, *body)

@@ -71,9 +71,9 @@ def parts(logs: SessionLogs, at: int, looked: Looked) -> list[LogPart]:
     return sorted(log_parts)
 
 
-def tree(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError, *, has_template: bool) -> Html:
+def tree(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError) -> Html:
     """The page of a session's tree."""
-    body: list[Child] = [*head(shown, "tree", has_template=has_template)]
+    body: list[Child] = [*head(shown, "tree")]
     if isinstance(looked, NoLogError):
         body += [*_records(shown), tag("p", escape(str(looked)))]
         return page("tree", shown.result, *body)
@@ -132,11 +132,7 @@ def _as_list(shown: Conversation, conversations: list[Node]) -> Html:
 
 
 def _items(
-    shown: Conversation,
-    below: dict[str | None, list[Node]],
-    parent: str | None,
-    seen: set[str],
-    level: int,
+    shown: Conversation, below: dict[str | None, list[Node]], parent: str | None, seen: set[str], level: int
 ) -> list[Html]:
     items: list[Html] = []
     for node in below.get(parent, []):
