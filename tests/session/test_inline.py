@@ -6,7 +6,7 @@ import json
 import pytest
 
 from chatsquash.core.model import Conversation
-from chatsquash.session.stages.inline import inline
+from chatsquash.session.stages.reasoning import inline
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import cases
 from tests.session.streams import facts, staged, texts

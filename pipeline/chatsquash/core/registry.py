@@ -15,11 +15,11 @@ T = TypeVar("T")
 
 
 class Item(NamedTuple):
-    """A module or a package that lies in a folder."""
+    """A module or a package in a folder."""
 
     name: str
     path: str
-    """Of its file; of a package that is the first that runs."""
+    """The path of its file; for a package that of ``__init__.py``."""
 
 
 def items(folders: Iterable[str]) -> list[Item]:
@@ -58,7 +58,7 @@ class Room(Generic[T]):
         self._load = cache(self._import)
 
     def names(self) -> tuple[str, ...]:
-        """The names in order; no module is imported for that."""
+        """The names in order; no module is imported."""
         return tuple(self._homes(self._folders()))
 
     def named(self, name: str) -> T:
