@@ -178,7 +178,7 @@ def holds_branches(format: str) -> bool:  # noqa: A002
 
 def _writer(name: str) -> Any:
     form = named(name)
-    if not hasattr(form, "dump"):
+    if not form.dump:
         raise UsageError(f"{name}: is read only; written are {', '.join(writable())}")
     return form
 
