@@ -553,7 +553,7 @@ def test_every_file_is_described(converted):
 
 def test_every_cleaning_rule_has_the_name_under_which_it_is_counted():
     page = (ROOT / "docs/cleanup.md").read_text(encoding="utf-8")
-    assert [rule for rule in cleaning.names() if f"`{rule}`" not in page] == []
+    assert [rule for rule in cleaning.rule_names() if f"`{rule}`" not in page] == []
 
 
 # The tests themselves

@@ -14,9 +14,8 @@ from chatsquash.formats.agents.claude_code import texts as client_texts
 from chatsquash.formats.service import Service
 from chatsquash.reading import replies
 from chatsquash.records.presets import text
-from chatsquash.redact import addresses, credentials, encodings, ips, lists, paths, phones, rules, secrets, userinfo
-from chatsquash.redact import names as listed_names
-from chatsquash.session import ending
+from chatsquash.redact import addresses, encodings, ips, lists, names, phones, rules, secrets, userinfo
+from chatsquash.session import ending, private_texts
 from chatsquash.session.cleaning.info_messages import _OPEN, _is_info
 from chatsquash.sources import compression as compressed
 from chatsquash.storage.stores import _HOSTS
@@ -29,7 +28,13 @@ KINDS = [re.compile(kind.begins) for kind in compressed.KINDS.values()]
 ADDRESSES = [addresses._ADDRESS, addresses._ADDRESS_IN_SOURCE, addresses._ADDRESS_IN_URL]
 OF_ADDRESSES = [addresses._OURS, addresses._DOMAIN, addresses._DOMAIN_IN_URL]
 USERINFO = [userinfo._USERINFO, userinfo._WRITTEN, userinfo._WITHIN]
-CREDENTIALS = [credentials._START, credentials._QUOTE, credentials._SENT_END, credentials._QUERY_END, rb"(?<=\])"]
+CREDENTIALS = [
+    private_texts._START,
+    private_texts._QUOTE,
+    private_texts._SENT_END,
+    private_texts._QUERY_END,
+    rb"(?<=\])",
+]
 FORMS = [encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN]
 IN_FORMS = [*(pattern.pattern for pattern in FORMS), "some-value", "[A-Za-z0-9+/]{20,}", "(?:c29tZS12YWx1ZSBpcyBo)*"]
 PACK = [("finditer" if rule.anywhere or rule.run else "match", rule.pattern) for rule in rules.builtin()]
@@ -52,8 +57,8 @@ RUNNING = {
         *(("search", re.compile(pattern)) for pattern in ADDRESSES),
         *(("match", re.compile(pattern)) for pattern in OF_ADDRESSES),
     ],
-    ("chatsquash.redact.encodings", "pattern"): [("sub", pattern) for pattern in (*FORMS, listed_names._PIECED)],
-    ("chatsquash.redact.encodings", "self._pattern"): [("finditer", pattern) for pattern in (*FORMS, listed_names._PIECED)],
+    ("chatsquash.redact.encodings", "pattern"): [("sub", pattern) for pattern in (*FORMS, names._PIECED)],
+    ("chatsquash.redact.encodings", "self._pattern"): [("finditer", pattern) for pattern in (*FORMS, names._PIECED)],
     ("chatsquash.redact.lists", "pattern"): [("findall", pattern) for pattern in lists._TOKENS],
     ("chatsquash.redact.rules", "self.spelled"): PACK,
     ("chatsquash.redact.shapes", "f\"{pivot}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
@@ -66,7 +71,7 @@ RUNNING = {
         *(("search", re.compile(f":|%{again}3[aA]")) for again in ("", "25", "2525", "252525")),
         ("fullmatch", re.compile(userinfo._SPARED)),
     ],
-    ("chatsquash.redact.credentials", "pattern"): [("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS],
+    ("chatsquash.session.private_texts", "pattern"): [("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS],
 }  # fmt: skip
 # What goes through a whole text with several patterns, or with one time after time.
 
@@ -113,12 +118,12 @@ def test_a_text_twice_as_long_takes_a_pattern_at_most_three_times_as_long(way, p
     ("addresses", lambda text: deque(addresses.private(text), maxlen=0), [*ADDRESSES, *OF_ADDRESSES, *USERINFO], 0),
     ("passwords", userinfo.passwords, USERINFO, 0),
     ("known values", lists.values({"some-value": ("SECRET", "known")}), IN_FORMS, 0),
-    ("names", listed_names.names(b"Some Body"), [*IN_FORMS, listed_names._FILLED.pattern], 0),
+    ("names", names.names(b"Some Body"), [*IN_FORMS, names._FILLED.pattern], 0),
     ("hashes", lists.Lists(known=b"sha256:" + b"0" * 64).find, [*IN_FORMS, *(each.pattern for each in lists._TOKENS)], 0),
     ("phones", phones.phones("US"), [phones._WITH_CODE.pattern, phones._LOCAL.pattern], 0),
     ("IP addresses", ips.ips, [ips._FOUR.pattern, ips._SIX.pattern], 0),
-    ("paths", paths.paths, [paths._HOME.pattern, paths._DASHED.pattern, paths._PROMPT.pattern, paths._LISTED.pattern], 0),
-    ("without_credentials", lambda data: deque(credentials.without_credentials([data]), maxlen=0), CREDENTIALS, re.IGNORECASE),
+    ("paths", names.paths, [names._HOME.pattern, names._DASHED.pattern, names._PROMPT.pattern, names._LISTED.pattern], 0),
+    ("without_credentials", lambda data: deque(private_texts.without_credentials([data]), maxlen=0), CREDENTIALS, re.IGNORECASE),
     ("secrets", SECRETS.find, [r"(?:password=|token: |://a:b@|aGVsbG8gd29ybGQ|%41|a1b2c3d4e5f6a7b8\n)*"], 0),
     ("_is_info", _is_info, [_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
     ("is_command_echo", client_texts.is_command_echo, ["(?:<command-name>(?:</command-name>)?)*"], 0),

@@ -12,8 +12,8 @@ from chatsquash.checks import FEATURES, examine, rules
 from chatsquash.checks.registry import View
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation
+from chatsquash.session.record_filters import measure
 from chatsquash.session.stages.checking import examined
-from chatsquash.session.tool_usage import measure
 from tests import strategies
 
 from .rows import assistant, call, result, talk, tool, user

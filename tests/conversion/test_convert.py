@@ -19,7 +19,7 @@ from chatsquash.conversion import in_memory, workers
 from chatsquash.core.errors import StoppedError, UsageError
 from chatsquash.formats import documents
 from chatsquash.session import converter as session
-from chatsquash.session import rejected_lines as rejected_module
+from chatsquash.session import private_texts as rejected_module
 from chatsquash.sources import names as suffixes
 from chatsquash.sources.compression import KINDS, stem
 from chatsquash.sources.no_logs import what_is_read

@@ -10,7 +10,7 @@ asyncio concurrent.futures email http lzma multiprocessing polars pyarrow socket
 xml zstandard
 chatsquash.storage.confine.process chatsquash.reading.loading chatsquash.session.agents chatsquash.session.chains
 chatsquash.session.conversations chatsquash.session.parts chatsquash.conversion.previous_result
-chatsquash.dataset.stops chatsquash.results.verify chatsquash.trees.selection chatsquash.trees.kinds chatsquash.trees.links
+chatsquash.dataset.stops chatsquash.results.verify chatsquash.trees.kinds chatsquash.trees.kinds chatsquash.trees.links
 chatsquash.trees.restore chatsquash.trees.rewrites chatsquash.trees.trees chatsquash.dataset.card chatsquash.dataset.dataset
 chatsquash.dataset.parquet chatsquash.dataset.splits
 """.split()

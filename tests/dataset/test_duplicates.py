@@ -22,7 +22,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record, SessionRecords
 from chatsquash.dataset.filters import Filters
 from chatsquash.dataset.pre_pass import foreseen
-from chatsquash.session.prompt_prefix import of_line
+from chatsquash.session.record_maker import prefix_of_line
 from tests.conftest import assistant, cases, examples, log_line, user, write_log
 from tests.conversion.test_shards_law import written
 from tests.outputs import findings, report
@@ -311,7 +311,7 @@ def test_records_that_are_too_large_to_be_parsed_are_told_apart_by_their_bytes(m
 
     monkeypatch.setattr("chatsquash.core.jsonio.loads", refuse)
     assert left([line(*HI), line(*MORE), line(*HI)], duplicates=rule)[0] == [0, 1]
-    assert of_line(line(*HI)) == of_line(line(*HI)) != of_line(line(*MORE))
+    assert prefix_of_line(line(*HI)) == prefix_of_line(line(*HI)) != prefix_of_line(line(*MORE))
 
 
 WORDS = [

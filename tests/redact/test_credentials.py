@@ -6,8 +6,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.inspect.inspect import inspect
-from chatsquash.redact import credentials
-from chatsquash.session import rejected_lines as module
+from chatsquash.session import private_texts as module
 from tests.conftest import log_line, tree, write_log
 from tests.redact.rows import rows
 
@@ -51,7 +50,7 @@ def test_credentials_are_in_no_output(tmp_path, headers):
 
 def test_credentials_that_stand_where_a_line_is_read_in_two_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_PIECE", 64)
-    monkeypatch.setattr(credentials, "START_MAX", 200)
+    monkeypatch.setattr(module, "START_MAX", 200)
     broken = pair({"authorization": SECRET}, text="x" * 500, messages=7)
     write_log(tmp_path / "logs/a.jsonl", pair({}), broken)
     convert(tmp_path / "logs", tmp_path / "out", Options(keep_rejected=True))
@@ -66,17 +65,17 @@ KEPT = rows("credentials.kept")
 @pytest.mark.parametrize("line, kept, why", KEPT, ids=[why for *_, why in KEPT])
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_what_is_kept_of_a_line_does_not_depend_on_its_pieces(monkeypatch, line, kept, why, size):
-    monkeypatch.setattr(credentials, "START_MAX", 50)
+    monkeypatch.setattr(module, "START_MAX", 50)
     whole = f'{{"a": {line}}} {line}'.encode()
     pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
-    removed = b"".join(credentials.without_credentials(pieces))
-    ended = b"".join(credentials.without_credentials([line.encode()]))
+    removed = b"".join(module.without_credentials(pieces))
+    ended = b"".join(module.without_credentials([line.encode()]))
     assert ended == kept.encode()
-    assert removed == b"".join(credentials.without_credentials([whole]))
+    assert removed == b"".join(module.without_credentials([whole]))
 
 
 def test_a_long_credential_is_not_kept_in_memory():
     started = (b'{"token": "', *[b"\\\\x" * 1000] * 500, b'", "a": 1}')
-    kept = list(credentials.without_credentials(started))
+    kept = list(module.without_credentials(started))
     assert b"".join(kept) == b'{"token": "[removed]", "a": 1}'
     assert max(map(len, kept)) < 100

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.lists import Listed, Lists, digest, written
+from chatsquash.redact.lists import Lists, ValueList, digest, hash_list
 from tests.conftest import cases
 
 SECRET = "hunter2-of-ours"
@@ -20,7 +20,7 @@ def told(hits):
 
 
 def test_a_file_lists_a_value_a_line():
-    listed = Listed(b"\xef\xbb\xbf# a comment\n\n  one value \r\nre:x+y\nsha256:" + b"AB" * 32 + b"\n", "--deny")
+    listed = ValueList(b"\xef\xbb\xbf# a comment\n\n  one value \r\nre:x+y\nsha256:" + b"AB" * 32 + b"\n", "--deny")
     assert (listed.values, listed.patterns, listed.hashes) == ({"one value"}, ["x+y"], {"ab" * 32})
 
 
@@ -37,7 +37,7 @@ WRONG = [
 @pytest.mark.parametrize("data, message", WRONG, ids=[message for _, message in WRONG])
 def test_what_is_wrong_in_a_list_is_said_with_its_option_and_line(data, message):
     with pytest.raises(UsageError, match=message):
-        Listed(data, "--deny")
+        ValueList(data, "--deny")
 
 
 @cases(
@@ -111,14 +111,14 @@ def test_a_value_with_spaces_is_found_by_its_hash(text):
 
 def test_a_key_of_several_lines_is_found_by_its_hash():
     key = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\nIOq7Vn2X\n-----END EC PRIVATE KEY-----"
-    lists = Lists(known=written([digest(key)]))
+    lists = Lists(known=hash_list([digest(key)]))
     assert [hit.value for hit in lists.find(json.dumps({"key": f"{key}\n"}))] == [key]
 
 
 def test_what_is_written_is_read():
     hashes = {digest("one value"), digest("another")}
-    assert Listed(written(hashes), "--redact-known").hashes == hashes
-    assert b"value" not in written(hashes)
+    assert ValueList(hash_list(hashes), "--redact-known").hashes == hashes
+    assert b"value" not in hash_list(hashes)
 
 
 @given(st.lists(st.text(min_size=1).map(str.strip).filter(lambda each: each and "\n" not in each and "\r" not in each)))

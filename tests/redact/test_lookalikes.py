@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from chatsquash.redact import lookalikes, names_of_secrets
+from chatsquash.redact import lookalikes, rules
 from tests.conftest import cases
 from tests.redact.rows import rows
 
@@ -59,12 +59,12 @@ NAMES = [
 
 @pytest.mark.parametrize(("name", "level"), NAMES)
 def test_a_name_says_what_a_value_may_be(name, level):
-    assert names_of_secrets.level(name) == level
+    assert rules.level(name) == level
 
 
 def test_what_is_encoded_as_in_secrets_of_kubernetes_is_decoded():
-    assert lookalikes.decoded(base64.b64encode(b"hunter2pw").decode()) == "hunter2pw"
-    assert lookalikes.decoded("q7Rk2mXv9LpZt4Wn8BcY3dHs") == "q7Rk2mXv9LpZt4Wn8BcY3dHs"
+    assert lookalikes.decode_base64(base64.b64encode(b"hunter2pw").decode()) == "hunter2pw"
+    assert lookalikes.decode_base64("q7Rk2mXv9LpZt4Wn8BcY3dHs") == "q7Rk2mXv9LpZt4Wn8BcY3dHs"
 
 
 @pytest.mark.parametrize(("value", "is_one"), [("ana:hunter2pw", True), ("ana", False), (":", False), ("a:b", False)])

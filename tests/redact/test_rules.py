@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.rules import builtin, documented, parsed
+from chatsquash.redact.rules import builtin, documented, parse_rules
 from chatsquash.redact.secrets import Secrets, kind_of
 from chatsquash.redact.shapes import value_of
 from tests.conftest import cases
@@ -46,19 +46,19 @@ OWN = '[[rule]]\nname = "badge"\nliterals = ["BADGE-"]\nshape = "BADGE-[0-9]{6}"
 
 
 def test_own_rules_have_the_form_of_those_of_the_pack():
-    hits = Secrets([*builtin(), *parsed(OWN.encode(), "rules.toml")]).find("my BADGE-471193, and BADGE-1")
+    hits = Secrets([*builtin(), *parse_rules(OWN.encode(), "rules.toml")]).find("my BADGE-471193, and BADGE-1")
     assert [(hit.kind, hit.rule, hit.value) for hit in hits] == [("BADGE", "badge", "BADGE-471193")]
 
 
 def test_own_rules_run_in_an_engine_of_linear_time_and_not_in_that_of_python():
     own = OWN.replace("BADGE-[0-9]{6}", r"BADGE-\\p{Greek}+")
-    [hit] = Secrets(parsed(own.encode(), "rules.toml")).find("a BADGE-αβγδε")
+    [hit] = Secrets(parse_rules(own.encode(), "rules.toml")).find("a BADGE-αβγδε")
     assert hit.value == "BADGE-αβγδε"
 
 
 def test_an_own_rule_finds_nothing_that_is_far_from_its_literals():
     own = OWN.replace('["BADGE-"]', '["staff"]').replace("BADGE-", "") + "reach = 20\n"
-    secrets = Secrets(parsed(own.encode(), "rules.toml"))
+    secrets = Secrets(parse_rules(own.encode(), "rules.toml"))
     assert [hit.value for hit in secrets.find("staff: 471193" + " " * 40 + "and 582204")] == ["471193"]
 
 
@@ -83,5 +83,5 @@ def test_an_own_rule_finds_nothing_that_is_far_from_its_literals():
 )
 def test_an_own_rule_that_is_wrong_is_refused(told, why):
     with pytest.raises(UsageError, match=r"rules\.toml") as problem:
-        parsed(told.encode(), "rules.toml")
+        parse_rules(told.encode(), "rules.toml")
     assert why in str(problem.value)

@@ -312,8 +312,8 @@ def test_what_the_client_wrote(row):
 
 
 def test_sets_are_asked_for_by_name():
-    assert cleaning.sets() == ("goose", "claude-code")
-    assert cleaning.names(("claude-code",)) == ("echoed_commands", "local_outputs", "interruptions", "reminders")
+    assert cleaning.names() == ("goose", "claude-code")
+    assert cleaning.rule_names(("claude-code",)) == ("echoed_commands", "local_outputs", "interruptions", "reminders")
     assert Options().cleanups == Options(cleanup=("goose",)).cleanups == ("goose",)
     assert Options(cleanup_goose=False).cleanups == ()
     assert Options(cleanup_goose=False, cleanup=("goose",)).cleanups == ("goose",)

@@ -6,12 +6,16 @@ import json
 import pytest
 
 from chatsquash.core.model import Conversation
-from chatsquash.session.stages.inline import inline
-from tests.checks.rows import assistant, call, part, result, tool, user
+from chatsquash.session.stages.reasoning import inline
+from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import cases
 from tests.session.streams import facts, staged, texts
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
+
+
+def part(text):
+    return {"type": "text", "text": text}
 
 
 def block(arguments, name='"grep"'):

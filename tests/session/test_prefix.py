@@ -1,6 +1,6 @@
 """What two conversations that begin alike have in common, by which records are put into the same split."""
 
-from chatsquash.session.prompt_prefix import prefix as _prefix
+from chatsquash.session.record_maker import prefix as _prefix
 from tests.conftest import cases
 
 SYSTEM, USER = {"role": "system", "content": "s"}, {"role": "user", "content": "u"}

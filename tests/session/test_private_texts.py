@@ -24,7 +24,7 @@ from chatsquash.session import private_texts
 
 HIDDEN = {
     "Outcome.session", "SessionFindings.trace", "Finding.session", "Finding.file", "Finding.text",
-    "RejectedLine.reason", "Chosen.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
+    "RejectedLine.reason", "SelectedEntry.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
     "Facts.source", "Facts.model", "ToolUse.name", "Usage.tool_names", "Ending.finish",
     *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "last_user")),
 }  # fmt: skip
@@ -33,7 +33,7 @@ OURS = {
     "SessionAccount.digest", "SessionAccount.format",
     "Finding.code", "Finding.severity", "Finding.conversation", "RejectedLine.code", "Coverage.lost", "Coverage.not_chosen",
     "Record.without_tools", "Record.conversation", "Record.kind", "Record.parent", "Record.flags", "Record.images",
-    "Facts.prefix", "Facts.started_at", "Chosen.started", "Chosen.ended", "LinePlace.journal", "Mark.why", "Mark.kind",
+    "Facts.prefix", "Facts.started_at", "SelectedEntry.started", "SelectedEntry.ended", "LinePlace.journal", "Mark.why", "Mark.kind",
     "Ending.last_user", "Family.prefix", "Family.day", "Redaction.kind", "Redaction.rule", "Redaction.fingerprint",
     "Redaction.digest", "PreferencePair.kind", "ReplyOutcome.kind", "ReplyOutcome.status", "ReplyOutcome.why",
     "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "Stands.status", "LogNames.shown",
@@ -86,12 +86,12 @@ def test_what_may_come_from_a_log_is_hidden():
         ),
         SessionAccount(relatives=[Relative(b"x-relative", b"")]),
     )
-    told = private_texts.hidden(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
+    told = private_texts.hide_texts(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
     assert b"x-" not in msgspec.msgpack.encode(told)
     assert told.privacy.named == LogNames("y-shown", "y-name", ["y-piece"], "digest")
-    renamed = private_texts.renamed(log, told.privacy.named)
+    renamed = private_texts.with_names(log, told.privacy.named)
     assert (renamed.path, renamed.at(1)) == ("p", ("y-piece", 1))
-    assert private_texts.hidden(outcome, log, str) == outcome
+    assert private_texts.hide_texts(outcome, log, str) == outcome
     before = private_texts.texts(outcome, log)
     assert len(before) == len(set(before))
     assert all("x-" in text for text in before)

@@ -86,7 +86,7 @@ def test_no_message_is_new_that_the_request_had_before(logged):
     for out in taken(clean(iter(entries)))[0]:
         again = {id(message) for message in before}
         for run in out.edits:
-            if isinstance(run, editing.Added):
+            if isinstance(run, editing.AddedRun):
                 assert not [message for message in run.messages if id(message) in again and id(message) not in known]
         before = out.messages
 

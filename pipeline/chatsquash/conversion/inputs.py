@@ -15,7 +15,7 @@ from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.dataset.store import Output
 from chatsquash.reading.sessions import cleared
 from chatsquash.redact.privacy import Privacy
-from chatsquash.session.rejected_lines import rejected_lines
+from chatsquash.session.private_texts import rejected_lines
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
 

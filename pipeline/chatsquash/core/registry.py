@@ -1,4 +1,4 @@
-"""What is found by looking into a folder: the modules of a package by their names, imported when they are asked for."""
+"""Discovery of the modules in a package by their names; a module is imported on first use."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ T = TypeVar("T")
 
 
 class Item(NamedTuple):
-    """A module or a package that lies in a folder."""
+    """A module or a package in a folder."""
 
     name: str
     path: str
-    """Of its file; of a package that is the first that runs."""
+    """The path of its file; for a package that of ``__init__.py``."""
 
 
 def items(folders: Iterable[str]) -> list[Item]:
@@ -35,20 +35,20 @@ def items(folders: Iterable[str]) -> list[Item]:
 
 
 class Room(Generic[T]):
-    """What lies in the folders of some packages; ``T`` is the protocol that each module has.
+    """The modules of some packages; ``T`` is the protocol that each module implements.
 
-    A folder that is appended to the ``__path__`` of such a package is looked into, too; nothing else is.
+    Folders that are appended to the ``__path__`` of a package are searched, too; nothing else is.
     """
 
     def __init__(self, *packages: ModuleType, place: Callable[[Item], int | None] = lambda _: 0) -> None:
-        """``place``: what orders the names before the alphabet does; ``None`` for what is none of these."""
+        """``place``: the sort key that precedes the name; ``None`` excludes a module."""
         self._packages = packages
         self._place = place
         self._homes = cache(self._packages_by_name)
         self._module = cache(importlib.import_module)
 
     def names(self) -> tuple[str, ...]:
-        """The names in order; no module is imported for that."""
+        """The names in order; no module is imported."""
         return tuple(self._homes(self._folders()))
 
     def module(self, name: str) -> T:

@@ -37,7 +37,7 @@ class ShapeOptions:
         "Also remove the texts that this agent writes in the user's name, as in claude-code. For several "
         "agents, give it once each.",
         group="cleaning",
-        choices_of=("chatsquash.session.cleaning._sets",),
+        choices_of=("chatsquash.session.cleaning",),
         metavar="AGENT",
     )
     on_invalid: OnInvalid = option(

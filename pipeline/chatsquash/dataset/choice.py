@@ -77,8 +77,8 @@ class Choice:
     def named(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
         """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
         if outcome.privacy.named is None and not outcome.account.lines and self.names.hides:
-            outcome = private_texts.hidden(outcome, log, self.names.text, self.names.digest)
-        named = private_texts.renamed(log, outcome.privacy.named)
+            outcome = private_texts.hide_texts(outcome, log, self.names.text, self.names.digest)
+        named = private_texts.with_names(log, outcome.privacy.named)
         if named is not log:
             self._paths[log.shown] = named.shown
             self._paths.update(zip(log.beside, named.beside, strict=True))

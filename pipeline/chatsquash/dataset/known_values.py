@@ -17,7 +17,7 @@ def write(path: str, hashes: Iterable[str]) -> None:
     # A temporary file is its owner's alone from the start.
     with NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.", delete=False) as beside:
         try:
-            beside.write(lists.written(hashes))
+            beside.write(lists.hash_list(hashes))
             beside.flush()
             os.fsync(beside.fileno())
             Path(beside.name).replace(file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 
 _UNREADABLE = ("bad-line", "bad-entry")
 """The findings of which each is a line that could not be read."""
@@ -39,12 +39,12 @@ def lacks(counts: Mapping[str, Any]) -> list[Lack]:
 def _lacks(counts: Mapping[str, Any]) -> Iterator[Lack]:
     sessions, unreadable = counts["sessions"]["left_out"], counts["lines"]["unreadable"]
     if sessions:
-        yield Lack(counted(sum(sessions.values()), "session"), sessions)
+        yield Lack(pluralize(sum(sessions.values()), "session"), sessions)
     if unreadable:
-        yield Lack(counted(unreadable, "line"), {code: _errors(counts, code) for code in _UNREADABLE})
+        yield Lack(pluralize(unreadable, "line"), {code: _errors(counts, code) for code in _UNREADABLE})
     for code, (of, one) in _NOT_READ.items():
         if found := _errors(counts, code):
-            yield Lack(f"{of}{counted(found, one)}", {code: found})
+            yield Lack(f"{of}{pluralize(found, one)}", {code: found})
 
 
 def last_line(counts: Mapping[str, Any]) -> str:
@@ -57,7 +57,7 @@ def last_line(counts: Mapping[str, Any]) -> str:
     sessions = counts["sessions"]
     if sessions["seen"] and not counts["conversations"]["written"]:
         filtered = sessions["filtered"]
-        aside = [f"filtered: {counted(sum(filtered.values()), 'session')}{_reasons(filtered)}"] if filtered else []
+        aside = [f"filtered: {pluralize(sum(filtered.values()), 'session')}{_reasons(filtered)}"] if filtered else []
         said = ["no record was written", *said, *aside]
     code = explained(missing)
     return "; ".join(said) + (f": chatsquash explain {code}" if code else "")

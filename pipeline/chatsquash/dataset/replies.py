@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from chatsquash.checks.coverage import by_why
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 
 
 class Replies(Struct):
@@ -92,7 +92,7 @@ class Replies(Struct):
         """What is said to people: one line, and one on reasoning where some is missing."""
         lost = "".join(f" + {part}" for part in by_why(dict(sorted(self.lost.items()))))
         rewritten = f" + {self.rewritten:,} rewritten" if self.rewritten else ""
-        replies = counted(self.logged, "reply", "replies")
+        replies = pluralize(self.logged, "reply", "replies")
         yield f"{replies} logged = {self.carried:,} carried{rewritten}{lost}"
         if self.with_reasoning < self.reasoned or self.withheld:
             withheld = f", that of {self.withheld:,} withheld at the source" if self.withheld else ""

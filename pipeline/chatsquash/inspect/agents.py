@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import aligned, counted, hint
+from chatsquash.core.text import aligned, hint, pluralize
 from chatsquash.formats import documents
 from chatsquash.sources.agent_files import AgentFile, files, place
 from chatsquash.sources.compression import uncompressed
@@ -136,7 +136,7 @@ def _row(agent: AgentFiles) -> tuple[str, ...]:
     databases = sum(each.is_database for each in agent.files)
     alone = len(agent.files) - databases
     contents = [f"{alone:,}"] if alone else []
-    contents += [f"in {counted(databases, 'database')}"] if databases else []
+    contents += [f"in {pluralize(databases, 'database')}"] if databases else []
     times = [each.changed for each in agent.files]
     return (
         agent.name,
@@ -162,9 +162,9 @@ def _clean_up(agent: AgentFiles, now: float) -> str:
     said = f"Claude Code deletes files {days:g} days after their last change ({_PERIOD} in its settings): "
     parts = []
     if over:
-        parts.append(f"{counted(len(over), 'file')} ({_megabytes(over)} MB) when it starts next")
+        parts.append(f"{pluralize(len(over), 'file')} ({_megabytes(over)} MB) when it starts next")
     if soon:
-        parts.append(f"{counted(len(soon), 'file')} ({_megabytes(soon)} MB) within {_SOON} days")
+        parts.append(f"{pluralize(len(soon), 'file')} ({_megabytes(soon)} MB) within {_SOON} days")
     return said + (" and ".join(parts) if parts else f"none within {_SOON} days")
 
 

@@ -80,7 +80,7 @@ def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
     name, _, place = unit.partition(_MARK)
     module: Any = documents.named(name.decode())
     if hasattr(module, "tables"):
-        database = _held(file, options)
+        database = _content(file, options)
         if database is None:
             raise TurnError("is no longer what it was")
         return database[1].objects(jsonio.loads(place))
@@ -147,7 +147,7 @@ def _value(data: bytes, options: Options) -> Json:
 
 
 def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Division | None:
-    database = _held(file, options)
+    database = _content(file, options)
     if database is None or forced not in (None, database[0].NAME) or database[1].is_empty:
         return None
     module, content = database
@@ -162,7 +162,7 @@ _last: tuple[object, Database, tuple[Any, AgentDatabase] | None] | None = None
 """The database that was read last, which is open for its other sessions."""
 
 
-def _held(file: BinaryIO, options: Options) -> tuple[Any, AgentDatabase] | None:
+def _content(file: BinaryIO, options: Options) -> tuple[Any, AgentDatabase] | None:
     global _last  # noqa: PLW0603 - one of a process
     key = (status_of(file), options.max_memory, options.max_database_time)
     if _last and _last[0] == key:

@@ -177,7 +177,7 @@ def _between(text: str, pattern: re.Pattern[str], floor: int, limit: int) -> Ite
         if sign >= 16 and (ours := _compiled(_OURS).match(text, sign - 16)):
             at = floor = ours.end()
             continue
-        place = _encoded(text, floor, match) if match.lastgroup == "encoded" else _plain(text, floor, match)
+        place = _url_address(text, floor, match) if match.lastgroup == "encoded" else _plain(text, floor, match)
         if not place:
             at = match.end()
             continue
@@ -202,7 +202,7 @@ def _plain(text: str, floor: int, match: re.Match[str]) -> Address:
     return Address(start, sign, domain, end, text[start:sign].lower(), text[domain:end].lower())
 
 
-def _encoded(text: str, floor: int, match: re.Match[str]) -> Address | None:
+def _url_address(text: str, floor: int, match: re.Match[str]) -> Address | None:
     """An address as in a URL; ``None`` if no domain is behind its sign."""
     sign, domain = match.span()
     run = _compiled(_DOMAIN_IN_URL).match(text, domain, domain + (_DOMAIN_MAX + 1) * encodings.LONGEST_ENCODED)

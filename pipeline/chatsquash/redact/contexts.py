@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from chatsquash.redact import lookalikes, names_of_secrets
+from chatsquash.redact import lookalikes, rules
 from chatsquash.redact.hits import Hit
 from chatsquash.redact.rules import Check, Rule
 from chatsquash.redact.shapes import Bytes, kind_of, value_of
@@ -53,13 +53,13 @@ def may_be_named(data: Bytes, at: int) -> bool:
     return data.lower.rfind(b" -", low, at) >= 0 or data.lower.rfind(b'"-', low, at) >= 0
 
 
-def named(rule: Rule, text: str, at: int, done: set[int]) -> Iterable[Hit]:
+def hits_by_name(rule: Rule, text: str, at: int, done: set[int]) -> Iterable[Hit]:
     """What has a name that the word at a place is part of; ``done`` says which names were looked at already."""
     start = _name_start(text, at)
     if start in done or not (name := _WHOLE_NAME.match(text, start)):
         return ()
     done.add(start)
-    if not names_of_secrets.level(_said(text, start, name[0])):
+    if not rules.level(_said(text, start, name[0])):
         return ()
     match = rule.pattern.match(text, start, min(len(text), start + rule.reach))
     return _hit(rule, text, match) if match else ()
@@ -133,17 +133,17 @@ def _check(rule: Rule, text: str, match: re.Match[str]) -> Check | None:
         return rule.value
     start = match.start("name")
     if not rule.named:
-        return rule.value if names_of_secrets.level(name) else None
+        return rule.value if rules.level(name) else None
     is_urn = text[start - 1 : start] == ":" == text[match.end("name") : match.end("name") + 1]
     if name.startswith(".") or (is_urn and text[match.end("name") + 1 : match.end("name") + 2] not in " :"):
         return None  # as in arn:aws:secretsmanager:...:secret:name
-    return names_of_secrets.level(_said(text, start, name)) or None
+    return rules.level(_said(text, start, name)) or None
 
 
 def _is_assigned(value: str) -> bool:
     """Whether a value begins with the name of a secret, whose value is looked at by itself."""
     inner = _ASSIGNED.match(value)
-    return bool(inner and names_of_secrets.level(inner[0]))
+    return bool(inner and rules.level(inner[0]))
 
 
 def _as_it_is(value: str, check: Check) -> str:
@@ -154,7 +154,7 @@ def _as_it_is(value: str, check: Check) -> str:
         value = _BREAK.sub("", value)
     elif "\\" in value:
         value = _ESCAPED.sub(r"\1", value)
-    return lookalikes.decoded(value) if check in ("token", "password") else value
+    return lookalikes.decode_base64(value) if check in ("token", "password") else value
 
 
 def _length(value: str) -> int:

@@ -79,7 +79,7 @@ class Rendering:
         return start + place - first, start + place - first + 1
 
 
-class View(Rendering):
+class Substitution(Rendering):
     """A text, or the part of one that begins at ``start``, with the matches of a pattern replaced."""
 
     def __init__(
@@ -109,10 +109,10 @@ class View(Rendering):
         return ours, theirs
 
 
-class Reading:
+class UnescapedText:
     """A text as it reads after several views of it, one upon the other."""
 
-    def __init__(self, text: str, views: tuple[View, ...] = ()) -> None:
+    def __init__(self, text: str, views: tuple[Substitution, ...] = ()) -> None:
         self.text = text
         self.views = views
 
@@ -121,22 +121,22 @@ class Reading:
         """The text that all of the views are of."""
         return self.views[0].source if self.views else self.text
 
-    def then(self, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> Reading:
+    def then(self, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> UnescapedText:
         """The reading after one more view; this one where the pattern is not in its text."""
-        view = View(self.text, pattern, plain)
-        return self if view.text == self.text else Reading(view.text, (*self.views, view))
+        view = Substitution(self.text, pattern, plain)
+        return self if view.text == self.text else UnescapedText(view.text, (*self.views, view))
 
-    def spelled(self, text: str) -> Reading:
+    def spelled(self, text: str) -> UnescapedText:
         """The reading with other characters, each in the place of one."""
-        return Reading(text, self.views)
+        return UnescapedText(text, self.views)
 
-    def unescaped(self) -> Reading:
+    def unescaped(self) -> UnescapedText:
         """The reading without escapes, also those within others."""
         reading = self
         for _ in range(_ROUNDS):
             if not _ESCAPING.search(reading.text):
                 break
-            after = reading.then(_ESCAPE, _undone)
+            after = reading.then(_ESCAPE, _unescape)
             if after is reading:
                 break
             reading = after
@@ -155,28 +155,28 @@ def nothing(match: re.Match[str]) -> str:
     return ""
 
 
-def readings(text: str) -> list[Reading]:
+def readings(text: str) -> list[UnescapedText]:
     """A text as it is, without escapes, and without those that a break of the line had cut, as far as they differ."""
-    forms = [Reading(text)]
-    if (whole := _mended(forms[0])) is not forms[0]:
+    forms = [UnescapedText(text)]
+    if (whole := _without_cuts(forms[0])) is not forms[0]:
         forms.append(whole)  # a break in the text itself, which must go before a backslash is read that it cut off
     if (plain := forms[0].unescaped()) is not forms[0]:
         forms.append(plain)
     for _ in range(_CUT):
-        if (whole := _mended(forms[-1])) is forms[-1]:
+        if (whole := _without_cuts(forms[-1])) is forms[-1]:
             break
         forms.append(whole)
     return forms
 
 
-def _mended(reading: Reading) -> Reading:
+def _without_cuts(reading: UnescapedText) -> UnescapedText:
     """A reading without breaks of the line and the escapes that they had cut; itself where they had cut none."""
     return reading.then(BREAKS[-1], nothing).unescaped() if _CUT_ESCAPE.search(reading.text) else reading
 
 
-def unbroken(reading: Reading) -> list[Reading]:
+def unbroken(reading: UnescapedText) -> list[UnescapedText]:
     """A reading whose runs of base64 are not broken over lines, in each of the ways that differ."""
-    readings: list[Reading] = []
+    readings: list[UnescapedText] = []
     for pattern in _BREAKS_IN_RUN if "\n" in reading.text else ():
         after = reading.then(pattern, nothing)
         if after is not reading and not (readings and readings[-1].text == after.text):
@@ -184,11 +184,11 @@ def unbroken(reading: Reading) -> list[Reading]:
     return readings
 
 
-def _undone(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     """What an escape stands for."""
     kind, spelled = match.lastgroup, match[str(match.lastgroup)]
     if kind == "mark":
-        return _marked(spelled, len(match[0]) - 1, match)
+        return _unescape_letter(spelled, len(match[0]) - 1, match)
     if kind in ("url", "unit", "byte", "hex"):
         return chr(int(spelled, 16))
     if kind == "number":
@@ -200,7 +200,7 @@ def _undone(match: re.Match[str]) -> str:
     return "%" if kind == "percent" else _of_bytes(spelled)
 
 
-def _marked(letter: str, slashes: int, match: re.Match[str]) -> str:
+def _unescape_letter(letter: str, slashes: int, match: re.Match[str]) -> str:
     """What a letter behind backslashes stands for.
 
     JSON within JSON makes two backslashes of each, so that their number is a power of two, unless one stood there
@@ -247,9 +247,9 @@ def zones(lower: bytes) -> Iterator[tuple[int, int]]:
         yield max(0, start - _BEFORE), min(len(lower), end + _BEHIND)
 
 
-def unescaped(text: str, start: int, end: int) -> View:
+def unescaped(text: str, start: int, end: int) -> Substitution:
     """A part of a text without escapes, those within others aside."""
-    return View(text[start:end], _ESCAPE, _undone, start)
+    return Substitution(text[start:end], _ESCAPE, _unescape, start)
 
 
 # Percent-encoding

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from chatsquash.redact import encodings
-from chatsquash.redact.encodings import Reading, Rendering, View
+from chatsquash.redact.encodings import Rendering, Substitution, UnescapedText
 from chatsquash.redact.hits import Hit
 
 _DEEPEST = 3
@@ -55,11 +55,11 @@ _STANDARD = bytes.maketrans(b"-_", b"+/")
 _LONGEST = 1 << 20
 """Characters of a run that is decoded; longer ones are files."""
 
-Search = Callable[[Reading], Iterable[Hit]]
+Search = Callable[[UnescapedText], Iterable[Hit]]
 """Finds values in what a text reads like; the places are those of the text itself."""
 
 
-class _Decoded(NamedTuple):
+class _Base64Run(NamedTuple):
     """What a run of base64 decodes to."""
 
     run: tuple[int, int]
@@ -76,12 +76,12 @@ def everywhere(text: str, search: Search) -> list[Hit]:
     What stands in base64 is replaced with all of its run, or with its lines where the run has several, since half a run
     is no base64: the placeholder stands for all of it.
     """
-    return apart(_found(_readings(text), search, _DEEPEST))
+    return apart(_search_all(_readings(text), search, _DEEPEST))
 
 
 def unescaped(text: str, search: Search) -> list[Hit]:
     """What a search finds in a text as it is and without escapes, in order, none within another; not in base64."""
-    return apart(_found(_readings(text), search, 0))
+    return apart(_search_all(_readings(text), search, 0))
 
 
 def texts(text: str, deep: int = _DEEPEST) -> Iterator[str]:
@@ -91,7 +91,7 @@ def texts(text: str, deep: int = _DEEPEST) -> Iterator[str]:
         yield reading.text
     for reading in readings[1:] or readings if deep else ():
         for each in (reading, *encodings.unbroken(reading)):
-            if parts := [*_decoded(each)]:
+            if parts := [*_decode_runs(each)]:
                 yield from texts("\0".join(part.text for part in parts), deep - 1)
 
 
@@ -107,30 +107,32 @@ def apart(hits: Iterable[Hit]) -> list[Hit]:
 
 
 @lru_cache(maxsize=1)
-def _readings(text: str) -> list[Reading]:
+def _readings(text: str) -> list[UnescapedText]:
     """The readings of a text, which one finder after the other looks at."""
     return encodings.readings(text)
 
 
-def _found(readings: list[Reading], search: Search, deep: int) -> Iterator[Hit]:
+def _search_all(readings: list[UnescapedText], search: Search, deep: int) -> Iterator[Hit]:
     for reading in readings:
         yield from search(reading)
     for reading in (readings[1:] or readings) if deep else ():
-        yield from _encoded(reading, search, deep - 1)
+        yield from _search_base64(reading, search, deep - 1)
         for whole in encodings.unbroken(reading):
-            yield from _encoded(whole, search, deep - 1, whole.views[-1])
+            yield from _search_base64(whole, search, deep - 1, whole.views[-1])
 
 
-def _encoded(reading: Reading, search: Search, deep: int, breaks: View | None = None) -> Iterator[Hit]:
+def _search_base64(
+    reading: UnescapedText, search: Search, deep: int, breaks: Substitution | None = None
+) -> Iterator[Hit]:
     """What a search finds in the runs of base64 of a reading: in those over breaks of the line where these are told."""
-    parts = [*_decoded(reading, breaks)]
+    parts = [*_decode_runs(reading, breaks)]
     starts, length = [], 0
     for part in parts:
         starts.append(length)
         length += len(part.text) + 1
-    met: dict[tuple[int, int], list[tuple[Hit, _Decoded, int]]] = {}
+    met: dict[tuple[int, int], list[tuple[Hit, _Base64Run, int]]] = {}
     decoded = encodings.readings("\0".join(part.text for part in parts)) if parts else []
-    for hit in _found(decoded, search, deep):
+    for hit in _search_all(decoded, search, deep):
         at = bisect_right(starts, hit.start) - 1
         if parts[at].is_text or len(hit.value) >= _SURE:
             met.setdefault(parts[at].run, []).append((hit, parts[at], starts[at]))
@@ -139,19 +141,18 @@ def _encoded(reading: Reading, search: Search, deep: int, breaks: View | None = 
         yield inside[0][0]._replace(start=start, end=end)
 
 
-def _decoded(reading: Reading, breaks: View | None = None) -> Iterator[_Decoded]:
-    """What the runs of base64 in a reading decode to."""
+def _decode_runs(reading: UnescapedText, breaks: Substitution | None = None) -> Iterator[_Base64Run]:
     for start, end in run_spans(reading.text):
         if breaks and breaks.piece(start)[1] >= end:
             continue
         for first, data in decoded_bytes(reading.text[start:end]):
-            yield _Decoded((start, end), first, data.decode("utf-8", "surrogateescape"), is_text(data))
+            yield _Base64Run((start, end), first, data.decode("utf-8", "surrogateescape"), is_text(data))
             if data.count(0) * 4 > len(data):
                 plain = data.replace(b"\0", b"")  # of UTF-16, as PowerShell takes it
-                yield _Decoded((start, end), _UNKNOWN, plain.decode("utf-8", "replace"), is_text(plain))
+                yield _Base64Run((start, end), _UNKNOWN, plain.decode("utf-8", "replace"), is_text(plain))
 
 
-def _lines(breaks: View, run: tuple[int, int], inside: list[tuple[Hit, _Decoded, int]]) -> tuple[int, int]:
+def _lines(breaks: Substitution, run: tuple[int, int], inside: list[tuple[Hit, _Base64Run, int]]) -> tuple[int, int]:
     """The lines of a run that hold what was found in it."""
     if any(part.first == _UNKNOWN for _, part, _ in inside):
         return run
@@ -162,7 +163,7 @@ def _lines(breaks: View, run: tuple[int, int], inside: list[tuple[Hit, _Decoded,
     return max(start, run[0]), min(end, run[1])
 
 
-def _characters(hit: Hit, part: _Decoded, start: int) -> tuple[int, int]:
+def _characters(hit: Hit, part: _Base64Run, start: int) -> tuple[int, int]:
     """The characters of a run that encode what was found."""
     before = len(part.text[: hit.start - start].encode("utf-8", "surrogateescape"))
     after = len(part.text[: hit.end - start].encode("utf-8", "surrogateescape"))
@@ -239,7 +240,7 @@ def decoded_ascii(data: bytes, start: int, end: int) -> Iterator[tuple[int, str]
 # Tokens broken over lines
 
 
-class Joined(Rendering):
+class JoinedLines(Rendering):
     """The lines of a token as one."""
 
     def __init__(self, text: str, ours: list[int], theirs: list[tuple[int, int]], before: int) -> None:
@@ -258,7 +259,7 @@ class Joined(Rendering):
         return "".join(self.text[our : our + last - first] for our, (first, last) in pieces if start <= first < end)
 
 
-def joined_lines(text: str, start: int, end: int) -> Iterator[Joined]:
+def joined_lines(text: str, start: int, end: int) -> Iterator[JoinedLines]:
     """What the token of a run reads like that goes on with the next line, or began with one of the lines before.
 
     It may have begun with any of these, or with none, since a line may end with a word that has nothing to do with it.
@@ -276,7 +277,7 @@ def joined_lines(text: str, start: int, end: int) -> Iterator[Joined]:
             yield _of_pieces(text, places[first:])
 
 
-def _of_pieces(text: str, places: list[tuple[int, int]]) -> Joined:
+def _of_pieces(text: str, places: list[tuple[int, int]]) -> JoinedLines:
     """The pieces of a token as one, with what stands before it on its line, and behind it up to a space."""
     token, last = places[0][0], places[-1][1]
     low = max(0, token - _TELLING)
@@ -288,7 +289,7 @@ def _of_pieces(text: str, places: list[tuple[int, int]]) -> Joined:
     for place in spans:
         starts.append(length)
         length += place[1] - place[0]
-    return Joined("".join(text[one:other] for one, other in spans), starts, spans, token - places[0][0])
+    return JoinedLines("".join(text[one:other] for one, other in spans), starts, spans, token - places[0][0])
 
 
 def _may_go_on(text: str, start: int, end: int) -> bool:

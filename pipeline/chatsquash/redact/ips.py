@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
-from chatsquash.redact.encodings import Reading
+from chatsquash.redact.encodings import UnescapedText
 from chatsquash.redact.forms import unescaped
 from chatsquash.redact.hits import Hit
 
@@ -36,10 +36,10 @@ _GLOBAL = IPv6Network("2000::/3")
 
 def ips(text: str) -> list[Hit]:
     """The public IP addresses in a text, in order; versions of four numbers are none, and public resolvers stay."""
-    return unescaped(text, _found)
+    return unescaped(text, _search)
 
 
-def _found(reading: Reading) -> Iterator[Hit]:
+def _search(reading: UnescapedText) -> Iterator[Hit]:
     text = reading.text
     for start, end, is_dashed in (*_fours(text), *_sixes(text)):
         before = text[max(0, start - _WINDOW) : start]

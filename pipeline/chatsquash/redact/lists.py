@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
 from chatsquash.redact import encodings, patterns
-from chatsquash.redact.encodings import BREAKS, Reading
+from chatsquash.redact.encodings import BREAKS, UnescapedText
 from chatsquash.redact.forms import apart, everywhere, texts
 from chatsquash.redact.hits import Finder, Hit
-from chatsquash.redact.needles import Bare, Filling, Needles, printed
+from chatsquash.redact.patterns import Bare, Filling, Needles, printed
 from chatsquash.redact.placeholders import SHORTEST
 
-__all__ = ["Listed", "Lists", "digest", "values", "written"]
+__all__ = ["Lists", "ValueList", "digest", "hash_list", "values"]
 
 _LONGEST = 1 << 12
 """Characters of a value that is found by its hash."""
@@ -39,7 +39,7 @@ _BLOCK = re.compile(r"-----BEGIN (?P<what>[A-Z0-9 ]{1,60}+)-----[^-]{1,4000}+---
 _USER = re.compile(r"://[^\s/:@]{0,100}+:(?P<password>[^\s/?#]{6,600}+)")
 
 
-class Listed:
+class ValueList:
     r"""What a file lists: a value a line, plain, as ``re:...`` or ``sha256:...``; ``#`` begins a comment.
 
     White space around a value is no part of it, and ``\n`` in it is a break of the line, as in JSON.
@@ -80,8 +80,8 @@ class Lists:
     """What the lists of a run say of values: what is denied is not allowed."""
 
     def __init__(self, allow: bytes | None = None, deny: bytes | None = None, known: bytes | None = None) -> None:
-        self._allow = Listed(allow, "--allow")
-        self._secret = {"known": Listed(known, "--redact-known"), "deny": Listed(deny, "--deny")}
+        self._allow = ValueList(allow, "--allow")
+        self._secret = {"known": ValueList(known, "--redact-known"), "deny": ValueList(deny, "--deny")}
         rules = {value: rule for rule, listed in self._secret.items() for value in listed.values}
         self._values = _finder(rules)
         self.allows = lru_cache(maxsize=_REMEMBERED)(self._is_allowed)
@@ -108,7 +108,7 @@ def digest(value: str) -> str:
     return sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def written(hashes: Iterable[str]) -> bytes:
+def hash_list(hashes: Iterable[str]) -> bytes:
     """A list of the hashes of values, for ``--redact-known``."""
     lines = sorted(f"{_HASH}{each}\n" for each in set(hashes))
     return "".join(
@@ -130,7 +130,7 @@ def _kind(value: str) -> str:
     return kind_of(value)
 
 
-def _in_any_form(text: str, listed: Listed) -> Iterator[str]:
+def _in_any_form(text: str, listed: ValueList) -> Iterator[str]:
     """What fits a pattern or has a hash that is listed, in any form of a text."""
     for form in texts(text):
         for regex in listed.patterns:
@@ -204,10 +204,10 @@ def values(kinds: Mapping[str, tuple[str, str]]) -> Finder:
     A value of fewer than six characters is found broken over lines only where nothing but the break is within it, and
     in base64 only of text.
     """
-    return _Known(kinds).find
+    return _ValueFinder(kinds).find
 
 
-class _Known:
+class _ValueFinder:
     """Finds values that are known."""
 
     def __init__(self, kinds: Mapping[str, tuple[str, str]]) -> None:
@@ -223,7 +223,7 @@ class _Known:
         """The values in a text, in order, none within another."""
         return everywhere(text, self._search)
 
-    def _search(self, reading: Reading) -> Iterator[Hit]:
+    def _search(self, reading: UnescapedText) -> Iterator[Hit]:
         text = printed(reading.text)
         for start, end in self._plain.places(text):
             yield from self._hit(reading, text, (start, end), text[start:end])
@@ -234,7 +234,7 @@ class _Known:
                 yield span
                 done = last
 
-    def _in_core(self, reading: Reading, text: str, span: tuple[int, int], bare: str) -> Hit | None:
+    def _in_core(self, reading: UnescapedText, text: str, span: tuple[int, int], bare: str) -> Hit | None:
         start, end = span
         for core in self._cores[bare]:
             is_sure = len(bare) >= _SURE and (self._told[core.value][1] == _SPACED or _differs(reading, start, end))
@@ -243,7 +243,7 @@ class _Known:
                 return next(self._hit(reading, text, wide, core.value), None)
         return None
 
-    def _hit(self, reading: Reading, text: str, span: tuple[int, int], value: str) -> Iterator[Hit]:
+    def _hit(self, reading: UnescapedText, text: str, span: tuple[int, int], value: str) -> Iterator[Hit]:
         start, end = span
         spelled, kind, rule = self._told[value]
         if kind not in _NUMBERS or not (text[start - 1 : start].isdigit() or text[end : end + 1].isdigit()):
@@ -271,7 +271,7 @@ def _is_core(text: str, core: _Core) -> bool:
     )
 
 
-def _differs(reading: Reading, start: int, end: int) -> bool:
+def _differs(reading: UnescapedText, start: int, end: int) -> bool:
     """Whether escapes or breaks stand within what a part of a reading is of."""
     return bool(_OTHERWISE.search(reading.source[slice(*reading.span(start, end))]))
 

@@ -9,9 +9,9 @@ from collections import Counter
 from functools import lru_cache
 from math import log2
 
-from chatsquash.redact import names_of_secrets
+from chatsquash.redact import rules
 
-EXAMPLES = names_of_secrets.words("""
+EXAMPLES = rules.words("""
     AKIAIOSFODNN7EXAMPLE AKIAI44QH8DHBEXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
     je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY QWxhZGRpbjpvcGVuIHNlc2FtZQ== QWxhZGRpbjpPcGVuU2VzYW1l dXNlcjpwYXNz
     dXNlcjpwYXNzd29yZA== dXNlcm5hbWU6cGFzc3dvcmQ= czZCaGRSa3F0MzpnWDFmQmF0M2JW
@@ -103,7 +103,7 @@ def entropy(text: str) -> float:
     return -sum(count / length * log2(count / length) for count in counts.values()) if length else 0.0
 
 
-def decoded(value: str) -> str:
+def decode_base64(value: str) -> str:
     """What base64 stands for where it is the ASCII of one word, as in secrets of Kubernetes, else the value itself."""
     if not _BASE64.fullmatch(value):
         return value
@@ -152,7 +152,7 @@ def is_password(value: str, least: float = 0.0) -> bool:
         return True
     if not has_letter or not (has_digit or has_mark) or (" " in value and not has_digit):
         return False
-    if _SNAKE.fullmatch(value) and names_of_secrets.tells(value):
+    if _SNAKE.fullmatch(value) and rules.tells(value):
         return False
     return not _WORDS.fullmatch(value) and not _ALGORITHM.fullmatch(value) and entropy(value) >= max(least, 2.0)
 
@@ -212,7 +212,7 @@ def _is_call(value: str) -> bool:
 
 def _is_dotted_code(value: str) -> bool:
     """Whether what has dots in it is what a program names: a member of something, with no digits but a few."""
-    if names_of_secrets.tells(value):
+    if rules.tells(value):
         return True
     return not looks_random(value) and (not any(map(str.isdigit, value)) or value.count(".") > 1)
 

@@ -1,4 +1,4 @@
-"""The names that a user lists: people, customers, hosts; as words, in identifiers and paths, in any case and form."""
+"""Names: those that a user lists, in any case and form, and those of users in the paths of home directories."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.encodings import Reading
-from chatsquash.redact.forms import everywhere
+from chatsquash.redact.addresses import FILE_ENDINGS
+from chatsquash.redact.encodings import UnescapedText
+from chatsquash.redact.forms import apart, everywhere, unescaped
 from chatsquash.redact.hits import Finder, Hit
-from chatsquash.redact.needles import Bare, Filling, Needles, printed
+from chatsquash.redact.patterns import Bare, Filling, Needles, printed
 
 _OPTION = "--redact names"
 _BETWEEN_WORDS = re.compile(r"[ \t_.+'\u2019-]{1,3}")
@@ -30,7 +31,7 @@ _PIECE = re.compile(
 )
 
 
-class _Name(NamedTuple):
+class _ListedName(NamedTuple):
     """A name without what is between its words, and where these begin."""
 
     text: str
@@ -44,10 +45,10 @@ def names(data: bytes) -> Finder:
     A name is found as whole words, whatever their case, and whatever of ``_BETWEEN_WORDS`` is between them; it has one
     value, and so one placeholder, however it is written.  Raises ``UsageError``.
     """
-    return _Names([*_listed(data)]).find
+    return _Names([*_parse_names(data)]).find
 
 
-def _listed(data: bytes) -> Iterator[_Name]:
+def _parse_names(data: bytes) -> Iterator[_ListedName]:
     try:
         lines = data.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
@@ -56,11 +57,11 @@ def _listed(data: bytes) -> Iterator[_Name]:
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
-        words = [word for word in _FILLED.split(_folded(Reading(line.strip())).text) if word]
+        words = [word for word in _FILLED.split(_fold(UnescapedText(line.strip())).text) if word]
         if not any(map(str.isalnum, "".join(words))):
             raise UsageError(f"{_OPTION}, line {number}: a name has a letter or a digit")
         count += 1
-        yield _Name(printed("".join(words)), frozenset(accumulate(map(len, words))))
+        yield _ListedName(printed("".join(words)), frozenset(accumulate(map(len, words))))
     if not count:
         raise UsageError(f"{_OPTION}: the file lists no name")
 
@@ -68,8 +69,8 @@ def _listed(data: bytes) -> Iterator[_Name]:
 class _Names:
     """Finds names."""
 
-    def __init__(self, listed: list[_Name]) -> None:
-        self._names: dict[str, list[_Name]] = {}
+    def __init__(self, listed: list[_ListedName]) -> None:
+        self._names: dict[str, list[_ListedName]] = {}
         for name in listed:
             self._names.setdefault(name.text, []).append(name)
         self._needles = Needles(self._names)
@@ -78,8 +79,8 @@ class _Names:
         """The names in a text, in order, none within another."""
         return everywhere(text, self._search)
 
-    def _search(self, reading: Reading) -> Iterator[Hit]:
-        folded = _folded(Reading(reading.text))
+    def _search(self, reading: UnescapedText) -> Iterator[Hit]:
+        folded = _fold(UnescapedText(reading.text))
         bare = Bare(printed(folded.text), _FILLING)
         for first, last in self._needles.all_places(bare.text):
             start, end = bare.span(first, last)
@@ -90,7 +91,7 @@ class _Names:
                     yield Hit(*reading.span(start, end), "NAME", "name", name)
 
 
-def _folded(reading: Reading) -> Reading:
+def _fold(reading: UnescapedText) -> UnescapedText:
     """A text without the case of its letters, each of which is one character where there is one."""
     pieced = reading.then(_PIECED, lambda match: _one(match[0])) if _PIECE.search(reading.text) else reading
     plain = pieced.text.casefold()
@@ -106,7 +107,7 @@ def _one(letters: str) -> str:
     return one if one.casefold() == one else plain
 
 
-def _has_words_of(text: str, name: _Name) -> bool:
+def _has_words_of(text: str, name: _ListedName) -> bool:
     """Whether what fills a text that is a name but for filling stands between the words of it, or is a break."""
     place = done = 0
     for filling in _FILLED.finditer(text):
@@ -132,3 +133,126 @@ def _goes_on(beside: str, edge: str) -> bool:
     if edge.isdigit():
         return beside.isdigit()
     return beside.isalpha() and edge.lower() != edge.upper()
+
+
+KEPT = frozenset(
+    (
+        *("user", "users", "username", "yourname", "your-name", "your_name", "yourusername", "you", "me", "name", "x"),
+        *("shared", "public", "default", "all", "guest", "nobody", "home", "project", "projects", "workspace", "work"),
+        *("root", "admin", "administrator", "ubuntu", "debian", "centos", "fedora", "ec2-user", "opc", "pi", "vagrant"),
+        *("runner", "runneradmin", "circleci", "jenkins", "travis", "gitlab-runner", "builder", "build", "azureuser"),
+        *("vscode", "codespace", "coder", "gitpod", "node", "app", "jovyan", "sandbox", "agent", "linuxbrew", "git"),
+        *("www-data", "nginx", "postgres", "mysql", "redis", "daemon", "service", "deploy", "deployer", "steam"),
+        *("example", "foo", "bar", "baz", "test", "testuser", "someone", "somebody", "johndoe", "index", "page"),
+        *("appuser", "devuser", "nonroot", "containeruser", "containeradministrator", "cloudshell-user", "library"),
+        *("buildkite-agent", "defaultuser0", "defaultapppool", "allusers"),
+    )
+)
+"""Names of accounts that are nobody's, in lower case."""
+_SLASH = r"(?:/|\\{1,16}+/?+)"
+_WORD = r"[\w.+-]{1,64}+"
+_WORDS = r"[^\\/:*?\"'<>|${}%\s]{1,64}+(?: [^\\/:*?\"'<>|${}%\s]{1,64}+){1,4}+"
+_HOME = re.compile(rf"(?:home|[Uu]sers|USERS|Documents and Settings)(?:{_SLASH}|(?P<dash>-))")
+_USER = re.compile(_WORD)
+_SPACED_USER = re.compile(rf"{_WORDS}(?={_SLASH})")
+_WINDOW = 160
+"""Characters before the folder of all homes that tell whether it is one."""
+_ABOVE = r"(?:(?:var|export|usr|data|nfs|net|srv|host|rootfs|mnt|System/Volumes/Data|Volumes/[\w.-]{1,40}+)/)"
+_UNIX = re.compile(
+    rf"(?:(?:\A|[^\w.~/\\-]|(?:\A|[\s\"'=(,])-[A-Za-z])(?:/{{1,3}}|\\{{1,16}}/?){_ABOVE}?"
+    r"|(?:sftp|ssh|scp|file|nfs|smb|rsync|vscode-remote)://[\w.@:%+-]{1,80}/"
+    rf"|(?i:wsl(?:\$|\.localhost)){_SLASH}[\w.-]{{1,40}}{_SLASH})\Z"
+)
+_WINDOWS = re.compile(
+    rf"(?:(?:\A|[^A-Za-z])[A-Za-z]:{_SLASH}|(?:\A|[^\w.])/(?:mnt/|cygdrive/|host/)?[a-z]/"
+    r"|(?:\A|[^\w\\])\\{2,32}[\w.$-]{1,60}\\{1,16})\Z"
+)
+_PROJECTS = re.compile(rf"projects{_SLASH}(?:(?:-mnt-[a-z])?-|[A-Z]--)\Z")
+"""Where clients keep the logs of a project, in a folder named after its path: ``projects/-home-ana-x``."""
+_TILDE = re.compile(r"~(?<![\w~.]~)(?P<user>[a-z_][\w.-]{1,31}+)(?=/)")
+_DASHED = re.compile(r"-(?:home|Users)-(?P<user>[A-Za-z0-9-]{1,80}+)")
+_PROMPT = re.compile(r"@[\w.-]{1,64}+:[~/]")
+_BEFORE_PROMPT = re.compile(r"(?:\A|[^\w.-])(?P<user>[\w.-]{1,32})\Z")
+_LISTED = re.compile(r"[rwx-]{3}[.+@]? {1,4}[0-9]{1,5} {1,4}(?P<user>[\w.-]{1,32}+)(?: {1,4}(?P<group>[\w.-]{1,32}+))?")
+
+_QUOTED = re.compile(
+    r"%(?:25){0,3}+5[Cc][Uu]sers%(?:25){0,3}+5[Cc](?P<user>[A-Za-z0-9._-]{1,64}+)(?=%(?:25){0,3}+5[Cc])"
+)
+
+
+def paths(text: str) -> list[Hit]:
+    """The users of home directories in a text, in order; only the name is replaced.
+
+    A user of such a path is also found in the name of a client's folder, in the prompt of a shell and in the columns of
+    ``ls -l`` of the same text; elsewhere a name is a word like any other, which a list of names has to tell.
+    """
+    return apart([*unescaped(text, _search_paths), *_quoted(text)])
+
+
+def _quoted(text: str) -> Iterator[Hit]:
+    """Users of Windows in URLs, whose names may begin like an escape of JSON once they are read: ``%5Cnora``."""
+    for match in _QUOTED.finditer(text) if "5C" in text or "5c" in text else ():
+        if _is_somebody(match["user"]):
+            yield Hit(*match.span("user"), "USER", "home-directory", match["user"])
+
+
+def _search_paths(reading: UnescapedText) -> Iterator[Hit]:
+    text = reading.text
+    spans = [*_homes(text)]
+    users = {text[start:end] for start, end in spans}
+    if users:
+        spans += _beside(text, users)
+    for start, end in sorted(set(spans)):
+        yield Hit(*reading.span(start, end), "USER", "home-directory", text[start:end])
+
+
+def _homes(text: str) -> Iterator[tuple[int, int]]:
+    """Where the names of users stand in paths."""
+    for match in _HOME.finditer(text):
+        before = text[max(0, match.start() - _WINDOW) : match.start()]
+        is_windows = not match["dash"] and bool(_WINDOWS.search(before))
+        if match["dash"]:
+            is_home = bool(_PROJECTS.search(before))
+        else:
+            is_home = is_windows or (match[0].startswith(("home", "Users")) and bool(_UNIX.search(before)))
+        if is_home and (user := _user(text, match.end(), may_have_spaces=is_windows, is_dashed=bool(match["dash"]))):
+            yield user
+    for match in _TILDE.finditer(text):
+        if _is_somebody(match["user"]):
+            yield match.span("user")
+
+
+def _user(text: str, start: int, *, may_have_spaces: bool, is_dashed: bool) -> tuple[int, int] | None:
+    """Where the name of a user ends that begins at a place."""
+    match = (_SPACED_USER.match(text, start) if may_have_spaces else None) or _USER.match(text, start)
+    if not match:
+        return None
+    name = match[0].partition("-")[0] if is_dashed else match[0].rstrip(".")
+    is_file = text[start + len(name) : start + len(name) + 1] not in ("/", "\\") and _is_file(name)
+    return None if is_file or not _is_somebody(name) else (start, start + len(name))
+
+
+def _is_file(name: str) -> bool:
+    """Whether a name is one of a page, as in ``/home/index.html``."""
+    return name.rpartition(".")[2].lower() in FILE_ENDINGS and "." in name
+
+
+def _is_somebody(name: str) -> bool:
+    return bool(name) and name.lower() not in KEPT and not name.isdigit() and any(map(str.isalnum, name))
+
+
+def _beside(text: str, users: set[str]) -> Iterator[tuple[int, int]]:
+    """Where users of homes stand in names of folders, in prompts and in listings."""
+    dashed = {re.sub(r"[^A-Za-z0-9]", "-", user): user for user in users}
+    for match in _DASHED.finditer(text):
+        words = match["user"].split("-")
+        names = ("-".join(words[:count]) for count in range(min(len(words), 4), 0, -1))
+        if name := next((name for name in names if name in dashed), None):
+            yield match.start("user"), match.start("user") + len(name)
+    for match in _PROMPT.finditer(text):
+        start = max(0, match.start() - 33)
+        before = _BEFORE_PROMPT.search(text[start : match.start()])
+        if before and before["user"] in users:
+            yield start + before.start("user"), match.start()
+    for match in _LISTED.finditer(text):
+        yield from (match.span(name) for name in ("user", "group") if match[name] in users)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.encodings import Reading
+from chatsquash.redact.encodings import UnescapedText
 from chatsquash.redact.forms import unescaped
 from chatsquash.redact.hits import Finder, Hit
 
@@ -43,7 +43,7 @@ def phones(region: str | None) -> Finder:
     if region is not None and region not in phonenumbers.SUPPORTED_REGIONS:
         raise UsageError(f"--phone-region {region}: not known; write two capital letters, as in DE")
 
-    def search(reading: Reading) -> Iterator[Hit]:
+    def search(reading: UnescapedText) -> Iterator[Hit]:
         for start, end, is_local in _candidates(reading.text, region):
             spelled = reading.text[start:end]
             if _ADDRESS.match(spelled):

@@ -64,13 +64,13 @@ class Placeholders:
         if digits == self._completed(digits[: _free(count)], count) and not is_listed:
             return number
         for attempt in range(_ATTEMPTS):
-            made = self._completed(self._drawn(f"{attempt or ''}{digits}", _free(count)), count)
+            made = self._completed(self._draw_digits(f"{attempt or ''}{digits}", _free(count)), count)
             if made != digits:
                 break
         left = iter(made)
         return "".join(next(left) if each.isdigit() else each for each in mantissa) + mark + exponent
 
-    def _drawn(self, digits: str, count: int) -> str:
+    def _draw_digits(self, digits: str, count: int) -> str:
         """So many digits, of which the first two are those of a number that is small for its length."""
         number = int.from_bytes(self._sign(_DIGITS_PURPOSE + digits), "big")
         return (str(10 + number % 8) + str(number)[2:])[:count]

@@ -91,7 +91,7 @@ class Privacy:
         self.anonymizer.passwords.clear()
         return Anonymized(value, self.anonymizer.count - before, passwords)
 
-    def known(self, values: Iterable[Value]) -> Finder | None:
+    def value_finder(self, values: Iterable[Value]) -> Finder | None:
         """Finds values that were replaced, also where nothing but that tells that they are private."""
         return self.redactor.remembered(sorted(values)) if self.redactor else None
 
@@ -135,17 +135,17 @@ class Privacy:
             if len(rest) >= 2 * _AHEAD:
                 hits = self._hits(rest, also, known)
                 cut = _cut(rest, hits)
-                yield self._encoded(rest[:cut], [hit for hit in hits if hit.end <= cut])
+                yield self._encode_hits(rest[:cut], [hit for hit in hits if hit.end <= cut])
                 # What is found is known by what stood before it, which is gone then.
                 known = [hit._replace(start=hit.start - cut, end=hit.end - cut) for hit in hits if hit.start >= cut]
                 rest = rest[cut:]
         rest += decoder.decode(b"", final=True)
-        yield self._encoded(rest, self._hits(rest, also, known))
+        yield self._encode_hits(rest, self._hits(rest, also, known))
 
     def _hits(self, text: str, also: Finder | None, known: list[Hit]) -> list[Hit]:
         return apart([*known, *self.redactor.find(text, also)]) if self.redactor else []
 
-    def _encoded(self, text: str, hits: list[Hit]) -> bytes:
+    def _encode_hits(self, text: str, hits: list[Hit]) -> bytes:
         hidden = self.redactor.put(text, hits) if self.redactor else text
         hidden = self.anonymizer.counted(hidden)[0] if self.anonymizer else hidden
         return hidden.encode("utf-8", "surrogateescape")
@@ -237,7 +237,7 @@ class Pieces:
         """The index of a message in its record; ``None`` for a text alone, and for what stands beside all."""
         return self._places[piece] if piece < len(self._places) else None
 
-    def masked(self) -> list[int]:
+    def secret_replies(self) -> list[int]:
         """The indices of the replies in which a placeholder stands for a secret, as ``replies`` gives them."""
         return self.replies(self.masked_pieces())
 

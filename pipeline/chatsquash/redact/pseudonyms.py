@@ -85,7 +85,7 @@ class Anonymizer:
         del self.passwords[passwords:]
         return replaced, count
 
-    def taken(self) -> list[Redaction]:
+    def take_passwords(self) -> list[Redaction]:
         """The passwords and tokens that were replaced since this was called last, each value once."""
         counts = Counter(hit._replace(start=0, end=0) for hit in self.passwords)
         self.passwords.clear()
@@ -150,7 +150,7 @@ def with_passwords(record: Record, anonymizer: Anonymizer | None) -> Record:
     """A record that says which passwords of URLs were replaced in it."""
     if anonymizer is None or not anonymizer.passwords:
         return record
-    count, redactions = len(anonymizer.passwords), [*record.redactions, *anonymizer.taken()]
+    count, redactions = len(anonymizer.passwords), [*record.redactions, *anonymizer.take_passwords()]
     secrets, replaced = record.secrets + count, record.replaced + count
     return structs.replace(record, secrets=secrets, replaced=replaced, redactions=redactions)
 

@@ -54,9 +54,9 @@ class Redactor:
     def hits(self, text: str, finders: Sequence[Finder] | None = None) -> list[Hit]:
         """What is found in a text, also one within another.  Raises ``UnsearchedError``."""
         wanted = finders or self._finders
-        hits = [hit for finder in wanted for hit in _searched(finder, text)]
+        hits = [hit for finder in wanted for hit in _search(finder, text)]
         if hits and (blank := blanked(text)) != text:
-            hits = [hit for finder in wanted for hit in _searched(finder, blank)]
+            hits = [hit for finder in wanted for hit in _search(finder, blank)]
         hits = [hit for hit in hits if not self._allows(hit.value)]
         return [*_not_within(hits, self._whole(text))] if hits else hits
 
@@ -121,12 +121,12 @@ class Redactor:
             is_crossed = len(inside) < len([hit for hit in hits[first:at] if hit.end > start])
             plain += hits[first:at] if is_crossed else [hit for hit in hits[first:at] if hit.end <= start]
             if inside and not is_crossed and not (at < len(hits) and hits[at].start < end):
-                pieces.append(self.put(text[done:start], _moved(plain, done)))
-                pieces.append(self._json(text[start:end], _moved(inside, start)))
+                pieces.append(self.put(text[done:start], _shift(plain, done)))
+                pieces.append(self._json(text[start:end], _shift(inside, start)))
                 done, plain = end, []
             elif not is_crossed:
                 plain += inside
-        return "".join([*pieces, self.put(text[done:], _moved([*plain, *hits[at:]], done))])
+        return "".join([*pieces, self.put(text[done:], _shift([*plain, *hits[at:]], done))])
 
     def _json(self, text: str, hits: list[Hit]) -> str:
         """JSON with its values replaced, which stays JSON of the same types."""
@@ -176,7 +176,7 @@ def _not_within(hits: list[Hit], spans: list[tuple[int, int]]) -> Iterator[Hit]:
             yield hit
 
 
-def _searched(finder: Finder, text: str) -> list[Hit]:
+def _search(finder: Finder, text: str) -> list[Hit]:
     """What a finder finds, piece by piece where it fails on the whole."""
     try:
         return finder(text)
@@ -206,7 +206,7 @@ def _json_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _CALL.finditer(text)] if "<tool_call>" in text else []
 
 
-def _moved(hits: Iterable[Hit], by: int) -> list[Hit]:
+def _shift(hits: Iterable[Hit], by: int) -> list[Hit]:
     return [hit._replace(start=hit.start - by, end=hit.end - by) for hit in hits]
 
 

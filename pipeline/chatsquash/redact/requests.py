@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.redact import userinfo
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Finder
@@ -54,7 +54,7 @@ def content(path: str) -> bytes:
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     if len(data) > _LARGEST:
-        raise UsageError(f"{path}: has more than {counted(_LARGEST >> 20, 'MiB', 'MiB')}; divide it")
+        raise UsageError(f"{path}: has more than {pluralize(_LARGEST >> 20, 'MiB', 'MiB')}; divide it")
     return data
 
 
@@ -134,7 +134,7 @@ def _finders(options: Options) -> Iterator[Finder]:
 
             yield ips
         elif kind == "paths":
-            from chatsquash.redact.paths import paths
+            from chatsquash.redact.names import paths
 
             yield paths
         else:
@@ -155,7 +155,7 @@ def _secrets(options: Options) -> Secrets:
 @lru_cache(maxsize=4)
 def _of_rules(own: bytes | None) -> Secrets:
     """Finds what the rules of the pack and those of a user find; to prepare it takes long."""
-    from chatsquash.redact.rules import builtin, parsed
+    from chatsquash.redact.rules import builtin, parse_rules
     from chatsquash.redact.secrets import Secrets
 
-    return Secrets() if own is None else Secrets([*builtin(), *parsed(own, "--redact-rules")])
+    return Secrets() if own is None else Secrets([*builtin(), *parse_rules(own, "--redact-rules")])

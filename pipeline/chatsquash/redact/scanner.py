@@ -32,7 +32,7 @@ def scanner() -> Finder:
     if find_spec("kingfisher_sdk") is None:
         hint = "pip install 'chatsquash[redact]'"
         raise UsageError(f"--redact secrets+kingfisher: needs kingfisher-secret-scanner; {hint}")
-    return _found
+    return _scan
 
 
 def start() -> None:
@@ -49,7 +49,7 @@ def _native() -> Any:
     return Scanner(Rules(cache=_folder is not None, cache_dir=_folder), policy=policy)
 
 
-def _found(text: str) -> list[Hit]:
+def _scan(text: str) -> list[Hit]:
     data = text.encode("utf-8", "replace")
     return apart(_hits(text, data, [each for each in _native().scan(data) if each.visible]))
 

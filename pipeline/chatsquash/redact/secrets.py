@@ -72,7 +72,7 @@ class Secrets:
             if word == "@" and not _is_userinfo(data, at):
                 continue
             if word in self._names and contexts.may_be_named(data, at):
-                hits += contexts.named(self._names[word], text, at, done)
+                hits += contexts.hits_by_name(self._names[word], text, at, done)
             for rule in self._by_word.get(word, ()):
                 hits += contexts.hits(rule, text, at)
         joined, counted = 0, 0
@@ -84,14 +84,14 @@ class Secrets:
             shapes = [] if kind == "digest" else self._shapes.around(text, start, end)
             hits += shapes or self._before(text, data, start, end)
             if deep and kind == "any" and not shapes:
-                hits += self._decoded(text, data, start, end, deep)
+                hits += self._search_base64(text, data, start, end, deep)
             if deep and kind == "any" and start >= joined:
                 whole.update((hit.start, hit.kind) for hit in hits[counted:])
                 counted = len(hits)
-                broken, joined = self._joined(text, start, end, whole, deep)
+                broken, joined = self._search_joined(text, start, end, whole, deep)
                 hits += broken
         zones = encodings.zones(data.lower) if deep else ()
-        placed = [self._placed(encodings.unescaped(text, start, end), deep) for start, end in zones]
+        placed = [self._search_rendering(encodings.unescaped(text, start, end), deep) for start, end in zones]
         return [*chain.from_iterable(reversed(placed)), *hits]
 
     def _before(self, text: str, data: Bytes, start: int, end: int) -> list[Hit]:
@@ -101,7 +101,7 @@ class Secrets:
         rules = (rule for word in words for rule in self._before_runs[word])
         return [hit for rule in rules for hit in contexts.before_run(rule, text, start, end)]
 
-    def _decoded(self, text: str, data: Bytes, start: int, end: int, deep: int) -> list[Hit]:
+    def _search_base64(self, text: str, data: Bytes, start: int, end: int, deep: int) -> list[Hit]:
         """What is encoded in a run."""
         encoded: list[Hit] = []
         for first, plain in forms.decoded_ascii(data.plain, start, end):
@@ -109,26 +109,28 @@ class Secrets:
             encoded += (hit._replace(start=first, end=_with_padding(text, end)) for hit in apart(hits)[:1])
         return encoded
 
-    def _joined(self, text: str, start: int, end: int, whole: dict[int, str], deep: int) -> tuple[list[Hit], int]:
+    def _search_joined(
+        self, text: str, start: int, end: int, whole: dict[int, str], deep: int
+    ) -> tuple[list[Hit], int]:
         """What is found in the token of a run once its lines are joined, and where these end."""
         last = start
         for layer in forms.joined_lines(text, start, end):
             last = layer.spans[-1][1]
-            hits = [*_broken(layer, self._placed(layer, deep), whole)] if self._may_hold(layer) else []
+            hits = [*_broken_hits(layer, self._search_rendering(layer, deep), whole)] if self._may_hold(layer) else []
             # What only a name tells of ends with its line where the next one is another setting's.
             hits = [hit for hit in hits if hit.kind != "SECRET" or not _goes_on_with_setting(text, layer, hit)]
             if hits:
                 return hits, last
         return [], last
 
-    def _may_hold(self, layer: forms.Joined) -> bool:
+    def _may_hold(self, layer: forms.JoinedLines) -> bool:
         """Whether a joined token begins as a shape does, is encoded, or has a word that tells before it."""
         lower = Bytes(layer.text).lower
         if self._words.any_in(lower) or self._telling.search(lower):
             return True
         return forms.has_base64(layer.text) or self._shapes.may_begin(layer.text, layer.before)
 
-    def _placed(self, layer: encodings.Rendering, deep: int) -> list[Hit]:
+    def _search_rendering(self, layer: encodings.Rendering, deep: int) -> list[Hit]:
         hits = ((layer.span(hit.start, hit.end), hit) for hit in self._search(layer.text, deep - 1))
         return [hit._replace(start=start, end=end) for (start, end), hit in hits]
 
@@ -178,7 +180,7 @@ def _is_userinfo(data: Bytes, at: int) -> bool:
     return before not in _NO_USERINFO and data.plain.rfind(b"://", max(0, at - _USERINFO), at) >= 0
 
 
-def _broken(layer: forms.Joined, hits: list[Hit], whole: dict[int, str]) -> Iterator[Hit]:
+def _broken_hits(layer: forms.JoinedLines, hits: list[Hit], whole: dict[int, str]) -> Iterator[Hit]:
     """Of what is found in a joined token what is not whole already before a line that is another one's."""
     for hit in hits:
         end = next((end for _, end in layer.spans if end > hit.start), hit.end)
@@ -189,7 +191,7 @@ def _broken(layer: forms.Joined, hits: list[Hit], whole: dict[int, str]) -> Iter
             yield hit
 
 
-def _goes_on_with_setting(text: str, layer: forms.Joined, hit: Hit) -> bool:
+def _goes_on_with_setting(text: str, layer: forms.JoinedLines, hit: Hit) -> bool:
     """Whether a value that was joined of several lines has the name of another one in it."""
     if hit.value not in layer.text:
         return False  # it is encoded

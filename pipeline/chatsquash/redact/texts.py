@@ -100,7 +100,7 @@ _LARGE, _SMALL = 100_000, 10
 """Numbers from which on one may be a secret or somebody's, and one may stand on a list."""
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """Where a text stands in its value."""
 
     container: Any
@@ -190,7 +190,7 @@ class Texts:
             if at >= 0 and hit.start < ends[at]:
                 yield hit if hit.end <= ends[at] else hit._replace(end=ends[at])
 
-    def by_place(self, hits: Iterable[Hit]) -> Iterator[tuple[int, Place, list[Hit]]]:
+    def by_place(self, hits: Iterable[Hit]) -> Iterator[tuple[int, TextPlace, list[Hit]]]:
         """Hits that are clipped, as hits in the texts that they stand in, with the index of the value of each text."""
         hits_at: dict[int, list[Hit]] = {}
         for hit in hits:
@@ -199,10 +199,10 @@ class Texts:
             start = starts[at]
             hits_at.setdefault(at, []).append(hit._replace(start=hit.start - start, end=hit.end - start))
         for at in sorted(hits_at):
-            yield bisect_right(self._values, at) - 1, Place(*self._places[at]), hits_at[at]
+            yield bisect_right(self._values, at) - 1, TextPlace(*self._places[at]), hits_at[at]
 
 
-def text_at(place: Place) -> str:
+def text_at(place: TextPlace) -> str:
     """The text at a place."""
     if place.what == "key":
         return str(place.key)
@@ -215,7 +215,7 @@ def _digits(number: float) -> str:
     return jsonio.dumps(abs(number)).decode()
 
 
-def put(replaced: Iterable[tuple[Place, str]]) -> None:
+def put(replaced: Iterable[tuple[TextPlace, str]]) -> None:
     """Put other texts in their places; keys last, since they lead to the others."""
     keys: dict[int, tuple[dict[str, Any], dict[str, str]]] = {}
     for place, text in replaced:

@@ -87,7 +87,7 @@ def userinfos(text: str) -> Iterator[Userinfo]:
     """All in a text that is surely none of an address: a user with a password, or a token in the place of both."""
     for match in _compiled(_USERINFO).finditer(text):
         parts = _plain_parts(match) if match["info"] else _inner_parts(match)
-        if user := _told(text, *parts):
+        if user := _classify(text, *parts):
             yield user
 
 
@@ -114,7 +114,7 @@ def passwords(text: str) -> list[Hit]:
     return [secret for info in infos for secret in info.secrets]
 
 
-class _Part(NamedTuple):
+class _UrlPart(NamedTuple):
     """A user or a password: where it stands, and what it is, decoded."""
 
     start: int
@@ -122,26 +122,26 @@ class _Part(NamedTuple):
     value: str
 
 
-def _plain_parts(match: re.Match[str]) -> tuple[_Part, _Part | None, int]:
+def _plain_parts(match: re.Match[str]) -> tuple[_UrlPart, _UrlPart | None, int]:
     """The user, the password if there is one, and the end of the sign."""
     start, sign = match.start("info"), match.start("sign")
     text = match.string
     colon = text.find(":", start, sign)
-    user = _Part(start, sign if colon < 0 else colon, _value(text[start : sign if colon < 0 else colon]))
-    return user, None if colon < 0 else _Part(colon + 1, sign, _value(text[colon + 1 : sign])), match.end()
+    user = _UrlPart(start, sign if colon < 0 else colon, _value(text[start : sign if colon < 0 else colon]))
+    return user, None if colon < 0 else _UrlPart(colon + 1, sign, _value(text[colon + 1 : sign])), match.end()
 
 
-def _inner_parts(match: re.Match[str]) -> tuple[_Part, _Part | None, int]:
+def _inner_parts(match: re.Match[str]) -> tuple[_UrlPart, _UrlPart | None, int]:
     """Those of a URL within another one."""
     start, sign, again = match.start("inner"), match.start("mark"), match["again"]
     text, times = match.string, 2 + len(again) // 2
     colon = _compiled(f":|%{again}3[aA]").search(text, start, sign)
     end = colon.start() if colon else sign
-    user = _Part(start, end, _value(text[start:end], times))
-    return user, _Part(colon.end(), sign, _value(text[colon.end() : sign], times)) if colon else None, match.end()
+    user = _UrlPart(start, end, _value(text[start:end], times))
+    return user, _UrlPart(colon.end(), sign, _value(text[colon.end() : sign], times)) if colon else None, match.end()
 
 
-def _told(text: str, user: _Part, password: _Part | None, end: int) -> Userinfo | None:
+def _classify(text: str, user: _UrlPart, password: _UrlPart | None, end: int) -> Userinfo | None:
     """What is known of it; ``None`` where it may be an address, or anything else."""
     is_token = _is_token(user.value) and not (password is None and _is_public(text, user, end))
     if password is None:
@@ -183,7 +183,7 @@ def _is_mixed(part: str) -> bool:
     return not part.isalpha() and not part.isdigit() and len(set(part)) > 6
 
 
-def _is_public(text: str, user: _Part, end: int) -> bool:
+def _is_public(text: str, user: _UrlPart, end: int) -> bool:
     """Whether a user is a key that is sent to everybody: of 32 digits, before a host and the number of a project."""
     return bool(_PUBLIC_KEY.fullmatch(user.value) and _PROJECT.match(text, end))
 

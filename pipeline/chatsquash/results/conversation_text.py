@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Message
-from chatsquash.core.text import counted, escaped, printable
+from chatsquash.core.text import escape, pluralize, printable
 from chatsquash.records.line import StoredRecord
 from chatsquash.records.reading import MessagePart, message_calls, message_parts
 
@@ -49,7 +49,7 @@ def lines(held: StoredRecord, *, unfold: bool = False) -> Iterator[Line]:
             yield from _shown(*_spelled(part), unfold=unfold)
     tools = [chat.tool_name(tool) or "?" for tool in held.tools] if isinstance(held.tools, list) else []
     if tools:
-        yield Line("role", counted(len(tools), "tool"))
+        yield Line("role", pluralize(len(tools), "tool"))
         yield from _shown("text", ", ".join(tools), unfold=unfold)
 
 
@@ -82,7 +82,7 @@ def _title(message: Message, names: dict[object, str]) -> str:
     id_ = message.get("tool_call_id")
     called = names.get(id_) if isinstance(id_, str) and not message.get("name") else None
     told = (message["role"], message.get("name"), called, id_)
-    return " ".join(escaped(text) for text in told if isinstance(text, str) and text)
+    return " ".join(escape(text) for text in told if isinstance(text, str) and text)
 
 
 def _label(part: MessagePart) -> Iterator[Line]:
@@ -90,7 +90,7 @@ def _label(part: MessagePart) -> Iterator[Line]:
     if part.kind == "reasoning":
         yield Line("reasoning", "    reasoning:")
     elif part.kind == "call":
-        yield Line("call", f"    calls {escaped(printable(part.name))}:")
+        yield Line("call", f"    calls {escape(printable(part.name))}:")
 
 
 def _spelled(part: MessagePart) -> tuple[str, str]:
@@ -109,7 +109,7 @@ def _shown(kind: str, text: str, *, unfold: bool) -> Iterator[Line]:
     for line in found[:most]:
         kept = line if unfold else line[:_WIDTH]
         cut += len(line) - len(kept)
-        yield Line(kind, f"{indent}{escaped(kept)}")
+        yield Line(kind, f"{indent}{escape(kept)}")
     cut += sum(map(len, found[most:]))
     if cut:
-        yield Line("more", f"{indent}… {counted(cut, 'character')} more (--unfold)")
+        yield Line("more", f"{indent}… {pluralize(cut, 'character')} more (--unfold)")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from chatsquash.checks import rules
 from chatsquash.core.model import Conversation
 from chatsquash.core.options import Options
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.dataset.option_rules import met
 from chatsquash.results.remedies import RAISES, Codes, Look, changes, converted, stays
 
@@ -165,9 +165,9 @@ def _cost(left: Iterable[Codes]) -> _Cost:
 def told(mended: Mended, spelled: Callable[[Options], str]) -> str:
     """The line that mends, for people."""
     if not mended.tried:
-        return f"no preset holds {counted(mended.apart, 'record')} that the template does not show whole"
+        return f"no preset holds {pluralize(mended.apart, 'record')} that the template does not show whole"
     left = ", ".join(f"{code} {count:,}" for code, count in mended.stays.items())
-    notes = [f"what stays: {left}" if left else "nothing stays", f"{counted(mended.tried, 'record')} tried"]
+    notes = [f"what stays: {left}" if left else "nothing stays", f"{pluralize(mended.tried, 'record')} tried"]
     if mended.apart:
         notes.append(f"{mended.apart:,} that presets leave out")
     mends = f"chatsquash convert LOGS {spelled(mended.options)}" if mended.options else "no preset or modifier mends it"

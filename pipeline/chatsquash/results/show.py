@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
-from chatsquash.core.text import escaped, printable, quoted
+from chatsquash.core.text import escape, printable, quoted
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import DatasetRow, rows
 from chatsquash.records.line import NotARecordError, StoredRecord
@@ -42,7 +42,7 @@ class Shown(NamedTuple):
         told += [f"session {self.facts['session']}"] if self.facts.get("session") else []
         told += [str(self.facts[name]) for name in ("format", "model", "start") if self.facts.get(name)]
         told += [f"also {', '.join(self.others[:_NAMED])}"] if self.others else []
-        return escaped(", ".join(told))
+        return escape(", ".join(told))
 
     def as_json(self) -> dict[str, Any]:
         """The record with its place and its facts."""

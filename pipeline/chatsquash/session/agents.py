@@ -17,18 +17,18 @@ from chatsquash.core.outcome import Family, Record, Rejection
 from chatsquash.reading.documents import LogDocument
 from chatsquash.session import parent_sessions
 from chatsquash.session.conversations import MakeLast, asks_marks, count_flags, summed, with_record
-from chatsquash.session.coverage import SessionCoverage, lost_of, ways
+from chatsquash.session.log_findings import SessionCoverage, lost_of, ways
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file
 from chatsquash.trees.documents import FilePath, paths_of
+from chatsquash.trees.kinds import unwanted
 from chatsquash.trees.loss import Judge
-from chatsquash.trees.selection import unwanted
 
 _BEGUN = ("subagent", "side")
 """Kinds of conversations that another one began, which may stand in another file."""
 
 
-class Part(Struct, frozen=True, dict=True):
+class DocumentPart(Struct, frozen=True, dict=True):
     """A log that is a document, or a conversation of one."""
 
     document: LogDocument
@@ -132,12 +132,12 @@ def records(
     document: LogDocument, log: Log, options: Options, session: Session, make: MakeLast
 ) -> tuple[list[Record], Violation | None, SessionCoverage]:
     """The record of a conversation, if it is asked for, why there is none, and what it holds of the replies."""
-    part = Part(document, log, options)
+    part = DocumentPart(document, log, options)
     snapshot = session.snapshot
     placement = part.placement(snapshot)
     marks = part.marks(snapshot, placement) if snapshot and placement and asks_marks(options) else None
     made = make(snapshot, marks) if part.is_chosen else None
-    placements = [_written(with_record(placement, made, 0, {}))] if placement and made else []
+    placements = [_keep_written(with_record(placement, made, 0, {}))] if placement and made else []
     rows = part.rows(placements, made, part.whys(snapshot, made))
     covered = part.coverage(rows, made)
     kept = rows if options.trace_replies else []
@@ -160,7 +160,7 @@ def tokens(document: LogDocument, log: Log) -> Tokens:
     return total(Tokens(each.prompt_tokens, each.completion_tokens) for each in _own(document, log))
 
 
-def sampled(document: LogDocument, log: Log) -> list[tuple[int, int | None, int | None]]:
+def sampled_ids(document: LogDocument, log: Log) -> list[tuple[int, int | None, int | None]]:
     """What tells these replies from all others, as far as they have an id and a time, and their tokens."""
     return [
         (_digest(each.response_id, each.time), each.prompt_tokens, each.completion_tokens)
@@ -178,9 +178,11 @@ def _own(document: LogDocument, log: Log) -> Iterator[OriginReply]:
     return (reply.evidence for path in paths for reply in path.own)
 
 
-def _written(placement: Placement[FilePath]) -> Placement[FilePath]:
+def _keep_written(placement: Placement[FilePath]) -> Placement[FilePath]:
     """A placement with only the replies that its record, if there is one, contains."""
     if placement.record is None:
         return placement
-    standing = {number: each for number, each in placement.standing.items() if each.ordinal in placement.written}
+    standing = {
+        number: each for number, each in placement.standing.items() if each.ordinal in placement.written_ordinals
+    }
     return replace(placement, standing=standing)

@@ -38,7 +38,7 @@ _HALF = 32
 _LOW = (1 << _HALF) - 1
 
 
-class _File(Struct, frozen=True):
+class _ReadFile(Struct, frozen=True):
     """What is known of a file that was read."""
 
     lines: int
@@ -60,7 +60,7 @@ class Chained(Struct):
     """Of each log the hash of its file; empty where it cannot be read."""
     _others: dict[int, list[Log]] = field(default_factory=dict)
     """What is converted of the logs that have no lines of their own, by their numbers."""
-    _files: dict[int, _File] = field(default_factory=dict)
+    _files: dict[int, _ReadFile] = field(default_factory=dict)
     _copies: dict[int, str] = field(default_factory=dict)
     """The expanded copies of compressed files."""
     _chains: Chains = field(default_factory=Chains)
@@ -112,7 +112,7 @@ class Chained(Struct):
             del spans[SPAN * len(sessions) :]
         self._note(number, spans, sessions, fill_unknown(times, began))
         lines = len(spans) // SPAN
-        self._files[number] = _File(lines, sum(spans[2::SPAN]) + lines, isinstance(file, ExpandedFile), problem)
+        self._files[number] = _ReadFile(lines, sum(spans[2::SPAN]) + lines, isinstance(file, ExpandedFile), problem)
 
     def _note(self, file: int, spans: array[int], sessions: array[int], times: array[int]) -> None:
         """Keep the places of a file's lines."""

@@ -16,18 +16,17 @@ from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.documents import line_of
-from chatsquash.session import prompt_prefix
-from chatsquash.session.coverage import SessionCoverage, lost_of, ways, with_asides
+from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import RecordFilter, of_records
+from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
 from chatsquash.trees.coverage import coverage
-from chatsquash.trees.kinds import LogPath, conversations
+from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.paths import AnyPath, P
-from chatsquash.trees.replies import Reply, numbered
-from chatsquash.trees.restore import Wanted, restored
-from chatsquash.trees.selection import first_conversation, names, select_paths, unexplained
+from chatsquash.trees.replies import LogPath, Reply, number_messages
+from chatsquash.trees.restore import RestoreScope, restored
 from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:
@@ -43,10 +42,10 @@ MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Rejection]
 def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Violation]]:
     """The snapshot of the specified record with what the client took out, and what is said of that."""
     trees = session.followed.branch()
-    end = end_of(trees, snapshot, session.followed.unanswered)
+    end = session.followed.last_reply(snapshot.entry.line)
     if end is None:
         return snapshot, []
-    entry, findings = _restored(trees, end.path(), snapshot.entry, Wanted(*_PARTS[restore]))
+    entry, findings = _restored(trees, end.path(), snapshot.entry, RestoreScope(*_PARTS[restore]))
     return replace(snapshot, entry=entry), findings
 
 
@@ -57,9 +56,8 @@ _GIVES_CONTEXT = ("results", "all")
 """What of ``--restore`` shows replies a context that the model had not."""
 
 
-def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: Wanted) -> tuple[Entry, list[Violation]]:
-    """An entry with what its path has and it lacks."""
-    history = numbered(entry.messages, trees.requests.canon)
+def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: RestoreScope) -> tuple[Entry, list[Violation]]:
+    history = number_messages(entry.messages, trees.requests.canon)
     made = restored(history, path, wanted, trees.copied_reasoning)
     findings = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []
     lacking = sum(reply.lacks for reply in path)
@@ -74,7 +72,7 @@ def of_last(
     """The specified record, and what it holds, or would hold, of a session of this name."""
     trees = session.followed.branch()
     paths = conversations(trees)
-    end = end_of(trees, snapshot, session.followed.unanswered)
+    end = session.followed.last_reply(snapshot.entry.line) if snapshot else None
     path = next((each for each in paths if end in each.own), None)
     shown: list[Placement[LogPath]] = []
     if snapshot and end and path:
@@ -146,7 +144,7 @@ def of_each(
     paths = conversations(trees)
     ids = names(paths, name)
     wanted = select_paths(paths, options)
-    parts = Wanted(*_PARTS[options.restore], messages=True)
+    parts = RestoreScope(*_PARTS[options.restore], messages=True)
     selected = [_restored_path(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
     records: list[Record] = []
     placements: list[Placement[LogPath]] = []
@@ -192,7 +190,7 @@ def begun_with(records: list[Record], begun: Reply | None, session: Session, opt
     if not records or begun is None or options.split is None:
         return records
     system: list[Message] = [{"role": "system", "content": begun.system}] if begun.system else []
-    prefix = prompt_prefix.of_messages([*system, *begun.behind], options, loaded=session.loaded)
+    prefix = prefix_of_messages([*system, *begun.behind], options, loaded=session.loaded)
     pairs = [(record, record.facts) for record in records]
     return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in pairs]
 
@@ -206,7 +204,7 @@ class _RestoredPath(NamedTuple):
     """What is said of what was restored in it."""
 
 
-def _restored_path(trees: Trees, path: LogPath, logged: Entry, parts: Wanted) -> _RestoredPath:
+def _restored_path(trees: Trees, path: LogPath, logged: Entry, parts: RestoreScope) -> _RestoredPath:
     replies = path.last.path()
     entry, restoring = _restored(trees, replies, logged, parts)
     return _RestoredPath(place_replies(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
@@ -234,7 +232,7 @@ def _make_all(
     placements = [with_record(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]
     if all(each.has_all for each in placements):
         return made
-    others = judge.of_trees(trees, paths, shown, [each.written for each in placements])
+    others = judge.of_trees(trees, paths, shown, [each.written_ordinals for each in placements])
     return [
         each if before == after else make(snapshot, after)
         for each, snapshot, before, after in zip(made, snapshots, marks, others, strict=True)
@@ -246,17 +244,6 @@ def summed(rows: list[ReplyOutcome], others: Iterable[AnyPath], seen: int, aside
     kinds = Counter(each.kind for each in others)
     kinds["side"] += asides
     return replace(coverage(rows), conversations=seen + asides, not_chosen=dict(sorted((+kinds).items())))
-
-
-def end_of(trees: Trees, snapshot: Snapshot | None, unanswered: dict[int, Reply | None]) -> Reply | None:
-    """The last logged reply that a snapshot holds."""
-    if snapshot is None:
-        return None
-    line = snapshot.entry.line
-    if line in unanswered:
-        return unanswered[line]
-    again = {each.line: each.by for each in trees.again}
-    return again.get(line) or next((reply for reply in trees.replies if reply.line == line), None)
 
 
 def _messages(entry: Entry) -> list[Message]:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from errno import ESTALE
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
 from chatsquash.checks import reading
 from chatsquash.core.log import Log
-from chatsquash.core.model import Entry, LogHead, Mark, SkippedLine, Tokens, Violation
+from chatsquash.core.model import Entry, Mark, Tokens, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import (
     Outcome,
@@ -28,21 +28,22 @@ from chatsquash.formats import PLAIN
 from chatsquash.reading.documents import line_of
 from chatsquash.reading.reader import Reader, Reading
 from chatsquash.redact.pseudonyms import anonymizer
-from chatsquash.session.coverage import SessionCoverage, accounts, grown_session
-from chatsquash.session.digests import digest_of, hash_of, is_whole, meeting
 from chatsquash.session.log_findings import (
+    SessionCoverage,
+    accounts,
     cleaning_notes,
     cut_rejection,
+    grown_session,
     in_files,
     logger_cuts,
     taken_apart,
     trace,
     unfit,
 )
-from chatsquash.session.plan import Plan, asks_for_kinds, plan
+from chatsquash.session.plan import EntryObserver, Plan, asks_for_kinds, plan
 from chatsquash.session.privacy import OutcomePrivacy
 from chatsquash.session.record_maker import RecordMaker
-from chatsquash.session.session import Noted, Session, Snapshot, finding
+from chatsquash.session.session import Noted, Session, Snapshot, digest_of, finding, hash_of, is_whole, meeting
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.identity import Hashed
@@ -52,22 +53,8 @@ from chatsquash.sources.names import path_day
 if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
 
-EntryStream = Iterator[Entry | SkippedLine]
 _Result = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
-
-
-class EntryObserver(Protocol):
-    """Sees the entries of a session while it is converted."""
-
-    def logged(self, items: EntryStream) -> EntryStream:
-        """The entries as they were read."""
-
-    def left(self, items: EntryStream) -> EntryStream:
-        """Those that cleaning left."""
-
-    def settle(self, seen: LogHead | None, session: Session) -> None:
-        """What is known of the log, and what its lines came to."""
 
 
 Also = Callable[[Log, BinaryIO, Hashed], None]
@@ -162,7 +149,8 @@ class Converter:
         if log.agents:
             session = self._with_agents(session, file, log)
         snapshot = session.snapshot
-        records, left_out, later, covered = self._records(read, session, file, log)
+        result = self._records(read, session, file, log)
+        records, left_out, later, covered = result
         findings = in_files(covered.explained(session).findings([*later, *covered.notes], name, log.shown), log)
         account, sizes = accounts(session, records)
         report = SessionFindings(
@@ -182,22 +170,22 @@ class Converter:
             format=_format(read, left_out),
             relatives=[*covered.relatives, *(session.elsewhere.relatives if session.elsewhere else ())],
         )
-        replies = SessionReplies(
-            coverage=covered.of_records(records),
-            rows=covered.rows,
-            tokens=_tokens(read, session, log),
-            sampled=_response_ids(read, log),
-            meeting=meeting(session),
-        )
-        output = SessionRecords(
+        tokens, response_ids = _sampled(read, session, log)
+        replies = SessionReplies(covered.of_records(records), covered.rows, tokens, response_ids, meeting(session))
+        output = self._output(read, session, file, log, result)
+        privacy = SessionPrivacy(addresses=sum([each.addresses for each in records]))
+        return Outcome(name, output, report, lines, replies, privacy)
+
+    def _output(self, read: Reading, session: Session, file: BinaryIO, log: Log, result: _Result) -> SessionRecords:
+        records, _, _, covered = result
+        snapshot = session.snapshot
+        return SessionRecords(
             records=records,
             pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
             chosen=(records[-1].chosen if records else None) or (self._maker.selection(snapshot) if snapshot else None),
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             family=covered.family,
         )
-        addresses = sum([each.addresses for each in records])
-        return Outcome(name, output, report, lines, replies, SessionPrivacy(addresses=addresses))
 
     def _with_agents(self, session: Session, file: BinaryIO, log: Log) -> Session:
         """A gateway's session joined with the agents' files that belong to it."""
@@ -233,7 +221,7 @@ class Converter:
         trees = session.followed.trees
         if trees is None or log.join or session.id is not None or not self._divides or log.is_part:
             return False
-        from chatsquash.trees.selection import are_unrelated
+        from chatsquash.trees.kinds import are_unrelated
 
         return are_unrelated(trees)
 
@@ -241,7 +229,7 @@ class Converter:
         """What the lines of a log come to."""
         if observer is None:
             return self._plan.select(self._plan.through(read.items))
-        session = self._plan.select(observer.left(self._plan.through(observer.logged(read.items))))
+        session = self._plan.select(observer.watch_cleaned(self._plan.through(observer.watch_logged(read.items))))
         observer.settle(read.seen, session)
         return session
 
@@ -294,41 +282,36 @@ class Converter:
 
         asked = SampleRequest(self._options, *by, self._maker.inference())
         if read.document and read.document.conversations:
-            from chatsquash.session.agents import Part
-            from chatsquash.session.sampled import of_document
+            from chatsquash.session.agents import DocumentPart
+            from chatsquash.session.sample_records import of_document
 
-            return of_document(Part(read.document, log, self._options), session.snapshot, asked, why)
+            return of_document(DocumentPart(read.document, log, self._options), session.snapshot, asked, why)
         if why or session.followed.last is None:
             return None
-        from chatsquash.session.sampled import of_log
+        from chatsquash.session.sample_records import of_log
 
         return of_log(session, session.id or log.name, asked)
 
     def _pairs(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> list[PreferencePair]:
         """The pairs of preferred and other replies of a session that has a record."""
-        from chatsquash.session import pairs  # which few runs need
+        from chatsquash.session.agents import DocumentPart  # as below
+        from chatsquash.session.pairs import preference_pairs  # which few runs need
+        from chatsquash.session.pairs.candidates import document_candidates, log_candidates
 
         counterfactuals = self._options.pairs == "counterfactual"
         if read.document and read.document.conversations:
-            from chatsquash.session.agents import Part
-            from chatsquash.session.pairs.candidates import document_candidates
-
-            part = Part(read.document, log, self._options)
             assert session.snapshot
+            part = DocumentPart(read.document, log, self._options)
             candidates = document_candidates(part, session.snapshot, counterfactuals=counterfactuals)
         else:
-            from chatsquash.session.pairs.candidates import log_candidates
-
-            form = read.seen.format if read.seen and read.seen.format else PLAIN
-            candidates = log_candidates(
-                session, form, partial(self._again, file, log, session), counterfactuals=counterfactuals
-            )
+            again = partial(self._again, file, log, session)
+            candidates = log_candidates(session, _format(read, None) or PLAIN, again, counterfactuals=counterfactuals)
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:
             return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
 
-        return pairs.made(candidates, make, partial(self._maker.location, log))
+        return preference_pairs(candidates, make, partial(self._maker.location, log))
 
     def _log_notes(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Violation | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
@@ -355,19 +338,10 @@ def _format(read: Reading, left_out: Violation | None) -> str | None:
     return (read.seen.format if read.seen else None) if is_known else PLAIN
 
 
-def _response_ids(read: Reading, log: Log) -> list[tuple[int, int | None, int | None]]:
-    """The responses that an agent's file tells of."""
-    if not (read.document and read.document.conversations):
-        return []
-    from chatsquash.session.agents import sampled  # which logs do not need
-
-    return sampled(read.document, log)
-
-
-def _tokens(read: Reading, session: Session, log: Log) -> Tokens:
-    """How many tokens the exchanges of a session took, as they are logged."""
+def _sampled(read: Reading, session: Session, log: Log) -> tuple[Tokens, list[tuple[int, int | None, int | None]]]:
+    """How many tokens the replies of a session took, and what an agent's file says of each response."""
     if read.document and read.document.conversations:
-        from chatsquash.session.agents import tokens  # which logs do not need
+        from chatsquash.session.agents import sampled_ids, tokens  # which logs do not need
 
-        return tokens(read.document, log)
-    return session.followed.tokens
+        return tokens(read.document, log), sampled_ids(read.document, log)
+    return session.followed.tokens, []

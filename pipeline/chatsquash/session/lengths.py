@@ -46,7 +46,7 @@ class Lengths:
             why = checks.not_rendered(str(problem))
             return why, [why]
 
-    def counted(self, record_line: bytes) -> int | None:
+    def count_tokens(self, record_line: bytes) -> int | None:
         """How many tokens a record has; ``None`` for one that its template refuses."""
         try:
             return self._count(record(jsonio.loads(record_line)))

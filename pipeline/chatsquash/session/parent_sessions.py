@@ -20,14 +20,14 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import contents
 from chatsquash.reading.documents import LogDocument
 from chatsquash.reading.identify import read_document
-from chatsquash.session import prompt_prefix
 from chatsquash.session.cleaning import clean
+from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import stem, uncompressed
 from chatsquash.sources.names import path_day
 from chatsquash.sources.open import open_file
 from chatsquash.trees.documents import FilePath, paths_of
-from chatsquash.trees.selection import digest
+from chatsquash.trees.kinds import digest
 
 _BEGINNING = 16
 """Messages by which it is told what a conversation begins with."""
@@ -77,7 +77,7 @@ def family(place: FilePath, log: Log, options: Options) -> Family:
     logged = path_day(log.name) or (day(started) if started is not None else None)
     outer = first.begun.parent if first.kind == "subagent" else None
     session = outer or first.origin.session_id or stem(log)
-    prefix = prompt_prefix.of_messages(_clean_beginning(first, options), options, loaded=True) if options.split else ""
+    prefix = prefix_of_messages(_clean_beginning(first, options), options, loaded=True) if options.split else ""
     return Family(session, prefix, stem(log), logged)
 
 

@@ -21,7 +21,7 @@ from chatsquash.session.plan import plan
 from chatsquash.sources.open import open_file
 from chatsquash.storage.folder import Folder
 from chatsquash.trees.growth_tracking import GrowthTracker
-from chatsquash.trees.selection import are_unrelated
+from chatsquash.trees.kinds import are_unrelated
 
 
 def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Log]:

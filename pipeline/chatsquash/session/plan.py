@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec.structs import replace
 from xxhash import xxh3_128_digest
@@ -16,29 +16,43 @@ from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.core.accounting import Usage
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Entry, Mark, Message, SkippedLine, StageResult, Tool, Violation
+from chatsquash.core.model import Conversation, Entry, LogHead, Mark, Message, SkippedLine, StageResult, Tool, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records import presets
 from chatsquash.records.line import RecordLine
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.session.cleaning import clean
-from chatsquash.session.definitions import known
 from chatsquash.session.ending import ending
+from chatsquash.session.record_filters import measure
 from chatsquash.session.select import select
 from chatsquash.session.session import Session, Snapshot, tally
 from chatsquash.session.stages import compose as record
 from chatsquash.session.stages.checking import examined, validate, without_tools
 from chatsquash.session.stages.compose import compose
 from chatsquash.session.stages.public import leave_out, public, with_media
-from chatsquash.session.tool_usage import measure
+from chatsquash.session.stages.tools import known
 
 if TYPE_CHECKING:
     from chatsquash.session.stages.public import Wanted
 
-EntryStage = Callable[[Iterator[Entry | SkippedLine]], Iterator[Entry | SkippedLine]]
+EntryStream = Iterator[Entry | SkippedLine]
+EntryStage = Callable[[EntryStream], EntryStream]
 ConversationStage = Callable[[Conversation], StageResult]
 Check = Callable[[Conversation, View], Iterable[Violation]]
+
+
+class EntryObserver(Protocol):
+    """Sees the entries of a session while it is converted."""
+
+    def watch_logged(self, items: EntryStream) -> EntryStream:
+        """The entries as they were read."""
+
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
+        """Those that cleaning left."""
+
+    def settle(self, seen: LogHead | None, session: Session) -> None:
+        """What is known of the log, and what its lines came to."""
 
 
 class Plan(NamedTuple):
@@ -46,7 +60,7 @@ class Plan(NamedTuple):
 
     entries: tuple[EntryStage, ...]
     """Over the stream of its entries."""
-    select: Callable[[Iterator[Entry | SkippedLine]], Session]
+    select: Callable[[EntryStream], Session]
     """To the entry that becomes the record."""
     compose: Callable[..., StageResult]
     """To the conversation of that entry."""
@@ -61,7 +75,7 @@ class Plan(NamedTuple):
     """Over the conversation, to what the record is to hold."""
     record: Callable[[Conversation], RecordLine]
 
-    def through(self, items: Iterator[Entry | SkippedLine]) -> Iterator[Entry | SkippedLine]:
+    def through(self, items: EntryStream) -> EntryStream:
         """The entries that the entry stages leave of a stream."""
         for stage in self.entries:
             items = stage(items)
@@ -197,7 +211,7 @@ def _record(options: Options) -> Callable[[Conversation], RecordLine]:
     if options.preset == presets.DEFAULT:
         return partial(record.specified, phrases=phrases, in_folder=options.folder, flag=flag)
     preset, choices = presets.named(options.preset), presets.choices(options)
-    return partial(record.shaped, preset=preset, choices=choices, phrases=phrases, flag=flag)
+    return partial(record.shape, preset=preset, choices=choices, phrases=phrases, flag=flag)
 
 
 def _joins(options: Options) -> Wanted | None:
@@ -206,7 +220,7 @@ def _joins(options: Options) -> Wanted | None:
         return lambda message: True  # noqa: ARG005
     if not options.json_tool_calls:
         return None
-    from chatsquash.session.stages.inline import is_inlined
+    from chatsquash.session.stages.reasoning import is_inlined
 
     return is_inlined
 
@@ -276,7 +290,7 @@ def _rearranged(options: Options) -> Iterator[ConversationStage]:
 
 
 def _inline(conversation: Conversation, *, check: bool) -> StageResult:
-    from chatsquash.session.stages.inline import inline
+    from chatsquash.session.stages.reasoning import inline
 
     inlined, findings = inline(conversation)
     return inlined, [*findings, *(examine(View(inlined, conversation.messages), "inlined") if check else ())]

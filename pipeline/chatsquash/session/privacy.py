@@ -25,9 +25,9 @@ from chatsquash.redact.hits import Value, value_of
 from chatsquash.redact.placeholders import is_secret, redaction
 from chatsquash.redact.privacy import Pieces, Privacy, kinds, without_addresses, without_beginnings
 from chatsquash.redact.redactor import Redactor, UnsearchedError
-from chatsquash.session import private_texts as hidden
-from chatsquash.session import prompt_prefix
-from chatsquash.session.rejected_lines import kept_line, may_be_kept
+from chatsquash.session import private_texts
+from chatsquash.session.private_texts import kept_line, may_be_kept
+from chatsquash.session.record_maker import prefix_of_line
 from chatsquash.session.session import finding
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class OutcomePrivacy:
                 else self.without_private_texts(self._mask(outcome, log), log)
             )
             return (
-                self._looked(replaced, hidden.renamed(log, replaced.privacy.named), self._looker)
+                self._looked(replaced, private_texts.with_names(log, replaced.privacy.named), self._looker)
                 if self._looker
                 else replaced
             )
@@ -81,7 +81,7 @@ class OutcomePrivacy:
 
     def without_private_texts(self, outcome: Outcome, log: Log) -> Outcome:
         """An outcome without records, or whose records are replaced already, that tells nothing private beside."""
-        texts = hidden.texts(outcome, log)
+        texts = private_texts.texts(outcome, log)
         before = dict(zip(texts, texts, strict=True))
         try:
             self._privacy.replace([texts])
@@ -94,7 +94,7 @@ class OutcomePrivacy:
             names = {before: without_addresses(after, self._anonymizer) for before, after in names.items()}
         if all(before == after for before, after in names.items()):
             return outcome
-        return hidden.hidden(outcome, log, lambda text: names.get(text, text), self._privacy.digest)
+        return private_texts.hide_texts(outcome, log, lambda text: names.get(text, text), self._privacy.digest)
 
     # Looking
 
@@ -128,10 +128,10 @@ class OutcomePrivacy:
 
     def _with_placeholders(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
         assert self._redactor
-        names = hidden.texts(outcome, log)
+        names = private_texts.texts(outcome, log)
         made = self._spelled(outcome, names, self._redactor)
         if outcome.report.rejected and self._options.keep_rejected and may_be_kept(log, self._options):
-            known = self._privacy.known(made.values)
+            known = self._privacy.value_finder(made.values)
             kept = [b"".join(kept_line(file, each, self._privacy, known)) for each in outcome.report.rejected]
         else:
             kept = outcome.privacy.unreadable_lines
@@ -154,7 +154,7 @@ class OutcomePrivacy:
         pairs = [Pieces(jsonio.loads(pair.line)) for pair in outcome.output.pairs]
         after = list(names)
         counts = redactor.replace([*(value for each in (*records, *pairs) for value in each.values), after])
-        found = zip(outcome.records, records, _divided(counts, records), strict=True)
+        found = zip(outcome.records, records, _divide_counts(counts, records), strict=True)
         made = [self._record(record, pieces, own) for record, pieces, own in found]
         lines = [jsonio.dumps(self._privacy.anonymized(pieces.whole()).value) for pieces in pairs]
         written = [pair._replace(line=line) for pair, line in zip(outcome.output.pairs, lines, strict=True)]
@@ -171,10 +171,9 @@ class OutcomePrivacy:
         made = self._with_counts(record, counts, are_replaced=True) if counts else record
         if passwords:
             made = self._with_counts(made, Counter((0, value_of(each)) for each in passwords), are_replaced=True)
-        return self._written(replace(made, addresses=record.addresses + addresses), value)
+        return self._with_value(replace(made, addresses=record.addresses + addresses), value)
 
-    def _written(self, record: Record, value: dict[str, Any]) -> Record:
-        """A record with another value."""
+    def _with_value(self, record: Record, value: dict[str, Any]) -> Record:
         line = jsonio.dumps(value)
         return replace(
             record,
@@ -182,7 +181,7 @@ class OutcomePrivacy:
             digest=xxh3_128_digest(line),
             unflagged=digest(jsonio.dumps(_without_flags(value, self._options.flag))) if record.unflagged else b"",
             facts=_facts(record.facts, line),
-            tokens=self._lengths.counted(line) if self._lengths else record.tokens,
+            tokens=self._lengths.count_tokens(line) if self._lengths else record.tokens,
         )
 
     # What is trained on
@@ -194,10 +193,10 @@ class OutcomePrivacy:
             if not record.replaced:
                 continue
             value = jsonio.loads(record.line)
-            masked = Pieces(value).masked()
+            masked = Pieces(value).secret_replies()
             if masked and self._options.flag != "none":
                 flags, trained = self._unflag(value, masked, record)
-                records[number] = self._written(replace(record, flags=flags, trained=trained), value)
+                records[number] = self._with_value(replace(record, flags=flags, trained=trained), value)
                 places |= {(number, place) for place in masked}
             elif masked:
                 fact = checks.placeholder_in_reply(len(masked), masked[0])._replace(conversation=record.conversation)
@@ -224,7 +223,7 @@ class OutcomePrivacy:
         return flags, record.trained - len(trained) if record.sample else record.trained
 
 
-def _divided(counts: _Counts, records: list[Pieces]) -> list[_Counts]:
+def _divide_counts(counts: _Counts, records: list[Pieces]) -> list[_Counts]:
     """What was found in each of several records, whose pieces were searched one behind the other."""
     starts = [*accumulate((len(each.values) for each in records), initial=0)]
     divided: list[_Counts] = [Counter() for _ in records]
@@ -236,7 +235,6 @@ def _divided(counts: _Counts, records: list[Pieces]) -> list[_Counts]:
 
 
 def _line(outcome: Outcome, record: Record) -> int | None:
-    """The line of the entry that a record is made from."""
     chosen = record.chosen or outcome.output.chosen
     return chosen.line if chosen else None
 
@@ -249,7 +247,7 @@ def _findings_of(counts: _Counts, pieces: Pieces) -> Iterable[Violation]:
 def _facts(facts: Facts | None, line: bytes) -> Facts | None:
     if facts is None or not facts.prefix:
         return facts
-    return facts._replace(prefix=prompt_prefix.of_line(line))
+    return facts._replace(prefix=prefix_of_line(line))
 
 
 def _without_flags(value: dict[str, Any], flag: str) -> dict[str, Json]:

@@ -1,13 +1,19 @@
-"""Filters of records that look at the record alone, by the options that select them."""
+"""How much a record uses its tools, and the filters that look at a record alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 
+from chatsquash.checks.exchanges import State, bad_results, call_counts, exchanges
+from chatsquash.checks.registry import View
+from chatsquash.checks.results import outcomes
+from chatsquash.core.accounting import SharedUse, ToolUse, Usage
+from chatsquash.core.memo import Last
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
-from chatsquash.core.text import counted, quoted
+from chatsquash.core.text import pluralize, quoted
 
 RecordFilter = Callable[[Record], str | None]
 """Why a record is not wanted; ``None`` for one that is."""
@@ -30,7 +36,7 @@ def of_records(options: Options) -> dict[str, RecordFilter]:
 
 
 def _turns(record: Record) -> str:
-    return f"the assistant has {counted(record.usage.assistant_turns, 'turn')}"
+    return f"the assistant has {pluralize(record.usage.assistant_turns, 'turn')}"
 
 
 def _too_long(record: Record, most: int) -> str | None:
@@ -49,3 +55,93 @@ def _other_model(record: Record, globs: tuple[str, ...]) -> str | None:
     if model is None:
         return "the log names no model"
     return None if any(fnmatchcase(model, glob) for glob in globs) else f"the model is {quoted(model)}"
+
+
+_SIDES = {"system": "client", "user": "client", "assistant": "assistant"}
+_BESIDE = ("tool", "function")
+_NONE: dict[int, int] = {}
+
+
+def measure(view: View, shared: Mapping[int, int] = _NONE) -> Usage:
+    """Count calls and turns of a record whose calls are native.
+
+    ``shared`` has the ``id()`` of the messages that other records of the session hold, too, with their numbers.
+    """
+    calls = client = assistant = with_tools = 0
+    side: str | None = None
+    pluralize = False  # whether the present assistant turn is among those with tools
+    counts = view.once(call_counts)
+    for at, role in enumerate(view.columns.roles):
+        if role in _BESIDE:
+            continue
+        new = _SIDES.get(role)
+        if new != side:
+            side, pluralize = new, False
+            client += new == "client"
+            assistant += new == "assistant"
+        if at in counts:
+            calls += counts[at]
+            with_tools += not pluralize
+            pluralize = True
+    elsewhere = tuple(_shared_use(view, shared)) if shared else ()
+    return Usage(calls, _names(view.tool_names), client, assistant, with_tools, _tool_use(view), elsewhere)
+
+
+@Last
+def _names(names: frozenset[str]) -> tuple[str, ...]:
+    return tuple(sorted(names))
+
+
+def _tool_use(view: View) -> tuple[ToolUse, ...]:
+    calls, answered = view.columns.calls, len(view.columns.results)
+    if calls is None or not view.columns.matched or view.once(bad_results):
+        return _by_tool(outcomes(view))
+    made, left = Counter(calls.names), Counter(calls.names[answered:])
+    return tuple([ToolUse(name, count, 0, left[name]) for name, count in sorted(made.items())])
+
+
+def _shared_use(view: View, shared: Mapping[int, int]) -> Iterator[SharedUse]:
+    """The calls of messages that stand in several records."""
+    states: dict[int, list[tuple[str, State]]] = {}
+    for call in view.once(exchanges).calls:
+        if call.name is not None:
+            states.setdefault(call.at, []).append((call.name, call.state))
+    for at, message in enumerate(view.messages):
+        if id(message) in shared:
+            yield SharedUse(shared[id(message)], view.once(call_counts).get(at, 0), _by_tool(states.get(at, [])))
+
+
+def _by_tool(states: list[tuple[str, State]]) -> tuple[ToolUse, ...]:
+    calls: dict[str, list[int]] = {}
+    for name, state in states:
+        counts = calls.setdefault(name, [0, 0, 0])
+        counts[0] += 1
+        counts[1] += state == "failed"
+        counts[2] += state == "unanswered"
+    return tuple(ToolUse(name, *counts) for name, counts in sorted(calls.items()))
+
+
+class ToolTotals:
+    """The use of each tool, added up over sessions."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+
+    def add(self, usage: Usage) -> None:
+        """One session more."""
+        for name in usage.tool_names:
+            self._tools[name][0] += 1
+        for name, calls, failed, unanswered in usage.tools:
+            sums = self._tools[name]
+            sums[0] += name not in usage.tool_names
+            sums[1] += calls
+            sums[2] += failed
+            sums[3] += unanswered
+
+    def by_name(self) -> list[tuple[str, list[int]]]:
+        """Every tool with the sessions that define or call it, its calls, those that failed, those without a result."""
+        return sorted(self._tools.items())
+
+    def most_used(self) -> list[tuple[str, list[int]]]:
+        """The same, those that are called most first."""
+        return sorted(self.by_name(), key=lambda item: (-item[1][1], item[0]))

@@ -1,22 +1,29 @@
-"""A snapshot to its record, with the facts that the log states about it."""
+"""A snapshot to its record, with the facts that the log states about it, and a digest of what it begins with."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha256
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from chatsquash.core import jsonio
 from chatsquash.core.accounting import of_entry
 from chatsquash.core.log import Log
-from chatsquash.core.model import LogHead, Mark, Violation
+from chatsquash.core.model import Conversation, LogHead, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Record, Rejection, SelectedEntry
 from chatsquash.core.text import printable
 from chatsquash.core.times import stamp
-from chatsquash.redact.pseudonyms import Anonymizer, with_passwords
-from chatsquash.session import prompt_prefix
-from chatsquash.session.plan import Plan
+from chatsquash.records.line import digest
+from chatsquash.records.reading import record
+from chatsquash.redact.pseudonyms import Anonymizer, anonymizer, with_passwords
+from chatsquash.session.plan import Plan, plan, through
 from chatsquash.session.session import Session, Snapshot
+from chatsquash.session.stages.compose import normalise
 from chatsquash.sources.compression import stem
 
 if TYPE_CHECKING:
@@ -52,7 +59,7 @@ class RecordMaker:
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
         made = with_passwords(made, self._anonymizer)
         if self._options.keep != "none" and self._options.samples == "session":
-            from chatsquash.session.logprobs import with_logprobs  # which few runs ask for
+            from chatsquash.session.samples import with_logprobs  # which few runs ask for
 
             made = with_logprobs(session, snapshot, made)
         if self.lengths:
@@ -83,7 +90,7 @@ class RecordMaker:
         names = (session.id or stem(log), named or suffix, used.model)
         name, source, model = self._anonymizer.counted(list(names))[0] if self._anonymizer else names
         return Facts(
-            prefix=prompt_prefix.of_line(line) if self._options.split else "",
+            prefix=prefix_of_line(line) if self._options.split else "",
             session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
@@ -123,3 +130,47 @@ def _lengths(options: Options) -> Lengths | None:
 
 def _stamped(at: int | None) -> str | None:
     return None if at is None else stamp(at)
+
+
+_REPLY: Message = {"role": "assistant", "content": "."}
+"""Stands behind a beginning, since presets hold no conversation without a reply."""
+
+
+def prefix_of_line(line: bytes) -> str:
+    """The digest of what a record begins with; of all of it where parsing it would take more memory than may be."""
+    try:
+        return prefix(record(jsonio.loads(line)).messages)
+    except jsonio.TooLargeError:
+        return digest(line).hex()
+
+
+def prefix_of_messages(messages: Iterable[Message], options: Options, *, loaded: bool) -> str:
+    """The digest of what the record of a conversation would begin with, which may not be written itself.
+
+    Where the preset cannot hold the beginning, no record has it, and what was logged tells such sessions apart.
+    """
+    # All that is said before a reply, since some presets make one message of several.
+    said = takewhile(lambda message: message["role"] != "assistant", messages)
+    first = [normalise(message) for message in said]
+    made = _plan(options)
+    conversation, _ = through(made.logged, Conversation([*first, _REPLY], [], loaded=loaded))
+    conversation, _ = through(made.conversation, conversation)
+    line = made.record(conversation).data
+    return prefix(first) if line is None else prefix_of_line(line)
+
+
+@lru_cache(maxsize=1)
+def _plan(options: Options) -> Plan:
+    """That of the run, with pseudonyms of its own, which are the same with one key."""
+    return plan(options, anonymizer(options))
+
+
+def prefix(messages: list[Message]) -> str:
+    """A digest of what a conversation begins with: its system prompt and its first message of anybody else."""
+    digest = sha256()
+    for message in messages:
+        role = message["role"]
+        digest.update(jsonio.dumps([role, message.get("content")]))
+        if role not in ("system", "developer"):
+            break
+    return digest.hexdigest()[:32]

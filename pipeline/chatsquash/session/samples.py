@@ -1,21 +1,26 @@
-"""The replies of a session as samples, each behind the context that its own logged request had."""
+"""The replies of a session as samples, each behind its logged context, and the logged tokens of messages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
+from xxhash import xxh3_128_digest
 
 from chatsquash.checks import sampling as checks
+from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.documents import line_of
 from chatsquash.records.samples import CONTEXT, Draft, MessageSpan, draft, make_sample, reply_marks
-from chatsquash.session.session import Noted, Snapshot
+from chatsquash.session.session import Noted, Session, Snapshot
+from chatsquash.trees.account import place_replies
 from chatsquash.trees.canonical import Canon
+from chatsquash.trees.replies import LogPath, Reply
 
 if TYPE_CHECKING:
     from chatsquash.templates.confined import Inference
@@ -180,7 +185,7 @@ class Sampling(Struct):
                 true=true if sample.is_true is not None else None,
             )
 
-    def noted(self, samples: list[Sample]) -> list[Noted]:
+    def notes(self, samples: list[Sample]) -> list[Noted]:
         """What was found of all."""
         findings = [*self._notes.values()]
         if untrue := [sample for sample in samples if sample.is_true is False]:
@@ -199,3 +204,58 @@ def said(entry: Entry) -> list[Message]:
 def alone(snapshot: Snapshot, messages: list[Message]) -> Snapshot:
     """A snapshot of a document with its first messages only."""
     return replace(snapshot, entry=replace(snapshot.entry, messages=messages))
+
+
+MEMBER = "logprobs"
+
+
+def with_logprobs(session: Session, snapshot: Snapshot, made: Record) -> Record:
+    """A record whose replies have theirs, as far as they stand in it word for word, each as one message."""
+    logged = session.followed.logprobs
+    trees = session.followed.branch()
+    end = session.followed.last_reply(snapshot.entry.line)
+    if not logged or end is None or not made.marks:
+        return made
+    replies, messages = end.path(), said(snapshot.entry)
+    shown = place_replies(LogPath(last=end), replies, messages, trees.requests.canon)
+    places: dict[int, bytes] = {}
+    alone = {mark.at[0]: mark.place for mark in made.marks if len(mark.at) == 1}
+    times = Counter(at for mark in made.marks for at in mark.at)
+    for reply in replies:
+        ordinal = shown.standing[reply.number].ordinal if reply.number in shown.standing else -1
+        is_one = ordinal in alone and times[ordinal] == 1
+        if is_one and reply.line in logged and _is_whole(shown.message(reply.number), reply.message):
+            places[alone[ordinal]] = logged[reply.line]
+    return _with_logprobs_at(made, places)
+
+
+def in_sample(sample: Sample, replies: Sequence[Reply], logged: dict[int, bytes]) -> Draft:
+    """The draft of a sample in which the replies that are trained on have theirs.
+
+    Those of its context stand in the samples of these: in all that hold them, they would grow with the square of the
+    session.
+    """
+    spoken = [message for message in sample.messages if message["role"] == "assistant"]
+    places: dict[int, bytes] = {}
+    for each in sample.trained:
+        reply = replies[each.key]
+        is_one = each.span.stop - each.span.start == 1
+        if is_one and reply.line in logged and _is_whole(spoken[each.ordinal], reply.message):
+            places[each.span.start] = logged[reply.line]
+    return replace(sample.draft, record=_with_logprobs_at(sample.draft.record, places))
+
+
+def _with_logprobs_at(made: Record, places: dict[int, bytes]) -> Record:
+    """A record whose messages at these places have what was logged of their tokens."""
+    if not places:
+        return made
+    value = jsonio.loads(made.line)
+    for place, logged in places.items():
+        value["messages"][place][MEMBER] = jsonio.loads(logged)
+    line = jsonio.dumps(value)
+    return replace(made, line=line, digest=xxh3_128_digest(line))
+
+
+def _is_whole(one: Message, other: Message) -> bool:
+    """Whether a reply stands in the record with the text that was sampled."""
+    return (one.get("content") or "") == (other.get("content") or "")

@@ -11,8 +11,8 @@ from chatsquash.checks import reading
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Last, Same
 from chatsquash.core.model import AddedRun, Entry, KeptRun, SkippedLine, Tool
-from chatsquash.session.definitions import CallTracker, Definitions, Redefined
 from chatsquash.session.session import Noted, Session, Snapshot, Tally
+from chatsquash.session.stages.tools import CallTracker, Definitions, Redefined
 
 
 def select(
@@ -31,12 +31,12 @@ def select(
     tally = begin()
     best: Entry | None = None
     last: Entry | None = None
-    span = settled = _Span()
+    span = settled = _EntryRange()
     tools, trace, answered = ToolUnion(last_tools), Trace(), CallTracker()
     waiting: list[Noted] = []
     for entry in items:
         if isinstance(entry, SkippedLine):
-            tally.skipped(entry)
+            tally.skip(entry)
             continue
         tally.entry(entry)
         span = span.to(entry)
@@ -66,7 +66,9 @@ def _short_tail(best: Entry, last: Entry) -> Noted:
     return best.line, reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
 
 
-def _snapshot(best: Entry, tools: list[Tool], settled: _Span, all_: _Span, redefined: Redefined | None) -> Snapshot:
+def _snapshot(
+    best: Entry, tools: list[Tool], settled: _EntryRange, all_: _EntryRange, redefined: Redefined | None
+) -> Snapshot:
     """The snapshot of an entry, given the entries up to it and those of the whole log."""
     before, before_size = settled.entries - 1, settled.size - best.size
     behind, behind_size = all_.entries - settled.entries, all_.size - settled.size
@@ -74,7 +76,7 @@ def _snapshot(best: Entry, tools: list[Tool], settled: _Span, all_: _Span, redef
     return Snapshot(best, tools, *times, before, behind, before_size, behind_size, redefined)
 
 
-class _Span(Struct, frozen=True, gc=False):
+class _EntryRange(Struct, frozen=True, gc=False):
     """The entries up to one."""
 
     entries: int = 0
@@ -85,10 +87,12 @@ class _Span(Struct, frozen=True, gc=False):
     ended: int | None = None
     """The last one."""
 
-    def to(self, entry: Entry) -> _Span:
+    def to(self, entry: Entry) -> _EntryRange:
         """Those up to the next one."""
         ended = self.ended if entry.at is None else entry.at
-        return _Span(self.entries + 1, self.size + entry.size, ended if self.started is None else self.started, ended)
+        return _EntryRange(
+            self.entries + 1, self.size + entry.size, ended if self.started is None else self.started, ended
+        )
 
 
 Key = tuple[str, bytes | str]

@@ -1,17 +1,24 @@
-"""What the lines of a session's log come to: its snapshot, what was found, and what became of each line."""
+"""What the lines of a session's log come to: its snapshot, findings, the outcome of each line, and digests."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from msgspec import Struct, field
+from xxhash import xxh3_64_intdigest, xxh3_128
 
 from chatsquash.checks import files, reading
+from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import Account
-from chatsquash.core.model import Entry, Finding, RejectedLine, RepeatedViolation, SkippedLine, Tool, Violation
-from chatsquash.core.outcome import Record, Relative
-from chatsquash.session.definitions import Redefined
+from chatsquash.core.log import Log
+from chatsquash.core.model import Entry, Finding, Message, RejectedLine, RepeatedViolation, SkippedLine, Tool, Violation
+from chatsquash.core.outcome import Meeting, Record, Relative
+from chatsquash.reading.reader import Reading
+from chatsquash.reading.sessions import SPAN
+from chatsquash.session.stages.tools import Redefined
+from chatsquash.sources.identity import Hashed
 from chatsquash.trees.growth_tracking import GrowthTracker
 
 Noted = tuple[int | None, Violation]
@@ -58,7 +65,7 @@ class Snapshot(Struct, frozen=True):
     """The messages with calls that stand in other records of the session, too, by index, with their numbers."""
 
 
-class Counts(Struct):
+class LineCounts(Struct):
     """The lines of a log, or their bytes with the line feeds."""
 
     all: int = 0
@@ -84,8 +91,8 @@ class _Sums(Struct):
     """The first id that an entry names."""
     loaded: bool = False
     """Whether any entry was loaded from a format that needs it."""
-    lines: Counts = field(default_factory=Counts)
-    sizes: Counts = field(default_factory=Counts)
+    lines: LineCounts = field(default_factory=LineCounts)
+    sizes: LineCounts = field(default_factory=LineCounts)
     entries: list[tuple[int, int]] = field(default_factory=list)
     """The lines of all entries with their bytes, where somebody asks for them."""
     dropped: dict[str, int] = field(default_factory=dict)
@@ -193,7 +200,7 @@ class Tally(_Sums):
         if not entry.reply.included:
             self.followed.add(entry)
 
-    def skipped(self, line: SkippedLine) -> None:
+    def skip(self, line: SkippedLine) -> None:
         """Count a line without an entry, or note what is found of the whole log."""
         for counts, more in ((self.lines, line.lines), (self.sizes, line.size)):
             counts.all += more
@@ -217,3 +224,58 @@ class Tally(_Sums):
 def tally(*, looks_closely: bool, lazily: bool, lists_entries: bool, keeps_logprobs: bool) -> Tally:
     """What a session is counted with; ``lists_entries`` is as in ``Tally``, the others are as in ``Followed``."""
     return Tally(lists_entries=lists_entries, followed=GrowthTracker(looks_closely, lazily, keeps_logprobs))
+
+
+def is_whole(session: Session, file: BinaryIO, log: Log) -> bool:
+    """Whether every byte of a file that is one session was counted, unless the rest of it was not read."""
+    is_cut = any(finding.code == "cut-short" for _, finding in session.notes)
+    return is_cut or log.is_part or session.sizes.all == file.tell()
+
+
+def hash_of(file: BinaryIO, log: Log) -> str:
+    """The hash of a session's lines in the order of its file, whichever order they are taken in."""
+    digest = xxh3_128()
+    spans = log.spans or array("Q")
+    for at in sorted(range(0, len(spans), SPAN), key=spans.__getitem__):
+        file.seek(spans[at + 1])
+        digest.update(file.read(spans[at + 2]))
+    return digest.hexdigest()
+
+
+def digest_of(read: Reading, digest: Hashed) -> str:
+    """The hash of a log; that of a document is found with its first conversation."""
+    document = read.document
+    if document is None:
+        return digest.hexdigest()
+    document.digest = document.digest or digest.hexdigest()
+    return str(document.digest)
+
+
+def meeting(session: Session) -> Meeting | None:
+    """By what a session is told to be a part of a longer one."""
+    first, last = session.followed.first, session.followed.last
+    if first is None or last is None:
+        return None
+    user = next((message for message in last.messages if message["role"] == "user"), None)
+    before = next((message for message in reversed(first.messages) if message["role"] == "assistant"), None)
+    return meeting_of(session.id, user, before, last.reply.message)
+
+
+def meeting_of(session_id: str | None, user: Message | None, before: Message | None, reply: Message | None) -> Meeting:
+    """The same by what the user said first, the last reply that the first request holds, and the last one of all."""
+    named = xxh3_64_intdigest(session_id.encode("utf-8", "surrogatepass")) if session_id else 0
+    said = (chat.text(user) if user else None) or ""
+    return Meeting(named, _said(said, before), _said(said, reply))
+
+
+def _said(user: str, reply: Message | None) -> int:
+    """A hash of a reply and of what a conversation began with; 0 for what many conversations have in common."""
+    if reply is None:
+        return 0
+    text, calls = (chat.text(reply) or "").strip(), [chat.call_name(call) for call in chat.calls(reply)]
+    if not calls:
+        from chatsquash.trees.canonical import is_long  # which most sessions do not need
+
+        if not is_long(f"{user} {text}"):
+            return 0
+    return xxh3_64_intdigest(jsonio.dumps([user.strip(), text, calls]))

@@ -228,7 +228,7 @@ class _Private:
 
         A name goes without what is found in the documents where the piece is the whole file: all of it has one name.
         """
-        also = self._privacy.known(self._values)
+        also = self._privacy.value_finder(self._values)
         self._values.clear()
 
         def hide(text: str) -> str:

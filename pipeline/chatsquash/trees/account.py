@@ -15,9 +15,8 @@ from chatsquash.core.accounting import ReplyOutcome, Stands
 from chatsquash.core.model import Mark, Message, OriginReply
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate
-from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.paths import AnyPath, LoggedReply, P, R
-from chatsquash.trees.replies import Reply
+from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Placement(Struct, Generic[P], frozen=True):
         return self.record is not None and (self.marks is None or len(self.marks) == len(self.whole))
 
     @property
-    def written(self) -> Container[int]:
+    def written_ordinals(self) -> Container[int]:
         """The assistant messages that the record contains."""
         if self.record is None:
             return ()
@@ -107,7 +106,7 @@ def outcomes(
     ``names`` are those of the paths and of their parents by their ``id()``; ``why`` says why a reply is lost that is in
     none of the placements.
     """
-    bearing = bearers(placements, [each.written for each in placements], owners)
+    bearing = bearers(placements, [each.written_ordinals for each in placements], owners)
     holders = _holders(placements)
     rows: list[ReplyOutcome] = []
     for reply, path in replies:
@@ -124,7 +123,7 @@ def outcomes(
             reasoning=fate(reply.message, message),
         )
         if each and each.record is not None:
-            rows.append(_carried(row, reply, each, holders.get(reply.number)))
+            rows.append(_with_places(row, reply, each, holders.get(reply.number)))
         else:
             lost = "retry" if reply.is_retried else each.why if each else why(reply, path)
             rows.append(replace(row, why=lost))
@@ -138,7 +137,7 @@ def loss_of(path: AnyPath | None, replaced: set[int]) -> str:
     return WHY.get(path.kind if path else "branch", "short-tail")
 
 
-def _carried(
+def _with_places(
     row: ReplyOutcome, reply: LoggedReply, placement: Placement[P], holders: list[Placement[P]] | None
 ) -> ReplyOutcome:
     """A reply's row with where it is in the records; ``holders`` are the placements whose records contain it."""
@@ -168,7 +167,7 @@ def _holders(placements: list[Placement[P]]) -> dict[int, list[Placement[P]]]:
     holders: dict[int, list[Placement[P]]] = {}
     for each in placements:
         for reply, standing in each.standing.items():
-            if standing.ordinal in each.written:
+            if standing.ordinal in each.written_ordinals:
                 holders.setdefault(reply, []).append(each)
     return holders
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chatsquash.core.accounting import total
-from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Response, Tokens, Tool
+from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Response, Tokens
 from chatsquash.reading import usage
+from chatsquash.trees.paths import GrowingRequest
 
 if TYPE_CHECKING:
     from chatsquash.trees import replies
@@ -20,23 +21,6 @@ if TYPE_CHECKING:
 _NO_TOKENS = Tokens()
 _HELD = 64
 """Ends of conversations whose entries are held; those of others are read again where they are wanted."""
-
-
-class GrowingRequest(Struct, frozen=True, gc=False):
-    """A request of a session that only grew so far, and its reply, as far as trees need them."""
-
-    line: int
-    at: int | None
-    tools: list[Tool]
-    message: Message | None
-    """The reply."""
-    finish_reason: str | None
-    cut: bool
-    limit: bytes
-    response: str
-    """The id of the response."""
-    count: int
-    """How many messages it has, which are the first ones of the last entry's."""
 
 
 class GrowthTracker(Struct):
@@ -149,6 +133,14 @@ class GrowthTracker(Struct):
                     self._add(_entry(each, said, edits), each.response, edits)
             self.grown = []
         return self.trees
+
+    def last_reply(self, line: int) -> replies.Reply | None:
+        """The last logged reply of the path that ends with a line."""
+        trees = self.branch()
+        if line in self.unanswered:
+            return self.unanswered[line]
+        again = {each.line: each.by for each in trees.again}
+        return again.get(line) or next((reply for reply in trees.replies if reply.line == line), None)
 
     def _requests(self, messages: list[Message]) -> Iterator[tuple[GrowingRequest, Edits]]:
         """The requests so far with their edits, given the messages of the last one."""

@@ -23,7 +23,7 @@ _BACK = 20
 """Replies before a summary that are looked at."""
 
 
-class Call(Struct, frozen=True):
+class CallSite(Struct, frozen=True):
     """A call of a tool by its reply and its place among the calls there, from 1."""
 
     reply: Reply
@@ -35,7 +35,7 @@ class Link(Struct):
 
     summary: Reply | None = None
     """The reply that summed up what came before."""
-    caller: Call | None = None
+    caller: CallSite | None = None
     """The call whose argument is its prompt."""
     is_exact: bool = False
     """Whether the argument is all of the prompt."""
@@ -56,8 +56,8 @@ class Links(Struct):
 
     _seen: int = 0
     _by_run: dict[int, list[Reply]] = field(default_factory=dict)
-    _by_argument: dict[str, Call] = field(default_factory=dict)
-    _by_argument_run: dict[int, list[tuple[Call, Sketch]]] = field(default_factory=dict)
+    _by_argument: dict[str, CallSite] = field(default_factory=dict)
+    _by_argument_run: dict[int, list[tuple[CallSite, Sketch]]] = field(default_factory=dict)
     _claimed: dict[int, Reply] = field(default_factory=dict)
     """By the numbers of summaries, the first reply of the tree that begins with each."""
     _awaited: dict[int, dict[int, Link]] = field(default_factory=dict)
@@ -103,10 +103,10 @@ class Links(Struct):
                 del recent[:-_HELD]
             for place, call in enumerate(chat.calls(reply.message), 1):
                 for argument in _arguments(call):
-                    self._learn_argument(argument, Call(reply, place))
+                    self._learn_argument(argument, CallSite(reply, place))
         self._seen = len(replies)
 
-    def _learn_argument(self, argument: str, call: Call) -> None:
+    def _learn_argument(self, argument: str, call: CallSite) -> None:
         self._by_argument[argument] = call
         words = sketch(argument)
         if words.all < _PROMPTED:
@@ -150,7 +150,7 @@ class Links(Struct):
         if call := self._by_argument.get(text):
             link.caller, link.is_exact = call, True
             return
-        counts: dict[tuple[int, int], list[tuple[Call, Sketch]]] = {}
+        counts: dict[tuple[int, int], list[tuple[CallSite, Sketch]]] = {}
         for run in words if self._by_argument_run else ():
             for call, sketched in self._by_argument_run.get(run, ()):
                 counts.setdefault((call.reply.number, call.place), []).append((call, sketched))

@@ -13,9 +13,8 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Json, Mark, Message, OriginReply
 from chatsquash.trees.account import Placement, bearers
 from chatsquash.trees.documents import FilePath
-from chatsquash.trees.kinds import LogPath
 from chatsquash.trees.paths import P
-from chatsquash.trees.replies import Reply
+from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
 NOT_LOGGED = "not-logged"

@@ -1,4 +1,4 @@
-"""A path through a session: one conversation of a gateway's log or of an agent's file, and whose each reply is."""
+"""Logged replies, and paths through a session: the conversations of a gateway's log or of an agent's file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,27 @@ from typing import Any, Generic, Self, TypeVar
 
 from msgspec import Struct, field
 
-from chatsquash.core.model import ConversationKind, Message
+from chatsquash.core.model import ConversationKind, Message, Tool
 
 OF_PERSONS = ("main", "branch", "compacted")
 """Kinds of conversations in which a person may have gone back; agents ask several sub-agents the same at once."""
+
+
+class GrowingRequest(Struct, frozen=True, gc=False):
+    """A request of a session that only grew so far, and its reply, as far as trees need them."""
+
+    line: int
+    at: int | None
+    tools: list[Tool]
+    message: Message | None
+    """The reply."""
+    finish_reason: str | None
+    cut: bool
+    limit: bytes
+    response: str
+    """The id of the response."""
+    count: int
+    """How many messages it has, which are the first ones of the last entry's."""
 
 
 class LoggedReply(Struct, eq=False, kw_only=True):
@@ -98,6 +115,22 @@ def assign_replies(trees: Iterable[list[P]]) -> dict[int, P]:
             if path is not trunk and path.parent is None:  # the first request was answered more than once
                 path.parent = trunk
     return owners
+
+
+def end_loops(paths: list[P]) -> None:
+    """Have no conversation come from itself, since what a log shows and what a file tells may contradict each other."""
+    known: set[int] = set()
+    for each in paths:
+        passed: dict[int, P] = {}
+        path: P | None = each
+        while path and id(path) not in known and id(path) not in passed:
+            passed[id(path)] = path
+            path = path.parent
+        if path and id(path) in passed:
+            members = [*passed.values()]
+            loop = members[[*passed].index(id(path)) :]
+            next((one for one in loop if one.kind != "branch"), loop[0]).parent = None
+        known.update(passed)
 
 
 def longest_chain(paths: list[P]) -> list[P]:

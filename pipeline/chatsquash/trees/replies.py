@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct, field
@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from chatsquash.core import chat
 from chatsquash.core.model import AddedRun, Edits, KeptRun, Message, Tool
 from chatsquash.trees.canonical import NOTHING, Canon, result_number
-from chatsquash.trees.paths import LoggedReply
+from chatsquash.trees.paths import LoggedReply, Path
 
 How = Literal["appended", "rewritten", "cut"]
 """Whether a request holds what its reply's parent held: as it was, in another wording, or with messages left out."""
@@ -97,14 +97,31 @@ class Reply(LoggedReply, eq=False, kw_only=True):
 
     def back(self) -> Iterator[Reply]:
         """Itself, and the replies that it goes on from, the last one first."""
-        return linked(self, "parent")
+        return follow_links(self, "parent")
 
 
-def linked(last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before"]) -> Iterator[Reply]:
+def follow_links(
+    last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before"]
+) -> Iterator[Reply]:
     """A reply, and those to which one of its members leads, the last one first."""
     while last is not None:
         yield last
         last = getattr(last, by)
+
+
+class LogPath(Path[Reply], eq=False, kw_only=True):
+    """A conversation in a log of exchanges: the replies from the beginning of a tree to one that nothing continues."""
+
+    last: Reply
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """As for any path: the place of its last reply among the session's."""
+        return (self.last.number,)
+
+    def back(self) -> Iterable[Reply]:
+        """All its replies, the last one first."""
+        return self.last.back()
 
 
 class Again(Struct, frozen=True):
@@ -123,7 +140,7 @@ Meet = Callable[[int, int, int], tuple[int, int]]
 logged reply that this is, in whatever wording."""
 
 
-def numbered(messages: list[Message], canon: Canon) -> list[tuple[int, Message]]:
+def number_messages(messages: list[Message], canon: Canon) -> list[tuple[int, Message]]:
     """Messages of a request, each with what it is the same by."""
     requests = Requests(canon)
     requests.follow(messages, (AddedRun(tuple(messages)),))
@@ -174,7 +191,7 @@ class Requests(Struct):
                 number = known[place - at]
             elif role == "tool":
                 asked = self.messages[self.assistants[-1]] if self.assistants else None
-                number = result_number(answered(message, asked) if asked else 0)
+                number = result_number(answered_place(message, asked) if asked else 0)
             else:
                 number = canon.number(message)
             if number != NOTHING:
@@ -208,7 +225,7 @@ class Requests(Struct):
         return number, hash((self.chain, number)), hash((spoken, number))
 
 
-def answered(message: Message, reply: Message) -> int:
+def answered_place(message: Message, reply: Message) -> int:
     """The place of the call of a reply that a result answers, from 1; 0 for none."""
     wanted = message.get("tool_call_id")
     if wanted is None:

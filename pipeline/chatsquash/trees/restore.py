@@ -17,7 +17,7 @@ Numbered = list[tuple[int, Message]]
 """Messages, each with what it is the same by."""
 
 
-class Wanted(NamedTuple):
+class RestoreScope(NamedTuple):
     """What is to be restored."""
 
     reasoning: bool = False
@@ -42,14 +42,14 @@ class Restored(Struct):
         self.messages.append(message)
 
 
-def restored(history: Numbered, path: list[Reply], wanted: Wanted, copied: Callable[[int], str]) -> Restored:
+def restored(history: Numbered, path: list[Reply], wanted: RestoreScope, copied: Callable[[int], str]) -> Restored:
     """The messages of a request, with what the logged ones of its path have and they lack.
 
     ``copied`` gives the reasoning of a message that a compaction copied along, by what it is the same by; empty where
     that is not known.
     """
     result = Restored([])
-    logged = [*_logged(path)]
+    logged = [*_logged_messages(path)]
     cut = wanted.messages and any(reply.how == "cut" for reply in path)
     places = _cut_places(history, logged) if cut else _places(history, logged)
     at = 0
@@ -67,26 +67,26 @@ def restored(history: Numbered, path: list[Reply], wanted: Wanted, copied: Calla
     return result
 
 
-class _Place(NamedTuple):
+class _LoggedMessage(NamedTuple):
     number: int
     message: Message
     reply: Reply | None
     """The reply that it is, if a model gave it."""
 
 
-def _logged(path: list[Reply]) -> Iterator[_Place]:
+def _logged_messages(path: list[Reply]) -> Iterator[_LoggedMessage]:
     """What was sent and said on a path, each as it was when it came."""
     for reply in path:
         for number, message in zip(reply.added, reply.behind, strict=True):
-            yield _Place(number, message, None)
-        yield _Place(reply.said, reply.message, reply)
+            yield _LoggedMessage(number, message, None)
+        yield _LoggedMessage(reply.said, reply.message, reply)
 
 
 _AHEAD = 4000
 """Messages of a path among which the next one of a request is looked for."""
 
 
-def _places(history: Numbered, logged: list[_Place]) -> Iterator[int | None]:
+def _places(history: Numbered, logged: list[_LoggedMessage]) -> Iterator[int | None]:
     """Where each message of a request stands on its path."""
     at = 0
     for number, _ in history:
@@ -97,7 +97,7 @@ def _places(history: Numbered, logged: list[_Place]) -> Iterator[int | None]:
         yield there
 
 
-def _cut_places(history: Numbered, logged: list[_Place]) -> list[int | None]:
+def _cut_places(history: Numbered, logged: list[_LoggedMessage]) -> list[int | None]:
     """The same for a request that lacks messages: what stands last is found first, in whatever wording."""
     places: list[int | None] = []
     end = len(logged)
@@ -113,11 +113,11 @@ def _cut_places(history: Numbered, logged: list[_Place]) -> list[int | None]:
     return places
 
 
-def _is_there(place: _Place, number: int, message: Message) -> bool:
+def _is_there(place: _LoggedMessage, number: int, message: Message) -> bool:
     return place.number == number or is_reminded(message, place.message, loosely=True)
 
 
-def _insert(result: Restored, missing: list[_Place], wanted: Wanted) -> None:
+def _insert(result: Restored, missing: list[_LoggedMessage], wanted: RestoreScope) -> None:
     for place in missing:
         message = place.message
         if place.reply and not wanted.reasoning:
@@ -137,7 +137,9 @@ def _pair(result: Restored) -> None:
             result.messages[at] = renamed
 
 
-def _restored(message: Message, original: Message, reply: Reply | None, wanted: Wanted, result: Restored) -> Message:
+def _restored(
+    message: Message, original: Message, reply: Reply | None, wanted: RestoreScope, result: Restored
+) -> Message:
     if message["role"] == "tool":
         if wanted.results and is_emptied(message, original):
             result.results += 1
@@ -177,7 +179,7 @@ def is_emptied(message: Message, original: Message) -> bool:
 
 def has_emptied(messages: list[Message], numbers: list[int], last: Reply) -> bool:
     """Whether a result among the first messages of a request has less than it had on the path to a reply."""
-    logged = [*_logged(last.path())]
+    logged = [*_logged_messages(last.path())]
     pairs = [*zip(numbers, messages, strict=False)]
     both = zip(messages, _places(pairs, logged), strict=True)
     results = ((message, there) for message, there in both if there is not None and message["role"] == "tool")

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain as chained
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat
 from chatsquash.core.model import Entry, Json, Message
 from chatsquash.trees.canonical import NOTHING, Canon, is_long, is_rewritten, is_similar_prompt, share_ends
+from chatsquash.trees.paths import GrowingRequest
 from chatsquash.trees.replies import Reply, Requests, system_prompt
 
-if TYPE_CHECKING:
-    from chatsquash.trees.growth_tracking import GrowingRequest
 
-
-class Spoken(NamedTuple):
+class SpokenMessage(NamedTuple):
     """A message, as far as that tells whether a history is rewritten."""
 
     number: int
@@ -27,13 +25,13 @@ class Spoken(NamedTuple):
     is_reply: bool = False
 
 
-def said_in(requests: Requests, first: int, last: int) -> list[Spoken]:
+def said_in(requests: Requests, first: int, last: int) -> list[SpokenMessage]:
     """The messages of a request from one place to another, of which the last is taken for a reply."""
     spoken = []
     for at in range(first, last + 1):
         if (number := requests.numbers[at]) != NOTHING:
             message = requests.messages[at]
-            spoken.append(Spoken(number, message if message["role"] == "user" else None, at == last))
+            spoken.append(SpokenMessage(number, message if message["role"] == "user" else None, at == last))
     return spoken
 
 
@@ -53,12 +51,12 @@ def between(first: Reply | None, last: Reply) -> list[Reply] | None:
     return replies
 
 
-def of_path(path: list[Reply]) -> Iterator[Spoken]:
+def of_path(path: list[Reply]) -> Iterator[SpokenMessage]:
     """What was said before each of some replies, and these."""
     for each in path:
         for number, message in zip(each.added, each.behind, strict=True):
-            yield Spoken(number, message if message["role"] == "user" else None)
-        yield Spoken(each.said, None, is_reply=True)
+            yield SpokenMessage(number, message if message["role"] == "user" else None)
+        yield SpokenMessage(each.said, None, is_reply=True)
 
 
 Pair = tuple[str, str]
@@ -100,7 +98,7 @@ def words(message: Message) -> str:
     return " ".join([chat.text(message) or "", *chained.from_iterable(given)])
 
 
-def segments(messages: Iterable[Spoken]) -> list[Segment]:
+def segments(messages: Iterable[SpokenMessage]) -> list[Segment]:
     """What others say before each reply."""
     runs = [Segment()]
     for number, user, is_reply in messages:
@@ -148,7 +146,7 @@ _COMPARED = 64
 """Messages of users whose wordings are compared to tell whether a history lacks messages of another."""
 
 
-def is_part(messages: list[Spoken], reply: Reply, *, loosely: bool) -> list[Pair] | None:
+def is_part(messages: list[SpokenMessage], reply: Reply, *, loosely: bool) -> list[Pair] | None:
     """What users say that is worded otherwise on the path to a reply, where messages are some of that path's.
 
     They are to stand there in the same order; ``None`` where they do not.  What stands before a short reply, which may

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -12,10 +11,10 @@ from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Edits, Entry, KeptRun, Message
 from chatsquash.trees.canonical import NOTHING, is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
-from chatsquash.trees.replies import Again, How, Reply, Requests, answered, linked, system_prompt
+from chatsquash.trees.replies import Again, How, LogPath, Reply, Requests, answered_place, follow_links, system_prompt
 from chatsquash.trees.restore import has_emptied
 from chatsquash.trees.rewrites import (
-    Spoken,
+    SpokenMessage,
     between,
     is_part,
     is_resent,
@@ -26,16 +25,13 @@ from chatsquash.trees.rewrites import (
     words,
 )
 
-if TYPE_CHECKING:
-    from chatsquash.trees.kinds import LogPath
-
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""
 _COMPARED, _COMPARED_LEAST = 2, 256
 """How many messages are looked at for one of a request, and at least, to tell whether they are worded anew."""
 
 
-class Met(Struct, frozen=True):
+class RecognisedReply(Struct, frozen=True):
     """A reply that a request holds, and where."""
 
     place: int
@@ -61,7 +57,7 @@ class Trees(Struct):
     """Where each tree comes from."""
     revise: Callable[[list[LogPath]], None] | None = None
     """Says of conversations what another file tells of them."""
-    met: list[Met] = field(default_factory=list)
+    met: list[RecognisedReply] = field(default_factory=list)
     """The logged replies that the present request holds, in order."""
     _unmet: dict[int, Reply] = field(default_factory=dict)
     """By what replies are the same by that nobody logged before: the reply to a request that holds them."""
@@ -108,13 +104,13 @@ class Trees(Struct):
             later.go_on_from(reply)
         return reply
 
-    def _reply(self, entry: Entry, last: Met | None, limit: int | None, response: str) -> Reply:
+    def _reply(self, entry: Entry, last: RecognisedReply | None, limit: int | None, response: str) -> Reply:
         """The reply to the present request, which goes on from the last one that it holds."""
         requests, message = self.requests, entry.reply.message
         assert message is not None
         parent, system = last.reply if last else None, system_prompt(requests.messages)
         said, chain, spoken = requests.behind(message)
-        added, behind = self._added(last.place + 1 if last else 0)
+        added, behind = self._added_messages(last.place + 1 if last else 0)
         return Reply(
             number=len(self.replies),
             line=entry.line,
@@ -169,7 +165,7 @@ class Trees(Struct):
             self._window(places[-1])
         return kept
 
-    def _lacks_something(self, last: Met | None, kept: int) -> bool:
+    def _lacks_something(self, last: RecognisedReply | None, kept: int) -> bool:
         """Whether the present request lacks what earlier ones had."""
         if last is None:
             self._lacks = False
@@ -182,7 +178,7 @@ class Trees(Struct):
         """Note where a tree that begins comes from, or what a request says of the calls that began others."""
         if reply.tree == len(self.links):
             first = not self.links  # which nothing can be held to
-            link = Link() if first else self._lookup.begin(reply, self.replies, self._copied())
+            link = Link() if first else self._lookup.begin(reply, self.replies, self._copied_replies())
             if link.same:
                 reply.tree = link.same.tree
                 reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
@@ -205,13 +201,13 @@ class Trees(Struct):
         reply.spoken_before = self._by_spoken.get(reply.spoken)
         self._by_spoken[reply.spoken] = reply
 
-    def _added(self, behind: int) -> tuple[list[int], list[Message]]:
+    def _added_messages(self, behind: int) -> tuple[list[int], list[Message]]:
         """The numbers of the request's messages from a place on, and these messages."""
         requests = self.requests
         places = [at for at in range(behind, len(requests.numbers)) if requests.numbers[at] != NOTHING]
         return [requests.numbers[at] for at in places], [requests.messages[at] for at in places]
 
-    def _copied(self) -> list[Reply]:
+    def _copied_replies(self) -> list[Reply]:
         """The replies of other trees that the request holds."""
         candidates = (self._by_said.get(self.requests.numbers[place]) for place in self.requests.assistants)
         return [reply for reply in candidates if reply]
@@ -220,19 +216,19 @@ class Trees(Struct):
         """Note the results of a reply's calls, from a place on."""
         messages = self.requests.messages
         for message in messages[behind:]:
-            place = answered(message, messages[behind - 1]) if message["role"] == "tool" else 0
+            place = answered_place(message, messages[behind - 1]) if message["role"] == "tool" else 0
             if place:
                 self._lookup.hear(parent, place, chat.text(message) or "")
 
     # For what is made of the trees
 
-    def answered(self, asked: int) -> Reply | None:
+    def reply_to(self, asked: int) -> Reply | None:
         """The last reply to requests that are the same by this."""
         return self._by_asked.get(asked)
 
     def copied_reasoning(self, number: int) -> str:
         """The reasoning of the logged replies that a message is the same as; empty where they do not agree."""
-        replies = islice(linked(self._by_said.get(number), "said_before"), _CANDIDATES)
+        replies = islice(follow_links(self._by_said.get(number), "said_before"), _CANDIDATES)
         texts = {reasoning.text(reply.message) for reply in replies}
         return texts.pop() if len(texts) == 1 else ""
 
@@ -244,7 +240,7 @@ class Trees(Struct):
         if sibling and sibling.parent is reply.parent and is_similar_prompt(sibling.system, reply.system):
             return sibling
         last = reply.parent.last_child if reply.parent else self._beginning
-        others = islice(linked(last, "before"), _CANDIDATES)
+        others = islice(follow_links(last, "before"), _CANDIDATES)
         return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
 
     def _is_again(self, earlier: Reply, reply: Reply) -> bool:
@@ -267,16 +263,16 @@ class Trees(Struct):
         reply = self._by_chain.get(chain)
         if reply is None:
             how = "rewritten"
-            reply = self._rewritten(place, spoken) or self._reworded(place)
+            reply = self._rewritten_reply(place, spoken) or self._reworded(place)
             if reply is None:
                 return chain, spoken
             self._by_chain[chain] = reply
-        self.met.append(Met(place, reply, "cut" if is_cut or chain in self._cut else how))
+        self.met.append(RecognisedReply(place, reply, "cut" if is_cut or chain in self._cut else how))
         return reply.chain, reply.spoken
 
-    def _rewritten(self, place: int, spoken: int) -> Reply | None:
+    def _rewritten_reply(self, place: int, spoken: int) -> Reply | None:
         """The reply behind the same words of assistants, where what others say is rewritten only."""
-        candidates = [*islice(linked(self._by_spoken.get(spoken), "spoken_before"), _CANDIDATES)]
+        candidates = [*islice(follow_links(self._by_spoken.get(spoken), "spoken_before"), _CANDIDATES)]
         for reply in candidates:
             if self._left > 0 and self._is_rewritten(reply, place, unique=len(candidates) == 1):
                 return reply
@@ -322,16 +318,16 @@ class Trees(Struct):
         requests = self.requests
         last = self._by_said.get(requests.numbers[place])
         spoken = said_in(requests, 0, place) if last else []
-        for reply in islice(linked(last, "said_before"), _CANDIDATES):
+        for reply in islice(follow_links(last, "said_before"), _CANDIDATES):
             if is_similar_prompt(reply.system, system_prompt(requests.messages)) and self._is_cut(reply, spoken):
                 chain = requests.chains[place]
                 self._by_chain[chain] = reply
                 self._cut.add(chain)
-                self.met.append(Met(place, reply, "cut"))
+                self.met.append(RecognisedReply(place, reply, "cut"))
                 requests.rebase(place, reply.chain, reply.spoken)
                 return
 
-    def _is_cut(self, reply: Reply, spoken: list[Spoken]) -> bool:
+    def _is_cut(self, reply: Reply, spoken: list[SpokenMessage]) -> bool:
         """Whether messages are some of those of a reply's path, and no summary among them."""
         reworded = is_part(spoken, reply, loosely=self.rewords)
         return reworded is not None and not any(self._lookup.sums_up(*pair, self.replies) for pair in reworded)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import of_entry
 from chatsquash.core.model import AddedRun, Entry, LogHead, Message, Origin, Tool
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.pages.html.record import size
 
 if TYPE_CHECKING:
-    from chatsquash.session.converter import EntryStream
+    from chatsquash.session.plan import EntryStream
     from chatsquash.session.session import Session
 
 _ENTRIES = 200_000
@@ -92,7 +92,7 @@ class EntryWatch:
     seen: LogHead | None = None
     selected: int | None = None
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_logged(self, items: EntryStream) -> EntryStream:
         """The entries as they were read."""
         for item in items:
             if isinstance(item, Entry) and len(self.by_line) < _ENTRIES:
@@ -101,7 +101,7 @@ class EntryWatch:
                     self.messages += _messages(item, item.origin)
             yield item
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         """Those that cleaning left."""
         for item in items:
             if isinstance(item, Entry):
@@ -146,7 +146,7 @@ def _row(entry: Entry) -> EntryRow:
 
 def _reply(reply: Message) -> str:
     token = chat.token(reply)
-    does = _SAYS.get(token, f"is of the role {token}").format(counted(chat.call_count(reply), "tool"))
+    does = _SAYS.get(token, f"is of the role {token}").format(pluralize(chat.call_count(reply), "tool"))
     return f"{does} ({size(len(jsonio.dumps(reply)))})"
 
 
@@ -181,7 +181,7 @@ class Seeker:
         self._line = line
         self.request: LoggedRequest | None = None
 
-    def logged(self, items: EntryStream) -> EntryStream:
+    def watch_logged(self, items: EntryStream) -> EntryStream:
         """The entries as they were read."""
         before: Entry | None = None
         for item in items:
@@ -192,7 +192,7 @@ class Seeker:
                 before = item
             yield item
 
-    def left(self, items: EntryStream) -> EntryStream:
+    def watch_cleaned(self, items: EntryStream) -> EntryStream:
         """Those that cleaning left."""
         return items
 

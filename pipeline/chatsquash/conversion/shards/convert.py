@@ -24,7 +24,7 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.dataset.choice import stop_for
 from chatsquash.dataset.manifest import RecordsMade
 from chatsquash.dataset.omissions import last_line
@@ -32,7 +32,7 @@ from chatsquash.dataset.summary import summary_of
 from chatsquash.reading.sessions import cleared, expanded_copy
 from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.pseudonyms import fingerprint
-from chatsquash.session.rejected_lines import rejected_lines
+from chatsquash.session.private_texts import rejected_lines
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.logs import Logs
 from chatsquash.sources.open import open_file
@@ -56,10 +56,10 @@ class Converted:
         return "\n".join(filter(None, [self._done(), last_line(self.marker.counts)]))
 
     def _done(self) -> str:
-        made = counted(self.marker.records_made["count"], "record")
+        made = pluralize(self.marker.records_made["count"], "record")
         if self.is_known:
             return f"shard {self.shard}: is converted ({made}); --full converts it again"
-        sessions = counted(self.marker.counts["sessions"]["seen"], "session")
+        sessions = pluralize(self.marker.counts["sessions"]["seen"], "session")
         rate = self.size / 1e6 / self.seconds if self.seconds else 0
         took = f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
         return f"shard {self.shard}: {sessions}, {made}, {took}"
@@ -112,7 +112,7 @@ def _is_over(place: Place, listing: Listing) -> bool:
 def _asked(listing: Listing, shard: Shard, given: Options) -> tuple[Options, Marker]:
     """The options of a shard, and its marker as far as that is known before."""
     if shard.count != listing.shards:
-        raise UsageError(f"--shard {shard}: the listing is of {counted(listing.shards, 'shard')}")
+        raise UsageError(f"--shard {shard}: the listing is of {pluralize(listing.shards, 'shard')}")
     chosen = listing.chosen()
     key = given.anonymize_key if chosen.has_key else None
     if chosen.has_key and key is None:

@@ -10,12 +10,20 @@ from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.jsonio import Rounded
 from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
 from chatsquash.formats import evidence
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.calls import function_call
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_turns, moment, numbers, origin, with_origin
+from chatsquash.formats.evidence import (
+    Evidence,
+    LoggedTurn,
+    Unread,
+    load_conversation,
+    moment,
+    numbers,
+    with_origin,
+)
 from chatsquash.formats.parts import data_url, image
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, at, compact, count, kind, objects, string
+from chatsquash.formats.values import Object, at, compact, count, objects, string
 
 NAME = "atif"
 HOLDS_TOOLS = True
@@ -33,10 +41,10 @@ _TRIAL, _RESULT = "agent/trajectory.json", "result.json"
 """What Harbor writes for a trial, in its folder."""
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """Every object names a version of the format."""
-    versions = [string(each, "schema_version") for each in found]
-    return f"schema_version {versions[0]}" if found and all(each.startswith("ATIF-") for each in versions) else None
+    versions = [string(each, "schema_version") for each in values]
+    return f"schema_version {versions[0]}" if values and all(each.startswith("ATIF-") for each in versions) else None
 
 
 def beside(name: str) -> str | None:
@@ -57,13 +65,13 @@ def session(path: str, origin: Origin) -> str | None:
     return trial.rpartition("/")[2] or None if trial != f"/{path}" else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """A conversation per trajectory, those of subagents behind the one that called them.
 
     ``meta`` is the result of Harbor's trial.
     """
     unread, whole, before = Unread(), list[Conversation](), ""
-    for place, (number, value) in enumerate(zip(numbers(found, lines), found, strict=True), 1):
+    for place, (number, value) in enumerate(zip(numbers(values, lines), values, strict=True), 1):
         for each in _nested(value, f"entry {place}", number, before):
             if conversation := _conversation(each, unread):
                 whole.append(conversation)
@@ -78,7 +86,7 @@ def _id(trajectory: Json) -> str:
     return string(trajectory, "trajectory_id") or string(trajectory, "session_id")
 
 
-class _Placed(NamedTuple):
+class _PlacedTrajectory(NamedTuple):
     """A trajectory, and where it stands."""
 
     place: str
@@ -90,53 +98,48 @@ class _Placed(NamedTuple):
     session: str
 
 
-def _nested(value: Json, place: str, line: int, before: str) -> list[_Placed]:
+def _nested(value: Json, place: str, line: int, before: str) -> list[_PlacedTrajectory]:
     """A trajectory and those embedded in it, at any depth; ``before`` is the one that says that it goes on."""
-    found: list[_Placed] = []
+    nested: list[_PlacedTrajectory] = []
     session = string(value, "session_id")
-    waiting = [_Placed(place, line, value, _id(value) or place, "compacted" if before else "main", before, session)]
+    waiting = [
+        _PlacedTrajectory(place, line, value, _id(value) or place, "compacted" if before else "main", before, session)
+    ]
     while waiting:
         each = waiting.pop(0)
-        if not isinstance(each.trajectory, dict):
-            raise TurnError(f"{each.place} is {kind(each.trajectory)}, not an object")
-        found.append(each)
-        inner = each.trajectory.get("subagent_trajectories") or []
-        if not isinstance(inner, list):
-            raise TurnError(f"{each.place} has subagent_trajectories that are {kind(inner)}, not a list")
+        inner = expect_object(each.trajectory, f"{each.place} is").get("subagent_trajectories") or []
+        nested.append(each)
+        expect_list(inner, f"{each.place} has subagent_trajectories that are")
         waiting[:0] = [_subagent(each, number, agent) for number, agent in enumerate(inner)]
-    return found
+    return nested
 
 
-def _subagent(of: _Placed, number: int, agent: Json) -> _Placed:
+def _subagent(of: _PlacedTrajectory, number: int, agent: Json) -> _PlacedTrajectory:
     place, session = f"{of.place}, subagent_trajectories[{number}]", string(agent, "session_id") or of.session
     own = string(agent, "trajectory_id") or f"{of.id}/{number + 1}"
-    return _Placed(place, of.line, agent, own, "subagent", of.id, session)
+    return _PlacedTrajectory(place, of.line, agent, own, "subagent", of.id, session)
 
 
-def _conversation(each: _Placed, unread: Unread) -> Conversation | None:
+def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | None:
     """What the model saw; ``None`` for a trajectory that was copied whole."""
     place, trajectory = each.place, each.trajectory
-    steps = trajectory.get("steps")
-    if not isinstance(steps, list):
-        raise TurnError(f"{place} has steps that are {kind(steps)}, not a list")
+    steps = expect_list(trajectory.get("steps"), f"{place} has steps that are")
     unread.rest("trajectory", trajectory, *_TRAJECTORY)  # such as its reward, each member of what its writer added
     unread.rest("trajectory.extra", trajectory.get("extra"))
     unread.rest("agent", trajectory.get("agent"), "model_name", "tool_definitions")
     turns: list[LoggedTurn] = []
     for number, step in enumerate(steps):
         where = f"{place}, steps[{number}]"
-        if not isinstance(step, dict):
-            raise TurnError(f"{where} is {kind(step)}, not an object")
+        expect_object(step, f"{where} is")
         unread.rest("step", step, *_STEP)
         unread.rest("step.metrics", step.get("metrics"), "prompt_tokens", "completion_tokens")
         known = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
         turns += [LoggedTurn(where, turn, known) for turn in _turns(step, where)]
     if all(step.get("is_copied_context") is True for step in steps):
         return None
-    found = load_turns(openai_chat, turns)
     linked = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
     tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
-    return Conversation(found.messages, tools, origin=origin(found, **linked, **_reward(trajectory, "trajectory")))
+    return load_conversation(openai_chat, turns, tools, **linked, **_reward(trajectory, "trajectory"))
 
 
 def _reward(holder: Json, name: str) -> Object:
@@ -183,10 +186,10 @@ def _result(result: Object, *, called: bool) -> Object:
     if not call_id and not called:
         return {"role": "user", "content": content}
     referred = result.get("subagent_trajectory_ref")
-    held: Object = {"native": {NAME: {"subagent_trajectory_ref": referred}}} if referred else {}
+    native: Object = {"native": {NAME: {"subagent_trajectory_ref": referred}}} if referred else {}
     if any(at(result, "extra", name) is True for name in _FAILED):
-        held["outcome"] = "failed"
-    return {"role": "tool", "tool_call_id": call_id, "content": content, PRIVATE: Private(held)}
+        native["outcome"] = "failed"
+    return {"role": "tool", "tool_call_id": call_id, "content": content, PRIVATE: Private(native)}
 
 
 def _content(content: Json) -> Json:

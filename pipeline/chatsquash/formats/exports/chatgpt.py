@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import parts
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment
 from chatsquash.formats.providers import openai_chat
@@ -29,24 +29,22 @@ _PICTURE = "image_asset_pointer"
 _THOUGHTS = ("thoughts", "reasoning_recap")
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A conversation maps the ids of nodes to nodes, and names the current one."""
-    fitting = found and all(isinstance(at(each, "mapping"), dict) and "current_node" in each for each in found)
+    fitting = values and all(isinstance(at(each, "mapping"), dict) and "current_node" in each for each in values)
     return "mapping and current_node" if fitting else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """Of each conversation the path to its current node, then what was edited or given anew.
 
     The system prompt and the tools are not exported; calls have no ids, and are told by their order.
     """
-    return of_each(found, lines, _conversation)
+    return of_each(values, lines, _conversation)
 
 
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
-    mapping = at(value, "mapping")
-    if not isinstance(mapping, dict):
-        raise TurnError(f"{where} has a mapping that is {kind(mapping)}, not an object")
+    mapping = expect_object(at(value, "mapping"), f"{where} has a mapping that is")
     unread = Unread()
     unread.rest("conversation", value, *_CONVERSATION)
     names, nodes = list(mapping), list(map(members, mapping.values()))
@@ -60,7 +58,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
         _step(f"{where}, node {name}", line, node.get("message"), numbers, unread)
         for name, node in zip(names, nodes, strict=True)
     ]
-    ways = [_paired(way, steps) for way in paths(before, leaf, [each.is_sampled for each in steps], unread)]
+    ways = [_with_pairs(way, steps) for way in paths(before, leaf, [each.is_sampled for each in steps], unread)]
     session: Object = {"session_id": text(value.get("conversation_id")) or text(value.get("id"))}
     session |= bounds(value.get("create_time"), value.get("update_time"))
     flat = [step for way in ways for step in way]
@@ -136,9 +134,9 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
         said = "\n\n".join(thoughts or recap)
         return {"role": "assistant", "content": None, "reasoning_content": said} if said else None
     if recipient != _ALL:
-        asked = content["text"] if isinstance(content.get("text"), str) else _flat(content)
-        given = asked if isinstance(jsonio.value(asked), dict) else {"input": asked}
-        call = function_call(numbers.next(), recipient, given)
+        query = content["text"] if isinstance(content.get("text"), str) else _flat(content)
+        arguments = query if isinstance(jsonio.value(query), dict) else {"input": query}
+        call = function_call(numbers.next(), recipient, arguments)
         return {"role": "assistant", "content": None, "tool_calls": [call]}
     said = _content(content, unread)
     if not said:
@@ -153,28 +151,28 @@ def _flat(content: Object) -> str:
 
 def _content(content: Json, unread: Unread) -> Json:
     """A content as a text, or as parts where pictures were shown, of which only the ids are exported."""
-    held = members(content)
-    of = string(held, "content_type")
-    if isinstance(held.get("text"), str):
-        return held["text"]
+    body = members(content)
+    of = string(body, "content_type")
+    if isinstance(body.get("text"), str):
+        return body["text"]
     if of in ("tether_browsing_display", "tether_quote", "execution_output", "code", "system_error"):
-        return next((said for name in ("text", "result", "summary") if (said := text(held.get(name)))), "")
+        return next((said for name in ("text", "result", "summary") if (said := text(body.get(name)))), "")
     if of in ("user_editable_context", "model_editable_context"):
         names = ("user_profile", "user_instructions", "model_set_context")
-        return "\n\n".join(said for name in names if (said := text(held.get(name))))
-    found = list[Object]()
-    for part in as_list(held.get("parts")):
+        return "\n\n".join(said for name in names if (said := text(body.get(name))))
+    blocks = list[Object]()
+    for part in as_list(body.get("parts")):
         said = part if isinstance(part, str) else at(part, "text")
         if isinstance(said, str):
-            found += [parts.text(said)] if said else []
+            blocks += [parts.text(said)] if said else []
         elif pointer := _pointer(part):
-            found.append(parts.file(file_id=pointer))
+            blocks.append(parts.file(file_id=pointer))
         else:
             unread.one(f"part {string(part, 'content_type') or kind(part)}")
-    if not as_list(held.get("parts")) and held:
+    if not as_list(body.get("parts")) and body:
         unread.one(f"content {of}")
-    is_text = all(part["type"] == "text" for part in found)
-    return "\n\n".join(part["text"] for part in found) if is_text else found
+    is_text = all(part["type"] == "text" for part in blocks)
+    return "\n\n".join(part["text"] for part in blocks) if is_text else blocks
 
 
 def _files(content: Json) -> list[str]:
@@ -190,9 +188,9 @@ def _pointer(part: Json) -> str:
     return pointer.partition("://")[2] or pointer
 
 
-def _paired(way: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
+def _with_pairs(way: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
     """The steps of a path, in which the result behind a call has its id, and what was said in a row is one message."""
-    found, waiting = list[ThreadEntry](), list[str]()
+    paired, waiting = list[ThreadEntry](), list[str]()
     for place in way:
         step = steps[place]
         turn = step.turns[0].turn if step.turns else None
@@ -201,18 +199,18 @@ def _paired(way: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
         if turn["role"] == "tool":
             if not waiting:
                 user = {"role": "user", "content": turn["content"]}
-                found.append(step._replace(turns=(step.turns[0]._replace(turn=user),)))
+                paired.append(step._replace(turns=(step.turns[0]._replace(turn=user),)))
                 continue
             turn = {**turn, "tool_call_id": waiting.pop(0)}
             step = step._replace(turns=(step.turns[0]._replace(turn=turn),))
         elif turn["role"] == "assistant":
-            if found and found[-1].is_sampled and _joins(found[-1].turns[0].turn, turn):
-                found[-1] = _joined(found[-1], step)
+            if paired and paired[-1].is_sampled and _joins(paired[-1].turns[0].turn, turn):
+                paired[-1] = _join(paired[-1], step)
                 waiting += [call["id"] for call in turn.get("tool_calls", [])]
                 continue
             waiting = [call["id"] for call in turn.get("tool_calls", [])]
-        found.append(step)
-    return found
+        paired.append(step)
+    return paired
 
 
 def _joins(before: Object, turn: Object) -> bool:
@@ -220,7 +218,7 @@ def _joins(before: Object, turn: Object) -> bool:
     return not before.get("tool_calls") and not (before.get("content") and turn.get("content"))
 
 
-def _joined(one: ThreadEntry, other: ThreadEntry) -> ThreadEntry:
+def _join(one: ThreadEntry, other: ThreadEntry) -> ThreadEntry:
     before, turn = one.turns[0], other.turns[0]
     thoughts = [said for each in (before.turn, turn.turn) if (said := each.get("reasoning_content"))]
     made: Object = {**before.turn, **{name: value for name, value in turn.turn.items() if value is not None}}

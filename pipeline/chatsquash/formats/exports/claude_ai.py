@@ -29,18 +29,18 @@ _MEMBERS = {
 """What blocks have that the service knows."""
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """A conversation has messages of the chat, each with a sender."""
-    fitting = found and all(isinstance(at(each, "chat_messages"), list) and "uuid" in each for each in found)
+    fitting = values and all(isinstance(at(each, "chat_messages"), list) and "uuid" in each for each in values)
     return "chat_messages" if fitting else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """Of each conversation the path to its newest message, then what was edited or given anew.
 
     The model and the system prompt are not exported.
     """
-    return of_each(found, lines, _conversation)
+    return of_each(values, lines, _conversation)
 
 
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
@@ -104,21 +104,21 @@ def _block(block: Object, unread: Unread) -> Object | None:
         unread.one(f"block {of}")
         return None
     unread.rest(f"block {of}", block, "type", "start_timestamp", "stop_timestamp", *_MEMBERS[of])
-    held = {name: block[name] for name in _MEMBERS[of] if block.get(name) is not None}
+    known = {name: block[name] for name in _MEMBERS[of] if block.get(name) is not None}
     if of == _RESULT and block.get("is_error") is not True:
-        held.pop("is_error", None)
+        known.pop("is_error", None)
     if of == "text" and not text(block.get("text")):
         return None
-    return {"type": of, **held}
+    return {"type": of, **known}
 
 
 def _turns(role: str, blocks: list[Object]) -> list[Object]:
     """The turns of a message, in which the assistant's calls and their results stand together."""
-    found = list[Object]()
+    turns = list[Object]()
     for block in blocks:
         speaker = "user" if block["type"] == _RESULT else role
-        if found and found[-1]["role"] == speaker:
-            found[-1]["content"].append(block)
+        if turns and turns[-1]["role"] == speaker:
+            turns[-1]["content"].append(block)
         else:
-            found.append({"role": speaker, "content": [block]})
-    return found
+            turns.append({"role": speaker, "content": [block]})
+    return turns

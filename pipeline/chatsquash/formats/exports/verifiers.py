@@ -5,8 +5,15 @@ from __future__ import annotations
 from chatsquash.core.jsonio import Rounded
 from chatsquash.core.jsonio import value as parsed
 from chatsquash.core.model import Conversation, Json, Tool
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_turns, moment, origin
+from chatsquash.formats.base import TurnError, expect_list, expect_object
+from chatsquash.formats.evidence import (
+    Evidence,
+    LoggedTurn,
+    Unread,
+    entries,
+    load_conversation,
+    moment,
+)
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, paths, text, with_unread
 from chatsquash.formats.values import Object, as_list, at, count, kind, objects, string
@@ -23,10 +30,10 @@ _RESULT = (
 )
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(documents: list[Json]) -> str | None:
     """Episodes hold traces with nodes; results have an example, a prompt and a completion."""
-    values = objects(found)
-    if not values or len(values) != len(found):
+    values = objects(documents)
+    if not values or len(values) != len(documents):
         return None
     if all(isinstance(_traces(each), list) for each in values):
         return (
@@ -40,10 +47,10 @@ def _traces(value: Object) -> Json:
     return [value] if "nodes" in value and "verifiers" in value else value.get("traces")
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """Of each trace the path to its last node, then those to other leaves; of each result its conversation."""
     whole, unread = list[Conversation](), Unread()
-    for place, line, value in entries(found, lines):
+    for place, line, value in entries(values, lines):
         traces = _traces(value)
         if isinstance(traces, list):
             unread.rest("episode", value if "traces" in value else None, "traces")
@@ -142,22 +149,16 @@ def _result(value: Object, where: str, line: int, unread: Unread) -> list[Conver
     unread.rest("result", value, *_RESULT)
     turns = list[LoggedTurn]()
     for name, usual in (("prompt", "user"), ("completion", "assistant")):
-        held = value.get(name)
-        messages = [{"role": usual, "content": held}] if isinstance(held, str) else held
-        if not isinstance(messages, list):
-            raise TurnError(f"{where} has a {name} that is {kind(held)}, not a list")
-        for number, message in enumerate(messages):
+        logged = value.get(name)
+        messages = [{"role": usual, "content": logged}] if isinstance(logged, str) else logged
+        for number, message in enumerate(expect_list(messages, f"{where} has a {name} that is")):
             place = f"{where}, {name}[{number}]"
-            if not isinstance(message, dict):
-                raise TurnError(f"{place} is {kind(message)}, not an object")
-            turn = _turn(message)
+            turn = _turn(expect_object(message, f"{place} is"))
             turn = {**turn, "role": usual} if turn.get("role") == "text" else turn
             is_sampled = name == "completion" and string(turn, "role") == "assistant"
             turns.append(LoggedTurn(place, turn, Evidence(line, is_sampled=is_sampled)))
     if not turns:
         return []
-    held_turns = load_turns(openai_chat, turns)
     reward: Json = value.get("reward")
     known: Object = {"reward": float(reward), "reward_evidence": "reward of the result"} if _is_number(reward) else {}
-    tools = _tools(value.get("tool_defs"))
-    return [Conversation(held_turns.messages, tools, origin=origin(held_turns, **known))]
+    return [load_conversation(openai_chat, turns, _tools(value.get("tool_defs")), **known)]

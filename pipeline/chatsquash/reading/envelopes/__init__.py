@@ -58,7 +58,7 @@ def envelopes() -> list[Envelope]:
 
 
 @cache
-def _asked(folders: tuple[str, ...]) -> list[Envelope]:
+def _by_precedence(folders: tuple[str, ...]) -> list[Envelope]:
     """The envelopes in the order in which they are asked: the one that needs the most members first."""
     del folders
     return sorted(envelopes(), key=lambda each: (each is PLAIN, -min(map(len, each.NEEDS))))
@@ -66,7 +66,7 @@ def _asked(folders: tuple[str, ...]) -> list[Envelope]:
 
 def of_members(line: Members) -> Envelope | None:
     """How a line with these members is wrapped; ``None`` for one that wraps nothing."""
-    return next((each for each in _asked(tuple(__path__)) if _fits(each, line)), None)
+    return next((each for each in _by_precedence(tuple(__path__)) if _fits(each, line)), None)
 
 
 def recognise(line: bytes) -> Envelope | None:

@@ -112,7 +112,7 @@ class _Run:
 
     def settled(self, staged: StagedFiles) -> list[str]:
         """The names of all files; those that hold what was found in records are changed once more."""
-        also = self._privacy.known(self.done.values)
+        also = self._privacy.value_finder(self.done.values)
 
         def hide(text: str) -> str:
             return self._hide(text, also)

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from chatsquash.core.edits import compose
 from chatsquash.core.model import AddedRun, Edits, Entry, Message, Origin, Response, SkippedLine
 from chatsquash.core.registry import Room
-from chatsquash.session.cleaning._tidied import Followed, Follower, Tidied, Tidy
+from chatsquash.session.cleaning._rule_states import Follower, FollowerState, Tidy, TidyState
 
 
 class Rules(NamedTuple):
@@ -43,13 +43,13 @@ _ROOM: Room[Any] = Room(sys.modules[__name__])
 
 
 @cache
-def names(sets: tuple[str, ...] | None = None) -> tuple[str, ...]:
+def rule_names(sets: tuple[str, ...] | None = None) -> tuple[str, ...]:
     """The names of the rules of some sets, or of all, in order."""
     return tuple(name for name, module in _modules().items() if sets is None or module.SET in sets)
 
 
 @cache
-def sets() -> tuple[str, ...]:
+def names() -> tuple[str, ...]:
     """The names of all sets, in the order of their rules."""
     return tuple(dict.fromkeys(module.SET for module in _modules().values()))
 
@@ -65,7 +65,7 @@ def _rules(chosen: tuple[str, ...]) -> Rules:
     goes: dict[str, list[Follower]] = {}
     drops: list[tuple[str, Callable[[list[Message], Response], bool]]] = []
     over_messages: list[str] = []
-    for name in names(chosen):
+    for name in rule_names(chosen):
         module = _modules()[name]
         if hasattr(module, "drops"):
             drops.append((name, module.drops))
@@ -87,7 +87,7 @@ def _rules(chosen: tuple[str, ...]) -> Rules:
 def _clear(chosen: tuple[str, ...]) -> dict[str, frozenset[str]]:
     """Of each role of whose texts the beginning tells that no rule touches them, the characters of ASCII that do."""
     cleared: dict[str, str | None] = {}
-    for module in map(_modules().__getitem__, names(chosen)):
+    for module in map(_modules().__getitem__, rule_names(chosen)):
         for role in getattr(module, "ROLES", ()):
             known, more = cleared.get(role, ""), getattr(module, "OPENS", None)
             cleared[role] = None if known is None or more is None else known + more
@@ -138,8 +138,8 @@ class CleanedRequest:
     def __init__(self, rules: Rules) -> None:
         self.messages: list[Message] = []
         self._rules = rules
-        self._tidied: Tidied | None = None
-        self._followed: Followed | None = None
+        self._tidied: TidyState | None = None
+        self._followed: FollowerState | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -152,8 +152,8 @@ class CleanedRequest:
             if all(self._are_plain(run.messages) for run in edits if type(run) is AddedRun):
                 self.messages = messages
                 return edits
-            self._tidied = Tidied(self.messages, self._rules.tidy)
-            self._followed = Followed(self.messages, self._rules.goes)
+            self._tidied = TidyState(self.messages, self._rules.tidy)
+            self._followed = FollowerState(self.messages, self._rules.goes)
         before = self._tidied.messages
         edits = self._followed.follow(before, self._tidied.follow(edits))
         self.messages = self._followed.messages

@@ -15,7 +15,7 @@ from chatsquash.core.options import Options
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN
 from chatsquash.reading.usage import response_id
-from chatsquash.session.join.files import Keys, View, keys
+from chatsquash.session.join.matching import AgentView, Keys, keys
 from chatsquash.session.parts import parts
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.storage.folder import Folder
@@ -65,7 +65,7 @@ def _name(log: Log) -> _Name:
     return log.shown, min(log.spans[::SPAN], default=0) if log.spans is not None else None, log.part, log.unit
 
 
-class _Agent(Struct, frozen=True):
+class _AgentConversation(Struct, frozen=True):
     """A conversation in an agent's file, and where the keys of its replies stand."""
 
     log: Log
@@ -83,7 +83,7 @@ class _Looked:
         self._sessions: list[tuple[_Name, str]] = []
         """The gateways' sessions, and their logs."""
         self._by_id, self._by_said = Index(), Index()
-        self._agents: list[_Agent] = []
+        self._agents: list[_AgentConversation] = []
         self._groups, self._names = Sets(), dict[_Name, int]()
         self._ids, self._said = array("Q"), array("Q")
 
@@ -134,11 +134,11 @@ class _Looked:
         group = self._group(log, form, paths)
         begin = len(self._said)
         for place in paths:
-            view = View(0, 0, place)
+            view = AgentView(0, 0, place)
             for known in filter(None, map(view.keys, view.own)):
                 self._ids.extend((*known.ids, *[0] * _IDS)[:_IDS])
                 self._said.append(known.said if known.is_telling else 0)
-        self._agents.append(_Agent(log, group, begin, len(self._said)))
+        self._agents.append(_AgentConversation(log, group, begin, len(self._said)))
 
     def _group(self, log: Log, form: str, paths: list[FilePath]) -> int:
         """The number of the agent's session, which may have several files, or be one of several in a file."""
@@ -156,7 +156,7 @@ class _Looked:
 
     def joins(self) -> Joins:
         """What belongs together."""
-        groups: dict[int, list[_Agent]] = {}
+        groups: dict[int, list[_AgentConversation]] = {}
         for agent in self._agents:
             groups.setdefault(self._groups.find(agent.group), []).append(agent)
         result = Joins()
@@ -173,7 +173,7 @@ class _Looked:
             result.elsewhere.setdefault(name, set()).update(self._elsewhere(agents, number))
         return result
 
-    def _session(self, agents: list[_Agent]) -> int | None:
+    def _session(self, agents: list[_AgentConversation]) -> int | None:
         """The session that an agent's is of: the one with the most replies of it, by ids; else by what they say.
 
         By that it has to have half of them.
@@ -199,7 +199,7 @@ class _Looked:
         number = self._by_said.get(self._said[at]) if self._said[at] else None
         return [] if number in (None, _NOBODY) else [number]
 
-    def _elsewhere(self, agents: list[_Agent], session: int) -> Iterator[int]:
+    def _elsewhere(self, agents: list[_AgentConversation], session: int) -> Iterator[int]:
         """The keys of replies that other sessions have."""
         for agent in agents:
             for at in range(agent.begin, agent.end):

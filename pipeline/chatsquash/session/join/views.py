@@ -1,7 +1,8 @@
-"""What agents' files tell of a session beyond a gateway's log: replies, kinds of conversations, how calls ended."""
+"""What agents' files add to a gateway's session: replies as entries, kinds of conversations, how calls ended."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
@@ -13,19 +14,40 @@ from chatsquash.checks.registry import View as RecordView
 from chatsquash.core import chat
 from chatsquash.core.blocks import FAILED, Result, Turn
 from chatsquash.core.log import Log, line_elsewhere
-from chatsquash.core.model import Conversation, Entry, Json, Message, RepeatedViolation, Violation
+from chatsquash.core.model import (
+    AddedRun,
+    Conversation,
+    Edits,
+    Entry,
+    Json,
+    KeptRun,
+    Message,
+    RepeatedViolation,
+    Response,
+    Tokens,
+    Violation,
+)
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Relative
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of_messages
+from chatsquash.session.cleaning import clean
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.ending import last_exit
-from chatsquash.session.join.files import View, answered_call_id, call_ids, looked_at, views
-from chatsquash.session.join.matching import Matching, match_replies
-from chatsquash.session.join.steps import Places, Step, entries
+from chatsquash.session.join.matching import (
+    AgentView,
+    Matching,
+    answered_call_id,
+    call_ids,
+    looked_at,
+    match_replies,
+    said,
+    views,
+)
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees import replies as tree
-from chatsquash.trees.kinds import LogPath
+from chatsquash.trees.paths import end_loops
+from chatsquash.trees.replies import LogPath
 
 Again = Callable[[set[int]], Iterator[Entry]]
 """Reads the entries of some lines of the gateway's log once more."""
@@ -51,12 +73,12 @@ def join_agents(session: Session, log: Log, options: Options, again: Again) -> S
 class AgentFiles(Struct, eq=False, dict=True):
     """What agents' files tell of a session."""
 
-    views: list[View]
+    views: list[AgentView]
     matching: Matching
     relatives: list[Relative]
     ends: Ends
     options: Options
-    steps: dict[int, Step] = field(default_factory=dict)
+    steps: dict[int, AgentReply] = field(default_factory=dict)
     """The replies that these files alone have, by their lines."""
     notes: list[tuple[int | None, Violation | RepeatedViolation]] = field(default_factory=list)
     """What was found in reading them, where they have such replies."""
@@ -73,12 +95,12 @@ class AgentFiles(Struct, eq=False, dict=True):
         for view, number, reply in zip(self.views, last, ends, strict=True):
             self._add(session, view, number, entries.get(reply.number) if reply else None)
 
-    def _last(self, view: View) -> int | None:
+    def _last(self, view: AgentView) -> int | None:
         """The last reply of a conversation that the gateway logged, too."""
         numbers = reversed(range(view.place.length))
         return next((number for number in numbers if view.key(number) in self.matching.replies), None)
 
-    def _add(self, session: Session, view: View, end: int | None, base: Entry | None) -> None:
+    def _add(self, session: Session, view: AgentView, end: int | None, base: Entry | None) -> None:
         steps = self._steps(view, end, base)
         is_new = False
         for step, entry in entries(steps, self.options.cleanups):
@@ -89,7 +111,7 @@ class AgentFiles(Struct, eq=False, dict=True):
             findings = view.place.origin.findings
             self.notes += [(line and line_elsewhere(view.number, line, 0), each) for line, each in findings]
 
-    def _steps(self, view: View, end: int | None, base: Entry | None) -> Iterator[Step]:
+    def _steps(self, view: AgentView, end: int | None, base: Entry | None) -> Iterator[AgentReply]:
         """The replies of a conversation that nobody else logged: those that stand in no request, then the others.
 
         Of each kind the later ones hold the earlier ones, so that no more is compared than what they add.
@@ -97,11 +119,11 @@ class AgentFiles(Struct, eq=False, dict=True):
         unmatched = [*self._unmatched(view, end, base)]
         for number, place, begin in sorted(unmatched, key=lambda each: each[1] is not None or each[2] > 0):
             line = line_elsewhere(view.number, view.reply(number).line or 0, len(self.steps))
-            yield Step(line, view, number, base if begin or place is not None else None, place, begin)
+            yield AgentReply(line, view, number, base if begin or place is not None else None, place, begin)
 
-    def _unmatched(self, view: View, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
+    def _unmatched(self, view: AgentView, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
         """The numbers of these replies, where they stand in a request, and where what goes on from that begins."""
-        places = Places(base.messages) if base else None
+        places = ReplyFinder(base.messages) if base else None
         for number in range(view.place.length):
             at = view.reply(number).at
             if at is None or not self.matching.is_open(view.key(number)):
@@ -136,11 +158,11 @@ class AgentFiles(Struct, eq=False, dict=True):
                 if later.last.tree != path.last.tree:
                     later.kind, later.parent = "compacted", path
                 path = later
-        _end_loops(paths)
+        end_loops(paths)
 
-    def _paths_of_views(self, owners: dict[int, LogPath]) -> Iterator[tuple[View, list[LogPath]]]:
+    def _paths_of_views(self, owners: dict[int, LogPath]) -> Iterator[tuple[AgentView, list[LogPath]]]:
         """Each conversation with the paths that hold its own replies, in order."""
-        views: dict[int, View] = {}
+        views: dict[int, AgentView] = {}
         paths: dict[int, LogPath] = {}
         for view in self.views:
             for own in view.place.own:
@@ -153,7 +175,7 @@ class AgentFiles(Struct, eq=False, dict=True):
             by_view.setdefault(id(views[each]), []).append(path)
         return ((view, by_view[id(view)]) for view in self.views if id(view) in by_view)
 
-    def _parent(self, view: View, owners: dict[int, LogPath]) -> LogPath | None:
+    def _parent(self, view: AgentView, owners: dict[int, LogPath]) -> LogPath | None:
         """The conversation that one comes from: that of the call which began it, else the one that its file names."""
         begun, parent = view.place.begun, view.place.parent
         called = begun.call or self._began.get(begun.id) or self._began.get(begun.session_id or "")
@@ -178,22 +200,6 @@ class AgentFiles(Struct, eq=False, dict=True):
         return callers
 
 
-def _end_loops(paths: list[LogPath]) -> None:
-    """Have no conversation come from itself, since what a log shows and what a file tells may contradict each other."""
-    known: set[int] = set()
-    for each in paths:
-        way: dict[int, LogPath] = {}
-        path: LogPath | None = each
-        while path and id(path) not in known and id(path) not in way:
-            way[id(path)] = path
-            path = path.parent
-        if path and id(path) in way:
-            members = [*way.values()]
-            loop = members[[*way].index(id(path)) :]
-            next((one for one in loop if one.kind != "branch"), loop[0]).parent = None
-        known.update(way)
-
-
 class Ends(Struct, frozen=True):
     """The results that agents' files have, by the ids of their calls."""
 
@@ -202,7 +208,7 @@ class Ends(Struct, frozen=True):
     """The calls that failed."""
 
     @classmethod
-    def of(cls, views: Iterable[View]) -> Ends:
+    def of(cls, views: Iterable[AgentView]) -> Ends:
         """Those of some conversations."""
         contents: dict[str, Json] = {}
         failed: set[str] = set()
@@ -244,3 +250,100 @@ def _with_failure(message: Message) -> Message:
         return message
     blocks = tuple(replace(each, outcome="failed") if type(each) is Result else each for each in made.blocks)
     return {**message, chat.PRIVATE: Turn(made.role, blocks, native=made.native)}  # type: ignore[misc]
+
+
+class AgentReply(Struct, frozen=True):
+    """A reply that the agent's file alone has, and what stood before it."""
+
+    line: int
+    view: AgentView
+    number: int
+    """Which of the replies of the conversation it is."""
+    base: Entry | None
+    """The last request of the conversation that the gateway logged, if it logged one."""
+    place: int | None
+    """Where the reply stands in that request; ``None``: behind it."""
+    begin: int = 0
+    """The message of the agent's conversation from which on messages go on from that request."""
+
+    def entry(self) -> Entry:
+        """The request and its reply."""
+        logged, messages = self.view.reply(self.number), self.messages
+        tools = self.base.tools if self.base else self.view.place.conversation.tools
+        reply = Response(
+            self.reply,
+            finish_reason=logged.finish_reason,
+            model=logged.model,
+            id=logged.response_id or "",
+            tokens=Tokens(logged.prompt_tokens, logged.completion_tokens),
+        )
+        return Entry(self.line, logged.time, None, messages, (AddedRun(tuple(messages)),), tools, reply, loaded=True)
+
+    @property
+    def reply(self) -> Message:
+        """The reply, as the gateway logged it in a later request, else as the agent's file has it."""
+        if self.base and self.place is not None:
+            return self.base.messages[self.place]
+        message = self.view.said(self.number)
+        assert message is not None
+        return message
+
+    @property
+    def messages(self) -> list[Message]:
+        """What stood before it."""
+        if self.base and self.place is not None:
+            return self.base.messages[: self.place]
+        at = self.view.reply(self.number).at or 0
+        if self.base is None or self.base.reply.message is None:
+            return self.view.messages[:at]
+        return [*self.base.messages, self.base.reply.message, *self.view.messages[self.begin : at]]
+
+
+def entries(steps: Iterator[AgentReply], cleanups: tuple[str, ...]) -> Iterator[tuple[AgentReply, Entry]]:
+    """The steps of a conversation with their entries, cleaned by the rules of some sets."""
+    waiting: deque[tuple[AgentReply, Entry]] = deque()
+
+    def logged_entries() -> Iterator[Entry]:
+        before: list[Message] = []
+        for step in steps:
+            entry = step.entry()
+            entry = replace(entry, edits=_edits(before, entry.messages))
+            waiting.append((step, entry))
+            yield entry
+            before = entry.messages
+
+    is_whole, before = True, list[Message]()
+    for made in clean(logged_entries(), cleanups) if cleanups else logged_entries():
+        step, entry = waiting.popleft()
+        is_whole = is_whole and isinstance(made, Entry)
+        entry = made if isinstance(made, Entry) else entry
+        yield step, entry if is_whole else replace(entry, edits=_edits(before, entry.messages))
+        before = entry.messages
+
+
+def _edits(before: list[Message], messages: list[Message]) -> Edits:
+    """What leads from the messages of a request to those of one that goes on from it, or else begins anew."""
+    kept = len(before) if before and messages[: len(before)] == before else 0
+    added = tuple(messages[kept:])
+    edits: Edits = (KeptRun(0, kept),) if kept else ()
+    return (*edits, AddedRun(added)) if added else edits
+
+
+class ReplyFinder:
+    """Finds replies in a request, each behind the one that was found before it."""
+
+    def __init__(self, messages: list[Message]) -> None:
+        self._waiting: dict[int, deque[int]] = {}
+        self._last = -1
+        for at, message in enumerate(messages):
+            if message["role"] == "assistant":
+                self._waiting.setdefault(said(message), deque()).append(at)
+
+    def find(self, message: Message) -> int | None:
+        """Where a reply stands."""
+        waiting = self._waiting.get(said(message))
+        while waiting:
+            if (at := waiting.popleft()) > self._last:
+                self._last = at
+                return at
+        return None

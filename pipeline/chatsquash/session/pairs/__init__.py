@@ -52,7 +52,9 @@ class Candidate(NamedTuple):
     rejected: LoggedAnswer
 
 
-def made(candidates: Iterable[Candidate], make: Make, place: Callable[[int | None], str]) -> list[PreferencePair]:
+def preference_pairs(
+    candidates: Iterable[Candidate], make: Make, place: Callable[[int | None], str]
+) -> list[PreferencePair]:
     """The pairs as they are written; ``place`` names the file and the line that a reply was logged at.
 
     One whose replies cannot be told from their context, or that says the same twice, is none.
@@ -96,13 +98,12 @@ def _divide(snapshot: Snapshot, message: Message, make: Make) -> dict[str, Any] 
 
 
 def _with_reply(entry: Entry, message: Message) -> Entry:
-    """An entry with another reply."""
     if entry.reply.included:
         return replace(entry, messages=[*entry.messages, message])
     return replace(entry, reply=replace(entry.reply, message=message))
 
 
-class Step(NamedTuple):
+class RepairStep(NamedTuple):
     """A reply with calls, the results that it got, and the reply to these."""
 
     reply: Message
@@ -112,7 +113,7 @@ class Step(NamedTuple):
     """The results of what was called then; nothing where there are none."""
 
 
-def counterfactual(step: Step) -> Literal["retry", "denied"] | None:
+def counterfactual(step: RepairStep) -> Literal["retry", "denied"] | None:
     """Whether the second reply of a step corrects a call of the first one that failed, or goes on from a denied one."""
     names = {str(call.get("id")): chat.call_name(call) for call in chat.calls(step.reply)}
     if any(map(_is_denied, step.results)):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Entry, Message, OriginReply
+from chatsquash.core.model import Entry, Message
 from chatsquash.formats import named
 from chatsquash.reading import replies as responses
-from chatsquash.session.agents import Part
+from chatsquash.session.agents import DocumentPart
 from chatsquash.session.conversations import entries_of
-from chatsquash.session.pairs import Candidate, LoggedAnswer, PairKind, Step, counterfactual, results_in
-from chatsquash.session.sampled import snapshot_of
+from chatsquash.session.pairs import Candidate, LoggedAnswer, PairKind, RepairStep, counterfactual, results_in
+from chatsquash.session.sample_records import snapshot_of
 from chatsquash.session.samples import Reread, alone
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.documents import FilePath, paths_of
@@ -24,11 +24,42 @@ from chatsquash.trees.paths import OF_PERSONS
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 
+T = TypeVar("T")
 _CHOICES = ("choices", "candidates")
 """The members of responses that hold several replies."""
 
 
-class _ReplyPair(Struct, frozen=True):
+class _Alternative(Struct, Generic[T]):
+    """A reply among those to one request."""
+
+    reply: T
+    said: int
+    """What it is the same by among them."""
+    ends: tuple[int, ...]
+    """The last of what continues it: the greater, the later."""
+    is_continued: bool
+
+
+def _chosen(group: Collection[_Alternative[T]]) -> _Alternative[T] | None:
+    """The reply that was continued last; ``None`` if there is no other one."""
+    continued = [each for each in group if each.is_continued]
+    return max(continued, key=lambda each: each.ends) if continued and len(group) > 1 else None
+
+
+def _rejected(
+    group: Iterable[_Alternative[T]], chosen: _Alternative[T], begin: int | None
+) -> Iterator[tuple[PairKind, T]]:
+    """The replies that another one, which was logged at a time or place, was preferred to."""
+    for other in group:
+        if other.said == chosen.said:
+            continue
+        if not other.is_continued:
+            yield "regenerated", other.reply
+        elif begin is not None and other.ends[0] and other.ends < (begin,):  # which was gone back from
+            yield "rewound", other.reply
+
+
+class _ReplyPair(NamedTuple):
     """A pair of replies of which the requests are not at hand yet."""
 
     kind: PairKind
@@ -72,21 +103,14 @@ def _sampled_again(replies: list[Reply], every: list[Reply]) -> Iterator[_ReplyP
     for reply in reversed(every):
         if reply.parent:
             ends[reply.parent.number] = max(ends[reply.parent.number], ends[reply.number])
-    groups: dict[tuple[int, int], list[Reply]] = {}
+    groups: dict[tuple[int, int], list[_Alternative[Reply]]] = {}
     for reply in replies:
-        groups.setdefault((reply.asked, reply.parent.number if reply.parent else -1), []).append(reply)
+        group = groups.setdefault((reply.asked, reply.parent.number if reply.parent else -1), [])
+        group.append(_Alternative(reply, reply.said, (ends[reply.number],), reply.children > 0))
     for group in groups.values():
-        continued = [reply for reply in group if reply.children]
-        if len(group) < 2 or not continued:
-            continue
-        kept = max(continued, key=lambda reply: ends[reply.number])
-        for other in group:
-            if other is kept or other.said == kept.said:
-                continue
-            if not other.children:
-                yield _ReplyPair("regenerated", kept, other)
-            elif ends[other.number] < kept.number:  # which was gone back from
-                yield _ReplyPair("rewound", kept, other)
+        if chosen := _chosen(group):
+            for kind, other in _rejected(group, chosen, chosen.reply.number):
+                yield _ReplyPair(kind, chosen.reply, other)
 
 
 def _one_request(each: _ReplyPair, entries: dict[int, Entry]) -> Candidate | None:
@@ -111,7 +135,7 @@ def _steps(replies: list[Reply]) -> Iterator[_ReplyPair]:
         if before is None or before.number not in whole or not before.message.get("tool_calls"):
             continue
         answers = [*results_in(message for each in later.get(reply.number, ()) for message in each.behind)]
-        kind = counterfactual(Step(before.message, [*results_in(reply.behind)], reply.message, answers))
+        kind = counterfactual(RepairStep(before.message, [*results_in(reply.behind)], reply.message, answers))
         if kind:
             yield _ReplyPair(kind, reply, before)
 
@@ -155,24 +179,14 @@ def _choice_continued(reply: Reply, numbers: Iterable[int | None], replies: list
     return None
 
 
-class Alternative(Struct):
-    """A reply to some messages, in the first conversation that has it."""
-
-    place: FilePath
-    reply: OriginReply
-    ends: tuple[int, int, int]
-    """Of the last of the conversations that go on from it."""
-    is_gone_on: bool
-
-
-class Alternatives:
+class _Alternatives:
     """Those of a file; of each conversation it is looked at each message once."""
 
     def __init__(self, places: list[FilePath]) -> None:
         self._numbers: dict[bytes, int] = {}
         self._nodes: dict[tuple[int, int], int] = {}
         """The beginnings of conversations, each by the one before its last message, and what that says."""
-        self._groups: dict[int, dict[int, Alternative]] = {}
+        self._groups: dict[int, dict[int, _Alternative[LoggedAnswer]]] = {}
         self._paths: dict[int, list[int]] = {}
         """Of each conversation the beginnings, with none, one, two and so on of its messages."""
         for place in places:
@@ -180,45 +194,44 @@ class Alternatives:
                 self._take(place)
 
     def _take(self, place: FilePath) -> None:
-        said = place.conversation
-        path = self._paths[place.number] = [self._node(-1, said.tools)]
-        for message in said.messages:
+        messages = place.conversation.messages
+        path = self._paths[place.number] = [self._node(-1, place.conversation.tools)]
+        for message in messages:
             path.append(self._node(path[-1], message))
         for reply in place.origin.replies:
             if reply.at is None:
                 continue
             group = self._groups.setdefault(path[reply.at], {})
-            known = group.setdefault(path[reply.at + 1], Alternative(place, reply, place.ends, False))
+            node, answer = path[reply.at + 1], LoggedAnswer(messages[reply.at], reply.line)
+            known = group.setdefault(node, _Alternative(answer, node, place.ends, False))
             known.ends = max(known.ends, place.ends)
-            known.is_gone_on |= reply.at < len(said.messages) - 1
+            known.is_continued |= reply.at < len(messages) - 1
 
     def _node(self, before: int, value: object) -> int:
         number = self._numbers.setdefault(jsonio.dumps(value, sort_keys=True), len(self._numbers))
         return self._nodes.setdefault((before, number), len(self._nodes))
 
-    def of(self, place: FilePath, at: int) -> list[Alternative]:
-        """The other replies to what a reply stands behind, if that is the one that was gone on from last."""
+    def rejected(self, place: FilePath, at: int, time: int | None) -> Iterator[tuple[PairKind, LoggedAnswer]]:
+        """The other replies to what a reply answers, if that is the one that was continued last."""
         path = self._paths[place.number]
-        group = self._groups.get(path[at], {})
-        gone_on = [node for node, each in group.items() if each.is_gone_on]
-        if len(group) < 2 or not gone_on or max(gone_on, key=lambda node: group[node].ends) != path[at + 1]:
-            return []
-        return [each for node, each in group.items() if node != path[at + 1]]
+        group = self._groups.get(path[at], {}).values()
+        chosen = _chosen(group)
+        return _rejected(group, chosen, time) if chosen and chosen.said == path[at + 1] else iter(())
 
 
-_last: tuple[list[FilePath], Alternatives] | None = None
+_last: tuple[list[FilePath], _Alternatives] | None = None
 """Those of the file that was looked at last, for its other conversations."""
 
 
-def alternatives(places: list[FilePath]) -> Alternatives:
+def _alternatives(places: list[FilePath]) -> _Alternatives:
     """Those of the conversations of a file."""
     global _last  # noqa: PLW0603 - remembers one file
     if _last is None or _last[0] is not places:
-        _last = places, Alternatives(places)
+        _last = places, _Alternatives(places)
     return _last[1]
 
 
-def document_candidates(part: Part, snapshot: Snapshot, *, counterfactuals: bool) -> Iterator[Candidate]:
+def document_candidates(part: DocumentPart, snapshot: Snapshot, *, counterfactuals: bool) -> Iterator[Candidate]:
     """Those whose chosen reply is in the conversation, with the context that the file has of it."""
     place, messages = part.place, snapshot.entry.messages
     replies = {each.at: each for each in (snapshot.entry.origin.replies if snapshot.entry.origin else ())}
@@ -229,21 +242,13 @@ def document_candidates(part: Part, snapshot: Snapshot, *, counterfactuals: bool
     lines = {at: reply.line for at, reply in replies.items()}
     times = {reply.evidence.at: reply.evidence.time for reply in place.own}
     for at in whole if place.kind in OF_PERSONS else ():
-        for kind, rejected in _others(part, at, times[at]) if at in times else ():
+        if at not in times:
+            continue
+        for kind, rejected in _alternatives(paths_of(part.document)).rejected(place, at, times[at]):
             yield Candidate(kind, alone(snapshot, messages[:at]), LoggedAnswer(messages[at], lines[at]), rejected)
     nexts = zip(whole, whole[1:], [*whole[2:], len(messages)], strict=False)
     for before, at, after in nexts if counterfactuals else ():
         between, behind = [*results_in(messages[before + 1 : at])], [*results_in(messages[at + 1 : after])]
-        if kind_of_step := counterfactual(Step(messages[before], between, messages[at], behind)):
+        if kind_of_step := counterfactual(RepairStep(messages[before], between, messages[at], behind)):
             both = LoggedAnswer(messages[at], lines[at]), LoggedAnswer(messages[before], lines[before])
             yield Candidate(kind_of_step, alone(snapshot, messages[:before]), *both)
-
-
-def _others(part: Part, at: int, time: int | None) -> Iterator[tuple[PairKind, LoggedAnswer]]:
-    """The replies of the file behind the same messages as one of this conversation, which was kept at a time."""
-    for other in alternatives(paths_of(part.document)).of(part.place, at):
-        said = LoggedAnswer(other.place.conversation.messages[at], other.reply.line)
-        if not other.is_gone_on:
-            yield "regenerated", said
-        elif time is not None and other.ends[0] and other.ends[0] < time:
-            yield "rewound", said

@@ -15,7 +15,7 @@ from chatsquash.core.model import Conversation, Entry, RepeatedViolation, Skippe
 from chatsquash.core.reasoning import MEMBERS
 from chatsquash.formats import PLAIN, documents
 from chatsquash.formats.providers.openai_chat.vendors import TELLING, variants
-from chatsquash.session import definitions
+from chatsquash.session.stages.tools import check_definitions
 
 _TEXT = frozenset({str, type(None)})
 
@@ -26,7 +26,7 @@ def examined(
     """What the rules over records find in one whose calls are native, in its definitions, and in its arguments."""
     explained = OF_TOOLS if without_tools(conversation) else ()
     kinds: tuple[Kind, ...] = ("record", "native", "arguments") if holds_arguments else ("record", "native")
-    for finding in (*definitions.check(view.tools), *examine(view, *kinds)):
+    for finding in (*check_definitions(view.tools), *examine(view, *kinds)):
         if finding.code not in explained:
             yield finding
     if conversation.source == PLAIN and not _is_ordinary(view):

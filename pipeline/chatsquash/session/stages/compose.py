@@ -11,8 +11,8 @@ from chatsquash.core import chat, jsonio, marks
 from chatsquash.core.model import Conversation, Message, Response, StageResult, Violation
 from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.presets import Choices, Preset
-from chatsquash.session import definitions
 from chatsquash.session.session import Snapshot
+from chatsquash.session.stages.tools import encode_definitions
 
 _OTHER = "developer"
 """What OpenAI calls the system since its models reason."""
@@ -88,7 +88,7 @@ def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder
         messages, rounded = jsonio.encode(conversation.messages)
     else:
         messages, rounded = b"[%b]" % b",".join(conversation.written), []
-    tools, rounded_too = definitions.encode(conversation.tools)
+    tools, rounded_too = encode_definitions(conversation.tools)
     spellings = [*rounded, *rounded_too]
     findings = [reading.number_changed(spellings, len(spellings))] if spellings else []
     record = b'{"messages":%b,"tools":%b}' % (messages, tools)
@@ -101,7 +101,7 @@ def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder
     return RecordLine(record, [*findings, *(phrases.violations_in(messages) if phrases else ())])
 
 
-def shaped(
+def shape(
     conversation: Conversation,
     *,
     preset: Preset,

@@ -49,7 +49,7 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
     findings: list[Violation] = []
     gone: list[int] = []
     for at, message in enumerate(conversation.messages):
-        kinds = Counter(_lost(message, joins)) if PRIVATE in message and not _is_usual(message) else None
+        kinds = Counter(_losses(message, joins)) if PRIVATE in message and not _is_usual(message) else None
         left = not kinds or _says_something(message) or (judged and bool(_media(message)))
         if kinds:
             findings.append(reading.not_held(kinds, len(messages) if left else None))
@@ -121,7 +121,7 @@ def _bare(holder: Any) -> Any:
     return {key: value for key, value in holder.items() if key != PRIVATE}
 
 
-def _lost(message: Message, joins: Wanted | None) -> Iterator[str]:
+def _losses(message: Message, joins: Wanted | None) -> Iterator[str]:
     """What a message holds beside its text, its parts, its reasoning and its calls, in words."""
     made = chat.turn(message)
     if made is None:
@@ -176,14 +176,14 @@ def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool)
         late = chat.after(message)
         if (late or isinstance(message.get("content"), list)) and wanted(message):
             moved += len(late)
-            messages.append(_joined(message, late))
+            messages.append(_join(message, late))
         else:
             messages.append(message)
     findings = [shapes.shape_changed({"texts behind calls moved before them": moved})] if moved else []
     return Conversation(messages, conversation.tools, loaded=conversation.loaded, marks=conversation.marks), findings
 
 
-def _joined(message: Message, late: list[str]) -> Message:
+def _join(message: Message, late: list[str]) -> Message:
     content = message.get("content")
     parts: list[Json] = content if isinstance(content, list) else [content] if content else []
     breaks = {*chat.breaks(message), *range(len(parts), len(parts) + len(late))}

@@ -17,7 +17,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Tool
 from chatsquash.core.options import Options
-from chatsquash.core.text import escaped, hint, json_type, quoted, shown
+from chatsquash.core.text import escape, hint, json_type, quoted, shown
 from chatsquash.formats import documents, names
 from chatsquash.session.select import flatten
 
@@ -68,7 +68,7 @@ def system(data: bytes, place: str) -> tuple[Table, ...]:
     """The tables of a file with system prompts that have one."""
     if tables := _having("system", data, place):
         return tables
-    text = _decoded(data, place).removesuffix("\n").removesuffix("\r")
+    text = _decode(data, place).removesuffix("\n").removesuffix("\r")
     if not text or text.isspace():
         raise UsageError(f"{place}: is empty; it holds the text of a system prompt, or tables that begin with [[for]]")
     return (Table(system=text),)
@@ -112,7 +112,7 @@ def _fitting(tables: tuple[Table, ...], conversation: Conversation) -> Table | N
     return next((by_name[key] for key in wanted if key in by_name), None)
 
 
-def _decoded(data: bytes, place: str) -> str:
+def _decode(data: bytes, place: str) -> str:
     try:
         return data.removeprefix(b"\xef\xbb\xbf").decode()
     except UnicodeDecodeError as problem:
@@ -122,14 +122,14 @@ def _decoded(data: bytes, place: str) -> str:
 
 def _tables(data: bytes, place: str) -> list[Table]:
     """The tables of a file, each for other logs than the rest."""
-    text = _decoded(data, place)
+    text = _decode(data, place)
     if long := _LONG_KEY.search(text):
         line = text.count("\n", 0, long.start()) + 1
         raise UsageError(f"{place}:{line}: has a key of more than 32 parts; write tools as JSON text in '''")
     try:
         parsed = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        raise UsageError(f"{place}: is no TOML, {escaped(str(problem))}") from None
+        raise UsageError(f"{place}: is no TOML, {escape(str(problem))}") from None
     except (ValueError, RecursionError):  # a number of too many digits, or too many brackets
         raise UsageError(f"{place}: is no TOML that can be read; write tools as JSON text in '''") from None
     if beside := next((key for key in parsed if key != "for"), None):
@@ -156,11 +156,11 @@ def _table(given: dict[str, Any], place: str) -> Table:
         raise UsageError(f"{place}: agent {quoted(agent)} is not known; {hint(agent, known)}")
     if version is not None and agent is None:
         raise UsageError(f"{place} has a version and no agent; name the agent")
-    listed = _listed(given["tools"], f"{place}: tools") if "tools" in given else None
+    listed = _parse_definitions(given["tools"], f"{place}: tools") if "tools" in given else None
     return Table(agent, version, listed, given.get("system"))
 
 
-def _listed(value: object, place: str) -> list[Tool]:
+def _parse_definitions(value: object, place: str) -> list[Tool]:
     """Definitions as JSON text, or as tables."""
     if isinstance(value, str):
         try:

@@ -8,12 +8,19 @@ from xxhash import xxh3_128_digest
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Origin, OriginReply, Tool
-from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import LoggedTurn, Unread, load_turns, numbers, of, origin, with_origin
+from chatsquash.formats.base import TurnError, expect_list
+from chatsquash.formats.evidence import (
+    LoggedTurn,
+    Unread,
+    load_conversation,
+    numbers,
+    of,
+    with_origin,
+)
 from chatsquash.formats.exports.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
 from chatsquash.formats.exports.otel.messages import content, said
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, as_list, kind, objects, unrepeated
+from chatsquash.formats.values import Object, as_list, objects, unrepeated
 
 NAME = "otel"
 HOLDS_TOOLS = True
@@ -24,28 +31,28 @@ _LEVELS = (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs
 """The lists of a payload, each in the objects of the one before."""
 
 
-def fits(found: list[Json]) -> str | None:
+def fits(values: list[Json]) -> str | None:
     """An attribute is named after GenAI, or there are spans at all."""
-    for value in found:
+    for value in values:
         if isinstance(value, dict) and value.keys() & {"resourceSpans", "resourceLogs"}:
             return "resourceSpans" if "resourceSpans" in value else "resourceLogs"
     try:
-        names = (name for holder in holders(found, numbers(found, None)) for name in holder.attributes)
+        names = (name for holder in holders(values, numbers(values, None)) for name in holder.attributes)
         name = next((name for name in names if name.startswith("gen_ai.")), None)
     except (TurnError, RecursionError):
         return None
     return f"the attribute {name}" if name else None
 
 
-def conversations(found: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """A conversation per span or record that holds messages, but those that another one goes on from."""
     unread = Unread()
     try:
-        telling = [each for each in holders(found, numbers(found, lines)) if each.attributes.keys() & set(_TOLD)]
+        telling = [each for each in holders(values, numbers(values, lines)) if each.attributes.keys() & set(_TOLD)]
         longest = _longest([each for holder in telling for each in _conversations(holder)])
     except RecursionError:
         raise TurnError("is nested too deeply") from None
-    if not telling and not all(map(_is_blank, found)):
+    if not telling and not all(map(_is_blank, values)):
         raise TurnError(f"no attribute holds messages: {INPUT} and {OUTPUT} were not recorded")
     for holder in telling:
         holder.rest(unread)
@@ -60,10 +67,10 @@ def _is_blank(value: Json) -> bool:
 
 def _holds(holder: Json, name: str, *below: str) -> bool:
     """Whether anything stands at the end of these lists, or anything but a list in the place of one."""
-    held = holder.get(name) or [] if isinstance(holder, dict) else None
-    if not isinstance(held, list):
+    items = holder.get(name) or [] if isinstance(holder, dict) else None
+    if not isinstance(items, list):
         return True
-    return any(_holds(each, *below) for each in held) if below else bool(held)
+    return any(_holds(each, *below) for each in items) if below else bool(items)
 
 
 def _longest(whole: list[Conversation]) -> list[Conversation]:
@@ -77,7 +84,7 @@ def _longest(whole: list[Conversation]) -> list[Conversation]:
     for chain, each in zip(chains, whole, strict=True):
         if chain:
             ends.setdefault(chain[-1], []).append(of(each))
-    found: list[Conversation] = []
+    longest: list[Conversation] = []
     begun: dict[tuple[str | None, bytes], str] = {}
     for place in unrepeated(encoded):
         if not encoded[place]:
@@ -85,19 +92,19 @@ def _longest(whole: list[Conversation]) -> list[Conversation]:
         said = [(of(whole[place]).session_id, digest) for digest in chains[place]]
         parents = [begun[key] for key in said if key in begun and key[1] in ends]
         origins = [origin for digest in chains[place] for origin in ends.get(digest, ())]
-        found.append(_with(whole[place], origins, parents[-1] if parents else None))
+        longest.append(_with(whole[place], origins, parents[-1] if parents else None))
         for key in said:
-            begun.setdefault(key, str(len(found)))
-    return found
+            begun.setdefault(key, str(len(longest)))
+    return longest
 
 
 def _chain(messages: list[bytes]) -> list[bytes]:
     """A digest of each beginning of a conversation."""
-    found, before = list[bytes](), b""
+    digests, before = list[bytes](), b""
     for message in messages:
         before = xxh3_128_digest(before + message)
-        found.append(before)
-    return found
+        digests.append(before)
+    return digests
 
 
 def _with(conversation: Conversation, beginnings: list[Origin], parent: str | None) -> Conversation:
@@ -113,16 +120,16 @@ def _with(conversation: Conversation, beginnings: list[Origin], parent: str | No
 
 def _conversations(holder: Holder) -> Iterator[Conversation]:
     """One conversation for each choice of the model; the choices are its messages, all of them the assistant's."""
-    asked = [turn for name in (SYSTEM, INPUT) for turn in _turns(holder, name)]
+    request = [turn for name in (SYSTEM, INPUT) for turn in _turns(holder, name)]
     answers = _turns(holder, OUTPUT)
     tools: list[Tool] = list(openai_chat.tools(holder.parsed(TOOLS)).functions)
     are_choices = answers and all(turn["role"] == "assistant" for _, turn in answers)
     choices = [[answer] for answer in answers] if are_choices else [answers]
     evidence, of_reply = holder.evidence(), holder.of_reply()
     for choice in choices:
-        turns = [LoggedTurn(place, turn, evidence) for place, turn in asked]
-        found = load_turns(openai_chat, [*turns, *(LoggedTurn(place, turn, of_reply) for place, turn in choice)])
-        yield Conversation(found.messages, tools, origin=origin(found, session_id=holder.session))
+        turns = [LoggedTurn(place, turn, evidence) for place, turn in request]
+        turns += [LoggedTurn(place, turn, of_reply) for place, turn in choice]
+        yield load_conversation(openai_chat, turns, tools, session_id=holder.session)
 
 
 def _turns(holder: Holder, name: str) -> list[tuple[str, Object]]:
@@ -133,10 +140,8 @@ def _turns(holder: Holder, name: str) -> list[tuple[str, Object]]:
         return []
     if name == SYSTEM and not any("role" in each for each in objects(value)):
         return [(where, {"role": "system", "content": content(as_list(value))})]
-    if not isinstance(value, list):
-        raise TurnError(f"{where} is {kind(value)}, not a list")
     return [
         (f"{where}[{number}]", turn)
-        for number, message in enumerate(value)
+        for number, message in enumerate(expect_list(value, f"{where} is"))
         for turn in said(message, f"{where}[{number}]")
     ]

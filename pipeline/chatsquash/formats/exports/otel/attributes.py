@@ -52,13 +52,13 @@ class Holder(NamedTuple):
 
     def known(self, *names: str) -> Json:
         """The first of some attributes that is there, here or further out."""
-        found = (each.attributes[name] for each in self.around() for name in names if name in each.attributes)
-        return next((value for value in found if value is not None), None)
+        values = (each.attributes[name] for each in self.around() for name in names if name in each.attributes)
+        return next((value for value in values if value is not None), None)
 
     def time(self, names: tuple[str, ...]) -> Moment | None:
         """The first of some times."""
-        found = (_moment(each.value.get(name)) for each in self.around() for name in names)
-        return next((time for time in found if time), None)
+        times = (_moment(each.value.get(name)) for each in self.around() for name in names)
+        return next((time for time in times if time), None)
 
     @property
     def session(self) -> str | None:
@@ -77,8 +77,13 @@ class Holder(NamedTuple):
         given = as_list(self.parsed("gen_ai.response.finish_reasons"))
         reasons = [reason for reason in given if isinstance(reason, str)]
         ended = "length" if any(reason in _LENGTH for reason in reasons) else next(iter(reasons), None)
-        told = model if isinstance(model, str) else None, *tokens, ended, answer if isinstance(answer, str) else None
-        return Evidence(self.line, self.time(_ENDED) or self.time(_STARTED), True, *told)  # type: ignore[arg-type]
+        described = (
+            model if isinstance(model, str) else None,
+            *tokens,
+            ended,
+            answer if isinstance(answer, str) else None,
+        )
+        return Evidence(self.line, self.time(_ENDED) or self.time(_STARTED), True, *described)  # type: ignore[arg-type]
 
     def parsed(self, name: str) -> Json:
         """An attribute, which may be JSON as text."""
@@ -106,9 +111,9 @@ def _moment(value: Json) -> Moment | None:
     return moment(int(value) if is_digits else value)
 
 
-def holders(found: list[Json], lines: Sequence[int]) -> Iterator[Holder]:
+def holders(values: list[Json], lines: Sequence[int]) -> Iterator[Holder]:
     """Everything that has attributes, at any depth, and objects that are attributes themselves."""
-    first = ((f"entry {place}", value, line) for place, (value, line) in enumerate(zip(found, lines, strict=True), 1))
+    first = ((f"entry {place}", value, line) for place, (value, line) in enumerate(zip(values, lines, strict=True), 1))
     waiting: list[tuple[Holder | None, Iterator[tuple[str, Json, int]]]] = [(None, first)]
     while waiting:
         outer, inner = waiting[-1]
@@ -119,10 +124,10 @@ def holders(found: list[Json], lines: Sequence[int]) -> Iterator[Holder]:
             waiting.append((outer, _elements(place, value, line)))
         elif isinstance(value, dict):
             is_holder = "attributes" in value
-            held = _attributes(value["attributes"]) if is_holder else value
-            holder = Holder(place, line, held, value if is_holder else {}, outer)
+            attributes = _attributes(value["attributes"]) if is_holder else value
+            holder = Holder(place, line, attributes, value if is_holder else {}, outer)
             yield holder
-            waiting.append((holder if is_holder else outer, _held(place, value, line)))
+            waiting.append((holder if is_holder else outer, _own_attributes(place, value, line)))
 
 
 def _elements(place: str, values: list[Json], line: int) -> Iterator[tuple[str, Json, int]]:
@@ -130,24 +135,24 @@ def _elements(place: str, values: list[Json], line: int) -> Iterator[tuple[str, 
     return ((f"{place}[{number}]", each, line) for number, each in enumerate(values) if isinstance(each, list | dict))
 
 
-def _held(place: str, value: Object, line: int) -> Iterator[tuple[str, Json, int]]:
+def _own_attributes(place: str, value: Object, line: int) -> Iterator[tuple[str, Json, int]]:
     return ((f"{place}, {name}", value[name], line) for name in HOLDING if isinstance(value.get(name), list))
 
 
-def _attributes(held: Json) -> dict[str, Any]:
+def _attributes(attributes: Json) -> dict[str, Any]:
     """Attributes by their names: an object, or OTLP's list of keys and typed values."""
-    if isinstance(held, dict):
-        return held
-    return {string(each, "key"): _value(each.get("value")) for each in objects(held)}
+    if isinstance(attributes, dict):
+        return attributes
+    return {string(each, "key"): _value(each.get("value")) for each in objects(attributes)}
 
 
 def _value(typed: Json) -> Json:
     """A value of OTLP, which has its type for a name."""
     match typed:
-        case {"arrayValue": held}:
-            return [_value(each) for each in as_list(at(held, "values"))]
-        case {"kvlistValue": held}:
-            return _attributes(at(held, "values"))
+        case {"arrayValue": inner}:
+            return [_value(each) for each in as_list(at(inner, "values"))]
+        case {"kvlistValue": inner}:
+            return _attributes(at(inner, "values"))
         case {"intValue": str(digits)} if digits.removeprefix("-").isdecimal() and digits.isascii():
             return int(digits)
         case dict() if len(typed) == 1:

@@ -7,7 +7,7 @@ from chatsquash.core.blocks import Other, Text
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.parts import data_url, file, image, text
 from chatsquash.formats.values import Object, at, kind, objects, string
@@ -17,29 +17,28 @@ _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 
 def said(message: Json, where: str) -> list[Object]:
     """The turns of a message: its results each, and what else is in it."""
-    if not isinstance(message, dict):
-        raise TurnError(f"{where} is {kind(message)}, not an object")
-    held = message.get("parts", message.get("content"))
-    held = [held] if isinstance(held, str) else held
-    if not isinstance(held, list | None):
-        raise TurnError(f"{where} has parts that are {kind(held)}, not a list")
-    role, told = message.get("role"), held or []
-    results = [_result(part) for part in objects(told) if part.get("type") == "tool_call_response"]
-    others = [part for part in told if at(part, "type") != "tool_call_response"]
+    expect_object(message, f"{where} is")
+    logged = message.get("parts", message.get("content"))
+    logged = [logged] if isinstance(logged, str) else logged
+    if not isinstance(logged, list | None):
+        raise TurnError(f"{where} has parts that are {kind(logged)}, not a list")
+    role, parts = message.get("role"), logged or []
+    results = [_result(part) for part in objects(parts) if part.get("type") == "tool_call_response"]
+    others = [part for part in parts if at(part, "type") != "tool_call_response"]
     if role == "assistant":
         return [*([_answer(others)] if others or not results else []), *results]
     role = "user" if role == "tool" and results else role
     return [*results, *([{"role": role, "content": content(others)}] if others or not results else [])]
 
 
-def _answer(told: list[Json]) -> Object:
+def _answer(parts: list[Json]) -> Object:
     """An assistant's message; what stands behind its calls is kept apart."""
-    kinds = [string(part, "type") for part in told]
-    first = kinds.index("tool_call") if "tool_call" in kinds else len(told)
-    called = (part for part in objects(told) if part.get("type") == "tool_call")
+    kinds = [string(part, "type") for part in parts]
+    first = kinds.index("tool_call") if "tool_call" in kinds else len(parts)
+    called = (part for part in objects(parts) if part.get("type") == "tool_call")
     calls = [function_call(part.get("id"), part.get("name"), part.get("arguments")) for part in called]
-    behind = [part for part in told[first:] if string(part, "type") != "tool_call"]
-    before = [*told[:first], *(part for part in behind if _is_thought(part))]
+    behind = [part for part in parts[first:] if string(part, "type") != "tool_call"]
+    before = [*parts[:first], *(part for part in behind if _is_thought(part))]
     turn: Object = {"role": "assistant", "content": content(before) if before or not calls else None}
     late = tuple(_late(part) for part in behind if not _is_thought(part))
     return {**turn, **({"tool_calls": calls} if calls else {}), **({PRIVATE: Private(blocks=late)} if late else {})}
@@ -61,9 +60,9 @@ def _result(part: Object) -> Object:
     return {"role": "tool", "tool_call_id": part.get("id"), **named, "content": "" if value is None else value}
 
 
-def content(told: list[Json]) -> Json:
+def content(listed_parts: list[Json]) -> Json:
     """Parts as OpenAI chat has them; one text is a string."""
-    return parts.content([_part(part) for part in told])
+    return parts.content([_part(part) for part in listed_parts])
 
 
 def _part(part: Json) -> Json:

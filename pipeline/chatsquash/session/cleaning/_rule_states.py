@@ -35,18 +35,18 @@ class Follower(NamedTuple):
     """That of the follower."""
 
 
-class _Places:
+class _TouchedPlaces:
     """Places in a list of messages that rules touched, rising: of each rule, and of all messages that went."""
 
     def __init__(self) -> None:
         self.gone: list[int] = []
         self.by_rule: dict[str, list[int]] = {}
 
-    def moved(self, before: _Places, start: int, stop: int, to: int) -> None:
+    def take_over(self, before: _TouchedPlaces, start: int, stop: int, to: int) -> None:
         """Take over what is known of a run that begins somewhere else now."""
-        self.gone += _moved(before.gone, start, stop, to)
+        self.gone += _shift(before.gone, start, stop, to)
         for name, places in before.by_rule.items():
-            self.by_rule.setdefault(name, []).extend(_moved(places, start, stop, to))
+            self.by_rule.setdefault(name, []).extend(_shift(places, start, stop, to))
 
     def touch(self, name: str, at: int, *, gone: bool) -> None:
         """A rule touched the message at a place."""
@@ -55,13 +55,13 @@ class _Places:
             self.gone.append(at)
 
 
-class _Left(Generic[R]):
+class _RuleState(Generic[R]):
     """What rules of a kind leave of a list of messages."""
 
     def __init__(self, messages: list[Message], rules: Mapping[str, Sequence[R]]) -> None:
         self.messages = messages
         """What is left of a list of which nothing goes."""
-        self._places = _Places()
+        self._places = _TouchedPlaces()
         self._rules = rules
 
     def count(self, name: str) -> int:
@@ -74,18 +74,18 @@ class _Left(Generic[R]):
         return None if is_gone else _place(self._places.gone, at)
 
 
-class Tidied(_Left[Tidy]):
+class TidyState(_RuleState[Tidy]):
     """The messages of a request, each tidied by itself; some become nothing."""
 
     def follow(self, edits: Edits) -> Edits:
         """The edits of what is left, where those of the request are these."""
-        left, places = Builder(), _Places()
+        left, places = Builder(), _TouchedPlaces()
         gone = self._places.gone
         at = 0
         for run in edits:
             if isinstance(run, KeptRun):
                 left.keep(_place(gone, run.start), _place(gone, run.stop))
-                places.moved(self._places, run.start, run.stop, at)
+                places.take_over(self._places, run.start, run.stop, at)
                 at += run.stop - run.start
                 continue
             for message in run.messages:
@@ -97,7 +97,7 @@ class Tidied(_Left[Tidy]):
         self.messages = replay(self.messages, left.edits)
         return left.edits
 
-    def _tidy(self, message: Message, places: _Places, at: int) -> Message | None:
+    def _tidy(self, message: Message, places: _TouchedPlaces, at: int) -> Message | None:
         for rule in self._rules.get(message["role"], ()):
             tidied = rule.work(message)
             if tidied is None:
@@ -109,12 +109,12 @@ class Tidied(_Left[Tidy]):
         return message
 
 
-class Followed(_Left[Follower]):
+class FollowerState(_RuleState[Follower]):
     """The messages of a list without those that go before the message behind them."""
 
     def follow(self, before: list[Message], edits: Edits) -> Edits:
         """The edits of what is left, where those of the list are these; ``before`` is the list that they edit."""
-        left, places = Builder(), _Places()
+        left, places = Builder(), _TouchedPlaces()
         gone = self._places.gone
         at = 0
         for number, run in enumerate(edits):
@@ -125,7 +125,7 @@ class Followed(_Left[Follower]):
             if isinstance(run, KeptRun):
                 last = run.stop - 1
                 left.keep(_place(gone, run.start), _place(gone, last))
-                places.moved(self._places, run.start, last, at)
+                places.take_over(self._places, run.start, last, at)
                 at += last - run.start
                 known = _place(gone, last)
                 was_gone = _place(gone, run.stop) == known
@@ -148,7 +148,6 @@ class Followed(_Left[Follower]):
         return left.edits
 
     def _goes(self, message: Message, follower: Message | None) -> str | None:
-        """The rule by which a message goes."""
         if follower is None:
             return None
         for rule in self._rules.get(message["role"], ()):
@@ -162,7 +161,7 @@ def _place(gone: list[int], at: int) -> int:
     return at - bisect_left(gone, at)
 
 
-def _moved(places: list[int], start: int, stop: int, to: int) -> list[int]:
+def _shift(places: list[int], start: int, stop: int, to: int) -> list[int]:
     """The places of a run, which begins somewhere else now."""
     inside = places[bisect_left(places, start) : bisect_left(places, stop)]
     return inside if start == to else [place + to - start for place in inside]

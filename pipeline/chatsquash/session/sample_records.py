@@ -13,19 +13,18 @@ from chatsquash.core.marks import by_ordinal
 from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
-from chatsquash.session.agents import Part
-from chatsquash.session.conversations import begun_with, count_flags, end_of, entries_of, summed
-from chatsquash.session.coverage import SessionCoverage, lost_of, ways, with_asides
+from chatsquash.session.agents import DocumentPart
+from chatsquash.session.conversations import begun_with, count_flags, entries_of, summed
+from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, alone, said
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, Standing, account, assistants, place_replies
 from chatsquash.trees.documents import FilePath
-from chatsquash.trees.kinds import LogPath, conversations
+from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.loss import FAILED, Judge
-from chatsquash.trees.replies import Reply
-from chatsquash.trees.selection import first_conversation, names, select_paths, unexplained
+from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
 SampledSession = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
@@ -45,7 +44,7 @@ class _Selection(Struct, frozen=True):
     whys: list[str]
     """Why each reply of the session is not to be trained on, by number; empty for those that are."""
 
-    def wanted(self) -> dict[int, tuple[Reply, LogPath]]:
+    def reply_paths(self) -> dict[int, tuple[Reply, LogPath]]:
         """The replies by their numbers, each with its conversation: its own where that was chosen, else the first."""
         owners = {reply.number: path for path in self.paths for reply in path.own}
         are_selected = {id(path) for path, _ in self.selected}
@@ -61,7 +60,7 @@ class _Selection(Struct, frozen=True):
 def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
     """The samples of a session's log of this name, why there are none, what was found, and what they hold."""
     each = _select(session, name, asked.options, asked.reread)
-    wanted = each.wanted()
+    wanted = each.reply_paths()
     sampling = Sampling(asked, lambda longer, shorter: _goes_on(each.trees.replies, longer, shorter))
     sampling.canon = each.trees.requests.canon
     sampled = (reply for reply, _ in wanted.values() if not each.whys[reply.number])
@@ -69,7 +68,7 @@ def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
         sampling.add(reply.number, each.ids[id(wanted[reply.number][1])], snapshot_of(reply.path(), entry))
     samples = sampling.finish()
     if logged := session.followed.logprobs:
-        from chatsquash.session.logprobs import in_sample  # which few runs ask for
+        from chatsquash.session.samples import in_sample  # which few runs ask for
 
         for sample in samples:
             sample.draft = in_sample(sample, each.trees.replies, logged)
@@ -85,7 +84,7 @@ def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
     others = (path for path in each.paths if id(path) not in seen)
     covered = summed(rows, others, len(each.paths), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None
-    noted = sampling.noted(samples)
+    noted = sampling.notes(samples)
     why = sampling.refused[0][0] if sampling.refused else None
     if not records and why is None:
         why = checks.no_sample(len(wanted))
@@ -99,7 +98,7 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
     trees = session.followed.branch()
     paths = conversations(trees)
     if options.conversations == "last":
-        end = end_of(trees, session.snapshot, session.followed.unanswered)
+        end = session.followed.last_reply(session.snapshot.entry.line) if session.snapshot else None
         selected = [(path, end.path()) for path in paths if end in path.own] if end else []
     else:
         selected = [(path, path.last.path()) for path in select_paths(paths, options)]
@@ -120,7 +119,6 @@ def _failed_calls(each: _Selection, judge: Judge, session: Session, reread: Rere
 
 
 def _goes_on(replies: list[Reply], longer: int, shorter: int) -> bool:
-    """Whether a reply goes on from another one."""
     return any(reply.number == shorter for reply in replies[longer].back())
 
 
@@ -171,13 +169,12 @@ def _rows(
 
 
 def _context(path: LogPath, replies: Iterable[Reply], messages: list[Message], trees: Trees) -> dict[int, Standing]:
-    """Where replies stand that are context in a sample."""
     before = sorted(replies, key=lambda reply: reply.number)
     return place_replies(path, before, messages, trees.requests.canon).standing if before else {}
 
 
 def of_document(
-    part: Part, snapshot: Snapshot | None, asked: SampleRequest, why: Violation | None
+    part: DocumentPart, snapshot: Snapshot | None, asked: SampleRequest, why: Violation | None
 ) -> tuple[list[Record], Violation | None, list[Noted], SessionCoverage]:
     """The samples of a conversation, why there are none, what was found, and what they hold of the replies."""
     sampling = Sampling(asked, lambda longer, shorter: longer > shorter)
@@ -198,7 +195,7 @@ def of_document(
     records = [
         replace(count_flags(record, part.options), kind=kind, parent=parent) for record in sampling.records(samples)
     ]
-    noted = sampling.noted(samples)
+    noted = sampling.notes(samples)
     why = why or (sampling.refused[0][0] if sampling.refused else None)
     if is_made and not records and why is None:
         why = checks.no_sample(part.place.length)
