@@ -6,7 +6,6 @@ import fcntl
 import gc
 import hashlib
 import json
-import multiprocessing
 import os
 import re
 import signal
@@ -69,16 +68,16 @@ def _the_same_surroundings(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("CHATSQUASH_ANONYMIZE_KEY_FILE", str(key))
 
 
-_PRELOADED = ["chatsquash.conversion.pool", "chatsquash.session.converter", "chatsquash.conversion.workers"]
-multiprocessing.set_forkserver_preload(_PRELOADED)
-
-
 @pytest.fixture(autouse=True)
 def _fork_server(monkeypatch):
     """Workers are forked from a server with their modules loaded, since each would load them next to threads of tests.
 
     They have the variables that the server began with.
     """
+    import multiprocessing
+
+    modules = ["chatsquash.conversion.pool", "chatsquash.session.converter", "chatsquash.conversion.workers"]
+    multiprocessing.set_forkserver_preload(modules)
     monkeypatch.setattr("chatsquash.core.platform.start_method", lambda: "forkserver")
 
 

@@ -1,4 +1,4 @@
-"""ModelMessage arrays of the AI SDK, read and written: calls and results are parts of the content."""
+"""ModelMessage arrays, which the AI SDK sends and its servers keep: calls and results are parts of content."""
 
 from __future__ import annotations
 

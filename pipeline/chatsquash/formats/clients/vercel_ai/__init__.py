@@ -1,4 +1,4 @@
-"""UIMessage arrays of Vercel's AI SDK 4 to 7, read and written: a call and its result are one part."""
+"""Vercel's UIMessage arrays, as the AI SDK 4 to 7 keeps conversations: a call and its result are one part."""
 
 from __future__ import annotations
 
