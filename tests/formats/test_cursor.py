@@ -20,6 +20,7 @@ from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests import golden
 from tests.conftest import cases
 from tests.formats.odd import VALUES
+from tests.formats.table import words
 
 IDE = {"cursorDiskKV": ["key", "value"], "ItemTable": ["key", "value"]}
 CLI = {"blobs": ["id", "data"], "meta": ["key", "value"]}
@@ -91,10 +92,6 @@ def store(*lists, **meta):
 
 def said(role, text, **more):
     return {"role": role, "content": [{"type": "text", "text": text}], **more}
-
-
-def words(conversations):
-    return [[message["content"] for message in each.messages] for each in conversations]
 
 
 # Databases

@@ -28,6 +28,7 @@ from tests.conftest import examples
 from tests.formats.kinds import ODD
 from tests.formats.odd import CONVERSATIONS, links
 from tests.formats.table import has_private, is_marked, outcome, rows, spelled
+from tests.translate.through import inside
 
 EXCHANGES = list(formats())
 WRITTEN = [name for name in documents.names() if name in conversations.writable()]
@@ -54,12 +55,6 @@ def pieces(name, kind):
         max_leaves=8,
     )
     return whole, values | st.sampled_from(parts)
-
-
-def inside(value):
-    """A value and all that is in it."""
-    held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [value, *(part for each in held for part in inside(each))]
 
 
 @st.composite

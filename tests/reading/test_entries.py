@@ -157,4 +157,4 @@ def test_a_log_that_only_grows_is_parsed_once_and_its_turns_are_loaded_once(name
     assert (effort.alone, effort.grown, effort.patched, effort.whole, effort.refused) == (1, 39, 0, 0, 0)
     assert load.call_count == (turns if name in LOADED else 0)
     assert all(entry.tools is found[0].tools for entry in found)
-    assert all(entry.kept == len(before.messages) for before, entry in pairwise(found))
+    assert all(entry.shared_prefix == len(before.messages) for before, entry in pairwise(found))

@@ -183,12 +183,8 @@ def test_a_document_counts_as_one_line_whatever_its_layout(here):
         [portable(), [*portable(), {"role": "user", "content": 3}]],
         r"portable: conversation 2: \[4\] has a content that is a number, not text",
     ),
-    (
-        "two formats at once",
-        [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}],
-        r"two formats at once: claude_code \(.*\) and gemini_cli \(.*\)",
-    ),
-)
+    ("two formats at once", [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}], r"two formats at once: claude_code \(.*\) and gemini_cli \(.*\)"),
+)  # fmt: skip
 @pytest.mark.parametrize("suffix", ["json", "jsonl"])
 @pytest.mark.parametrize("sessions_by", [None, "file"])
 def test_a_broken_document_is_left_out_and_the_finding_says_where(here, values, expected, suffix, sessions_by):
