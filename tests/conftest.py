@@ -68,6 +68,19 @@ def _the_same_surroundings(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("CHATSQUASH_ANONYMIZE_KEY_FILE", str(key))
 
 
+@pytest.fixture(autouse=True)
+def _fork_server(monkeypatch):
+    """Workers are forked from a server with their modules loaded, since each would load them next to threads of tests.
+
+    They have the variables that the server began with.
+    """
+    import multiprocessing
+
+    modules = ["chatsquash.conversion.pool", "chatsquash.session.converter", "chatsquash.conversion.workers"]
+    multiprocessing.set_forkserver_preload(modules)
+    monkeypatch.setattr("chatsquash.core.platform.start_method", lambda: "forkserver")
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """The present folder is a new one."""

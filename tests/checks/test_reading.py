@@ -1,6 +1,6 @@
 import pytest
 
-from chatsquash.checks import archives, copies, definitions, phrases, reading, stored_records
+from chatsquash.checks import archives, coverage, definitions, phrases, reading, stored_records
 
 HINT = " (--on-invalid keep converts it all the same)"
 
@@ -79,9 +79,9 @@ ROWS = [
     (reading.cut_by_logger("a text", 3), "cut-by-logger", "error", "the logger cut a text, 3 times: see whether"),
     (reading.cut_by_logger("a text", 1), "cut-by-logger", "error", "the logger cut a text: see whether"),
     (reading.no_exchange("run of the type x", 2), "no-exchange", "info", "no exchange, run of the type x, 2: nothing"),
-    (copies.second_copy("a\n.jsonl"), "second-copy", "info", "not read, since 'a\\n.jsonl' counts, which holds the same"),
-    (copies.second_copy_differs("a.jsonl", 1000), "second-copy-differs", "warning", "'a.jsonl' counts, which differs from byte 1,000 on: "),
-    (copies.second_copy_differs("a.jsonl", None, "x\n"), "second-copy-differs", "warning", "with which it cannot be compared (x\\n): see"),
+    (coverage.second_copy("a\n.jsonl"), "second-copy", "info", "not read, since 'a\\n.jsonl' counts, which holds the same"),
+    (coverage.second_copy_differs("a.jsonl", 1000), "second-copy-differs", "warning", "'a.jsonl' counts, which differs from byte 1,000 on: "),
+    (coverage.second_copy_differs("a.jsonl", None, "x\n"), "second-copy-differs", "warning", "with which it cannot be compared (x\\n): see"),
     (reading.file_not_read("second copy", 2), "file-not-read", "info", "second copy, 2 not read: of a log that is compr"),
     (reading.file_not_read(".md", 2), "file-not-read", "info", "2 files with suffix '.md' not read"),
     (reading.file_not_read("no suffix", 1), "file-not-read", "info", "1 file with no suffix not read"),

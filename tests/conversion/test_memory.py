@@ -132,8 +132,8 @@ def test_a_day_that_takes_too_much_memory_to_find_is_looked_for_when_it_is_conve
 LIMITED = """
 import resource, sys
 from chatsquash.__main__ import main
-from chatsquash.core.platform import _taken
-limit = _taken(0) + int(sys.argv[1]) * 1_000_000
+from chatsquash.core.platform import _bytes_in_use
+limit = _bytes_in_use(0) + int(sys.argv[1]) * 1_000_000
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 sys.argv[1:] = sys.argv[2:]
 main()

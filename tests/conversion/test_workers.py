@@ -1,7 +1,6 @@
 """Several processes give what one gives, the largest logs first, and records stay where their worker wrote them."""
 
 import errno
-import multiprocessing
 import os
 from pathlib import Path
 
@@ -35,15 +34,6 @@ def here(tmp_path, monkeypatch) -> Path:
 
 def records(folder: Path) -> dict[str, bytes | None]:
     return {name: data for name, data in tree(folder).items() if name.endswith(".jsonl") and not name.startswith(".")}
-
-
-@pytest.fixture
-def _fork_server(monkeypatch):
-    """Workers are forked from a server with their modules loaded. Next to other tests, each would load them itself."""
-    multiprocessing.set_forkserver_preload(
-        ["chatsquash.conversion.pool", "chatsquash.session.converter", "chatsquash.conversion.workers"]
-    )
-    monkeypatch.setattr(platform, "start_method", lambda: "forkserver")
 
 
 def converted(out: str, count: int, **options) -> dict[str, bytes | None]:
@@ -131,7 +121,6 @@ def test_a_journal_that_is_gone_stops_the_run_and_leaves_the_old_result(here, mo
     assert records(Path("out")) == before
 
 
-@pytest.mark.usefixtures("_fork_server")
 def test_the_journals_of_many_processes_are_not_all_open_at_once(here, monkeypatch):
     monkeypatch.setattr(workers, "_BATCH_JOBS", 1)
     for number in range(40):  # each of which is divided among processes of its own

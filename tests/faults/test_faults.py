@@ -19,7 +19,8 @@ def times(short: int, long: int) -> pytest.MarkDecorator:
 
 def rows(scenario: str, folder: Path, count: int) -> list[dict]:
     command = [sys.executable, "-m", "tests.faults.harness", scenario, str(count)]
-    environment = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    # Bytecode that is being written when a process is killed would be found broken by those behind it.
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONDONTWRITEBYTECODE": "1"}
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     return list(map(json.loads, ran.stdout.splitlines()))

@@ -24,24 +24,33 @@ def make(folder: Path, *given: str, **variables: str) -> subprocess.CompletedPro
 
 @pytest.fixture(scope="module")
 def offline(tmp_path_factory) -> dict[str, str]:
-    """Variables with which pip takes what is installed here for installed, chatsquash aside, and asks no index."""
+    """Variables with which pip, that of here, takes what is installed here for installed, chatsquash aside."""
     installed = tmp_path_factory.mktemp("installed")
     for each in Path(site.getsitepackages()[0]).iterdir():
-        if not each.name.startswith(("chatsquash", "_chatsquash", "_editable", "pip", "setuptools", "__pycache__")):
+        if not each.name.startswith(("chatsquash", "_chatsquash", "_editable", "__pycache__")):
             (installed / each.name).symlink_to(each)
     # pip reads a variable of an option that begins with "no" as the value of the thing itself.
     return {"PYTHONPATH": str(installed), "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory, offline) -> Path:
+def python(tmp_path_factory) -> Path:
+    """A Python that makes environments without a pip of their own, which would take seconds."""
+    python = tmp_path_factory.mktemp("python") / "python"
+    python.write_text(f'#!/bin/sh\n[ "$2" = venv ] && set -- "$@" --without-pip\nexec {sys.executable} "$@"\n')
+    python.chmod(0o700)
+    return python
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory, offline, python) -> Path:
     """A checkout whose environment ``make convert`` set up."""
     folder = tmp_path_factory.mktemp("checkout")
     for name in ("Makefile", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
     for name in ("pipeline", "sample_logs"):
         (folder / name).symlink_to(ROOT / name)
-    done = make(folder, "convert", "LOGS=sample_logs/ollama", f"PYTHON={sys.executable}", **offline)
+    done = make(folder, "convert", "LOGS=sample_logs/ollama", f"PYTHON={python}", **offline)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "Setting up .venv with what chatsquash needs to run ...\n"
     assert (folder / "out-ollama/run.json").exists()
@@ -113,10 +122,7 @@ def test_each_package_that_pip_fetches_is_told_with_its_size(tmp_path, said, tol
     assert make(tmp_path, "-f", str(rule), "told").stdout == told
 
 
-def test_where_pip_fails_nothing_counts_as_installed(checkout, tmp_path, offline):
-    python = tmp_path / "python"  # an environment without pip, which would take seconds to make, and is not used
-    python.write_text(f'#!/bin/sh\n[ "$2" = venv ] && set -- "$@" --without-pip\nexec {sys.executable} "$@"\n')
-    python.chmod(0o700)
+def test_where_pip_fails_nothing_counts_as_installed(checkout, tmp_path, offline, python):
     failing = "FETCH=echo 'Downloading x-1-py3.whl (1 kB)'; echo refused >&2; false"
     given = ("convert", f"PYTHON={python}", f"VENV={tmp_path / 'env'}", failing)
     done = make(checkout, *given, **offline)

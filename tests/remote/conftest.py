@@ -33,6 +33,11 @@ def moto():
 
 
 @pytest.fixture
+def _fork_server():
+    """Workers start as they do elsewhere, with the variables of the test."""
+
+
+@pytest.fixture
 def s3(moto, monkeypatch, here):
     """A new bucket behind a proxy that breaks nothing yet; the environment has what it needs."""
     with serving(Proxy(moto)) as server:

@@ -40,7 +40,7 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 def test_a_damaged_sample_breaks_nothing(name, path, tmp_path):
     chance = random.Random(f"{name} {path.name}")
     data, copy = path.read_bytes(), tmp_path / path.name
-    usual = 10 if path.suffix in DATABASES else 50  # since each of a database starts a process
+    usual = 10 if path.suffix in DATABASES else 25  # since each of a database starts a process
     for number in range(int(os.environ.get("MUTATIONS", usual))):
         copy.write_bytes(damaged(data, chance))
         outcomes = convert_session(copy, OPTIONS)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.pages.report import report
 from tests import hostile_logs
 from tests.web.browser import ROOT, launched, watched, why_not
@@ -63,7 +63,7 @@ def pytest_terminal_summary(terminalreporter):
     """Say in one line what is skipped, and why, since all of it is for want of one thing."""
     skipped = (each for each in terminalreporter.stats.get("skipped", ()) if each.nodeid.startswith("tests/web/"))
     for why, count in Counter(each.longrepr[2].removeprefix("Skipped: ") for each in skipped).items():
-        terminalreporter.write_line(f"{counted(count, 'test')} skipped: {why}")
+        terminalreporter.write_line(f"{pluralize(count, 'test')} skipped: {why}")
 
 
 @pytest.fixture(scope="session")

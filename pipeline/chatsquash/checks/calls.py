@@ -8,7 +8,7 @@ from typing import Any
 from chatsquash.checks.exchanges import ToolCall, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.core import jsonio
-from chatsquash.core.text import counted, json_type, quoted
+from chatsquash.core.text import json_type, pluralize, quoted
 
 
 @check("error", looks=("odd calls",))
@@ -85,7 +85,7 @@ def undeclared_tool(view: View) -> Iterator[Fact]:
         if call.name is not None and call.name in undeclared:
             seen.setdefault(call.name, []).append(call.at)
     for name, places in seen.items():
-        calls = counted(len(places), "call")
+        calls = pluralize(len(places), "call")
         yield Fact(f"{calls} of {quoted(name)}, which tools does not define: log its definition", places[0])
 
 

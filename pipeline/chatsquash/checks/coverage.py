@@ -1,11 +1,11 @@
-"""What is found by accounting for the logged replies of a session."""
+"""Findings on what the records do not contain: copies of other logs, and logged replies that are lost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import counted
+from chatsquash.core.text import escape, pluralize, quoted
 
 _WORDS = {
     "compacted": ("compacted away", "compacted away"),
@@ -46,6 +46,27 @@ def by_why(lost: Mapping[str, int]) -> list[str]:
     return [f"{count:,} {_WORDS[why][count != 1]}" for why, count in lost.items()]
 
 
+@rule("info")
+def second_copy(first: str) -> Fact:
+    """Reported when a log lies there twice, compressed and not, or compressed in two ways. The first one met counts.
+
+    In a folder that is the plain one.
+    """
+    return Fact(f"not read, since {quoted(first)} counts, which holds the same")
+
+
+@rule("warning")
+def second_copy_differs(first: str, differs: int | None, unread: str = "") -> Fact:
+    """Reported when a log lies there twice, and the two differ, or chatsquash cannot compare them.
+
+    The first one met counts.
+    """
+    counts = f"not read, since {quoted(first)} counts"
+    if differs is None:
+        return Fact(f"{counts}, with which it cannot be compared ({escape(unread)}): see which one is whole")
+    return Fact(f"{counts}, which differs from byte {differs:,} on: see which one is whole, and remove the other")
+
+
 @rule("warning", kind="replies")
 def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
     """Reported when replies of a session are in none of its records.
@@ -58,20 +79,20 @@ def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Ma
     keeps = ", ".join(f"{how} keeps {count:,}" for how, count in ways.items())
     reasons = ", ".join(by_why(most_first)) + (f" ({keeps})" if keeps else "")
     rest = f"{missing:,} {'is' if missing == 1 else 'are'} not: {reasons}"
-    return Fact(f"{in_records:,} of {counted(logged, 'logged reply', 'logged replies')} are in the records; {rest}")
+    return Fact(f"{in_records:,} of {pluralize(logged, 'logged reply', 'logged replies')} are in the records; {rest}")
 
 
 @rule("info", kind="replies")
 def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
     """Reported when replies had reasoning that no record holds, since the client left it out of the history."""
-    seen = f"{reasoned:,} of {counted(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records"
+    seen = f"{reasoned:,} of {pluralize(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records"
     return Fact(f"{seen}; --restore reasoning gives all that the log has")
 
 
 @rule("info", kind="replies")
 def reasoning_withheld(count: int) -> Fact:
     """Reported when a provider gave no text of a reply's reasoning: a signature alone, encrypted, or an empty text."""
-    return Fact(f"the reasoning of {counted(count, 'reply', 'replies')} was withheld at the source")
+    return Fact(f"the reasoning of {pluralize(count, 'reply', 'replies')} was withheld at the source")
 
 
 @rule("warning", kind="replies")
@@ -90,7 +111,7 @@ def reasoning_restored(count: int) -> Fact:
 
     A template that keeps earlier reasoning then shows what the model did not see; most templates strip it.
     """
-    return Fact(f"the reasoning of {counted(count, 'message')} is put back from the logged replies")
+    return Fact(f"the reasoning of {pluralize(count, 'message')} is put back from the logged replies")
 
 
 @rule("info", kind="replies")
@@ -99,6 +120,6 @@ def context_restored(results: int, messages: int, replies: int) -> Fact:
 
     The model wrote the replies to requests that lacked them without seeing them.
     """
-    parts = [counted(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
-    lacked = counted(replies, "reply", "replies")
+    parts = [pluralize(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
+    lacked = pluralize(replies, "reply", "replies")
     return Fact(f"{' and '.join(parts)} put back that later requests lacked; {lacked} did not see them")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import counted, escaped, quoted
+from chatsquash.core.text import escape, pluralize, quoted
 
 OF_TOOLS = frozenset(("no-tools", "calls-without-tools", "undeclared-tool"))
 """Codes of what ``source_without_tools`` says once for all sessions of a source."""
@@ -18,7 +18,7 @@ def source_without_tools(source: str, records: int) -> Fact:
     Most agents keep none. What follows from that, `no-tools`, `calls-without-tools` and `undeclared-tool`, then comes
     for none of these sessions, and `--drop` finds nothing to drop for it.
     """
-    seen = f"{counted(records, 'record')} of {source} without tools, since its files hold no definitions of any"
+    seen = f"{pluralize(records, 'record')} of {source} without tools, since its files hold no definitions of any"
     return Fact(f"{seen}: add them where calls are trained on")
 
 
@@ -39,7 +39,7 @@ def filtered(option: str, why: str) -> Fact:
     That is `--min-turns`, `--max-turns`, `--max-chars`, `--drop` or `--only-model`. In a file with other sessions that
     you want, it is also `--since` or `--until`.
     """
-    return Fact(f"filtered by {option}: {escaped(why)}")
+    return Fact(f"filtered by {option}: {escape(why)}")
 
 
 @rule("info")
@@ -48,7 +48,7 @@ def duplicate_record(first: str, how: str = "exact", share: float = 1) -> Fact:
 
     chatsquash leaves the one out and names the other. By default in a dataset folder, the two are equal byte for byte.
     """
-    of = f"that of {escaped(first)}, which is written"
+    of = f"that of {escape(first)}, which is written"
     if how == "exact":
         return Fact(f"the record is {of} (--no-drop-duplicates writes both)")
     both = "--duplicates keep writes both"
@@ -67,7 +67,7 @@ def divided_session(how: str, file: str) -> Fact:
     holds much of the earlier. `--sessions-by chain` makes one session of both. The check looks only at the first
     request and the last reply of a session.
     """
-    return Fact(f"{how} {escaped(file)}: --sessions-by chain makes one session of both")
+    return Fact(f"{how} {escape(file)}: --sessions-by chain makes one session of both")
 
 
 @rule("warning")
@@ -78,7 +78,7 @@ def split_leak(split: str, other: str, first: str) -> Fact:
     `--split-by prompt` keeps them together.
     """
     return Fact(
-        f"in {split}, but begins as {escaped(first)} in {other}: --split-by prompt keeps what begins alike together"
+        f"in {split}, but begins as {escape(first)} in {other}: --split-by prompt keeps what begins alike together"
     )
 
 
@@ -97,5 +97,5 @@ def split_share(split: str, share: float, records: int, total: int, largest: tup
     """
     size, where, first = largest
     seen = f"{quoted(split)} has {records:,} of {total:,} records, {records / total:.2%} and not {share:.2%}"
-    group = f"the largest group has {counted(size, 'record')} in {quoted(where)}, its first log is {escaped(first)}"
+    group = f"the largest group has {pluralize(size, 'record')} in {quoted(where)}, its first log is {escape(first)}"
     return Fact(f"the split {seen}; {group}: try another --split-by or --seed")

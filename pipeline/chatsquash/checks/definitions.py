@@ -10,7 +10,7 @@ from chatsquash.checks.exchanges import call_counts
 from chatsquash.checks.registry import Fact, View, check, rule
 from chatsquash.core import chat
 from chatsquash.core.model import Json
-from chatsquash.core.text import counted, json_type, quoted
+from chatsquash.core.text import json_type, pluralize, quoted
 
 ABSENT = object()
 SPELLINGS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
@@ -210,7 +210,7 @@ def tool_conflict(name: str, first_line: int, line: int, *, kept: Literal["first
 def supplied_tools(count: int) -> Fact:
     """Reported when the log defines no tools and the record has the definitions of `--tools-file`."""
     return Fact(
-        f"the log defines no tools, {counted(count, 'definition')} of --tools-file in the record: see if they fit"
+        f"the log defines no tools, {pluralize(count, 'definition')} of --tools-file in the record: see if they fit"
     )
 
 

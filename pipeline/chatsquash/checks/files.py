@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import counted, quoted
+from chatsquash.core.text import pluralize, quoted
 
 _SHOWN = 20
 
@@ -19,7 +19,7 @@ def not_read(kinds: Mapping[str, int]) -> Fact:
     """
     most = sorted(kinds.items(), key=lambda each: (-each[1], each[0]))
     some = ", ".join(f"{quoted(name)} {count:,}" for name, count in most[:_SHOWN])
-    rest = f" and {counted(len(most) - _SHOWN, 'other name')}" if len(most) > _SHOWN else ""
+    rest = f" and {pluralize(len(most) - _SHOWN, 'other name')}" if len(most) > _SHOWN else ""
     return Fact(f"no part of the record: {some}{rest}")
 
 
@@ -31,8 +31,8 @@ def missing_parent(how: str, count: int) -> Fact:
     begins there, without what stood before.
     """
     if how == "unreadable":
-        return Fact(f"{counted(count, 'line')} behind one that cannot be read: the record lacks what that said")
-    return Fact(f"{counted(count, 'line')} whose parent is not in the file begin anew: see whether the file is whole")
+        return Fact(f"{pluralize(count, 'line')} behind one that cannot be read: the record lacks what that said")
+    return Fact(f"{pluralize(count, 'line')} whose parent is not in the file begin anew: see whether the file is whole")
 
 
 @rule("info")
@@ -51,8 +51,8 @@ def joined(files: int, both: int, alone: int) -> Fact:
 
     Its tree then has the kinds of conversations that these files tell, and the replies that they alone have.
     """
-    more = f"; {counted(alone, 'reply', 'replies')} that no gateway logged {'is' if alone == 1 else 'are'} added"
-    said = f"is joined with {counted(files, 'file')} of an agent, by {counted(both, 'reply', 'replies')} in both"
+    more = f"; {pluralize(alone, 'reply', 'replies')} that no gateway logged {'is' if alone == 1 else 'are'} added"
+    said = f"is joined with {pluralize(files, 'file')} of an agent, by {pluralize(both, 'reply', 'replies')} in both"
     return Fact(said + (more if alone else ""))
 
 
@@ -63,6 +63,5 @@ def joined_texts(differing: int, both: int) -> Fact:
     What the gateway logged stands in the record: it is what the model sent.
     """
     has = "differs" if differing == 1 else "differ"
-    return Fact(
-        f"{differing:,} of {counted(both, 'reply', 'replies')} {has} in the agent's file; the record has the gateway's"
-    )
+    which = f"{differing:,} of {pluralize(both, 'reply', 'replies')}"
+    return Fact(f"{which} {has} in the agent's file; the record has the gateway's")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 
 
 @rule("warning")
@@ -14,7 +14,7 @@ def secret_found(kind: str, count: int, at: int | None, option: str = "--redact 
     replaces it.
     """
     named = kind.lower().replace("_", " ")
-    return Fact(f"{counted(count, 'secret')} found ({named}): {option} {'it' if count == 1 else 'them'}", at)
+    return Fact(f"{pluralize(count, 'secret')} found ({named}): {option} {'it' if count == 1 else 'them'}", at)
 
 
 @rule("warning")
@@ -23,7 +23,7 @@ def placeholder_in_reply(count: int, at: int | None, hint: str = ": --loss has t
 
     With `--loss` the trainer passes over such a reply.
     """
-    return Fact(f"{counted(count, 'reply', 'replies')} with a placeholder for a secret{hint}", at)
+    return Fact(f"{pluralize(count, 'reply', 'replies')} with a placeholder for a secret{hint}", at)
 
 
 @rule("error")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import counted, escaped, quoted
+from chatsquash.core.text import escape, pluralize, quoted
 
 
 @rule("error")
 def bad_line(reason: str) -> Fact:
     """Reported when a line is no JSON object. chatsquash leaves it out; `reports/rejected.jsonl` says where it is."""
-    return Fact(f"the line is left out, {escaped(reason)}: see reports/rejected.jsonl")
+    return Fact(f"the line is left out, {escape(reason)}: see reports/rejected.jsonl")
 
 
 @rule("error")
@@ -20,7 +20,7 @@ def bad_entry(reason: str) -> Fact:
 
     The finding names that. chatsquash leaves the line out, and `reports/rejected.jsonl` says where it is.
     """
-    return Fact(f"the entry is left out, {escaped(reason)}: see reports/rejected.jsonl")
+    return Fact(f"the entry is left out, {escape(reason)}: see reports/rejected.jsonl")
 
 
 @rule("error", kept="warning")
@@ -82,7 +82,7 @@ def wrong_type(what: str, seen: str, count: int) -> Fact:
 
     The record may lack tools or its last reply.
     """
-    return Fact(f"{escaped(what)} is {escaped(seen)} in {_entries(count)}, taken as missing: correct the logger")
+    return Fact(f"{escape(what)} is {escape(seen)} in {_entries(count)}, taken as missing: correct the logger")
 
 
 @rule("error")
@@ -91,7 +91,7 @@ def unknown_format(instead: str) -> Fact:
 
     It gets no record. The text names what chatsquash saw and what it knows.
     """
-    return Fact(f"no log that can be read, {escaped(instead)}: --from names a format, chatsquash formats lists them")
+    return Fact(f"no log that can be read, {escape(instead)}: --from names a format, chatsquash formats lists them")
 
 
 @rule("warning")
@@ -169,7 +169,7 @@ def reordered(count: int) -> Fact:
     as they stood.
     """
     were = "was" if count == 1 else "were"
-    return Fact(f"{counted(count, 'line')} stood behind later ones and {were} put in the order of their times")
+    return Fact(f"{pluralize(count, 'line')} stood behind later ones and {were} put in the order of their times")
 
 
 @rule("warning")
@@ -180,7 +180,7 @@ def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages
     request. `--conversations main` and `all` report it only where the last entry begins anew for no known reason, and
     no record holds its reply.
     """
-    last = f"line {last_line} has {counted(last_messages, 'message')}"
+    last = f"line {last_line} has {pluralize(last_messages, 'message')}"
     kept = f"line {kept_line} has {kept_messages}"
     return Fact(f"{last}, {kept} and is converted: see whether the conversation went on after it")
 
@@ -188,13 +188,13 @@ def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages
 @rule("warning")
 def missing_reply(why: str) -> Fact:
     """Reported when the chosen entry has no reply. The record then ends with the request."""
-    return Fact(f"no reply is appended, {escaped(why)}: see whether the record should end with the request")
+    return Fact(f"no reply is appended, {escape(why)}: see whether the record should end with the request")
 
 
 @rule("warning")
 def extra_choices(count: int) -> Fact:
     """Reported when the response has more than one choice. The record has only the first."""
-    return Fact(f"the response has {counted(count, 'choice')}, the first is converted: the others stay in the log")
+    return Fact(f"the response has {pluralize(count, 'choice')}, the first is converted: the others stay in the log")
 
 
 @rule("warning")
@@ -222,7 +222,7 @@ def unreadable_log(reason: str) -> Fact:
 
     It leaves the session out.
     """
-    return Fact(f"the log cannot be read ({escaped(reason)}): check the file and its permissions")
+    return Fact(f"the log cannot be read ({escape(reason)}): check the file and its permissions")
 
 
 @rule("error")
@@ -232,7 +232,7 @@ def cut_short(reason: str) -> Fact:
     And when a log has more unreadable lines than `--max-rejected` allows. chatsquash converts what was whole up to
     there, and the exit code says that something is missing.
     """
-    return Fact(f"the log is read up to where that ended, {escaped(reason)}: see whether there is a better copy")
+    return Fact(f"the log is read up to where that ended, {escape(reason)}: see whether there is a better copy")
 
 
 @rule("info")
@@ -241,7 +241,7 @@ def no_exchange(what: str, count: int) -> Fact:
 
     They count as blank lines.
     """
-    return Fact(f"lines that are no exchange, {escaped(what)}, {count:,}: nothing of them is in a record")
+    return Fact(f"lines that are no exchange, {escape(what)}, {count:,}: nothing of them is in a record")
 
 
 @rule("error")
@@ -252,7 +252,7 @@ def cut_by_logger(what: str, count: int) -> Fact:
     keeps it. What a tool cut of its own result is no such cut, since the model saw it so.
     """
     times = f", {count:,} times" if count > 1 else ""
-    return Fact(f"the logger cut {escaped(what)}{times}: see whether it can log more (--keep-cut keeps the session)")
+    return Fact(f"the logger cut {escape(what)}{times}: see whether it can log more (--keep-cut keeps the session)")
 
 
 @rule("error")
@@ -302,13 +302,13 @@ def number_changed(spellings: Sequence[str], count: int) -> Fact:
     """Reported when a number has more digits than a double holds, so that the record has a neighbouring value."""
     some = ", ".join(quoted(spelling) for spelling in spellings[:3])
     rest = ", …" if count > 3 else ""
-    return Fact(f"{counted(count, 'number')} lost digits: {some}{rest} (log them as strings to keep them)")
+    return Fact(f"{pluralize(count, 'number')} lost digits: {some}{rest} (log them as strings to keep them)")
 
 
 @rule("info")
 def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
     """Reported when cleaning changed the session, with the count of each rule. The record has the rest."""
-    rules = ", ".join(f"{escaped(name)} {count}" for name, count in counts.items())
+    rules = ", ".join(f"{escape(name)} {count}" for name, count in counts.items())
     how = "--no-cleanup-goose" if by_default else "--no-cleanup-goose without --cleanup"
     return Fact(f"cleaning changed the session: {rules} ({how} leaves it as logged)")
 
@@ -324,17 +324,17 @@ def file_not_read(what: str, count: int) -> Fact:
     if again:
         return Fact(f"{what}, {count:,} not read: {again}")
     if what == "part of another file":
-        return Fact(f"{counted(count, 'part of another file', 'parts of other files')}, which is where they are read")
+        return Fact(f"{pluralize(count, 'part of another file', 'parts of other files')}, which is where they are read")
     hint = {
         "linked folder": "--follow-links looks into it",
         "broken link": "nothing is where it leads",
         "special file": "only regular files are read",
     }.get(what)
     if hint:
-        return Fact(f"{counted(count, what)} not read: {hint}")
+        return Fact(f"{pluralize(count, what)} not read: {hint}")
     kind = f"suffix {quoted(what)}" if what.startswith(".") else "no suffix"
-    return Fact(f"{counted(count, 'file')} with {kind} not read: name a file itself to read it whatever its suffix")
+    return Fact(f"{pluralize(count, 'file')} with {kind} not read: name a file itself to read it whatever its suffix")
 
 
 def _entries(count: int) -> str:
-    return counted(count, "entry", "entries")
+    return pluralize(count, "entry", "entries")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 
 
 @rule("error", kind="replies")
@@ -12,7 +12,7 @@ def no_sample(logged: int) -> Fact:
 
     Its replies broke off or are errors, or its file does not say which messages a model gave.
     """
-    subject = "no logged reply" if not logged else f"none of {counted(logged, 'logged reply', 'logged replies')}"
+    subject = "no logged reply" if not logged else f"none of {pluralize(logged, 'logged reply', 'logged replies')}"
     return Fact(f"{subject} of the conversations that were asked for is to be trained on")
 
 
@@ -34,7 +34,7 @@ def context_not_held(count: int) -> Fact:
 
     Such a reply has a sample of its own, but does not stand there behind the very text that the model saw.
     """
-    subject = f"the rendering of {counted(count, 'reply', 'replies')}"
+    subject = f"the rendering of {pluralize(count, 'reply', 'replies')}"
     return Fact(f"{subject} does not begin with what the template gives as prompt of the same request")
 
 
@@ -44,7 +44,7 @@ def cut_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
 
     An exchange is a reply, with the prompt or the results that it answers.
     """
-    left = f"{counted(exchanges, 'exchange')} at its end {'is' if exchanges == 1 else 'are'} left off"
+    left = f"{pluralize(exchanges, 'exchange')} at its end {'is' if exchanges == 1 else 'are'} left off"
     return Fact(f"the record had {tokens:,} tokens, more than {most:,}: {left}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import SHOWN, counted, escaped, quoted
+from chatsquash.core.text import SHOWN, escape, pluralize, quoted
 
 _KINDS = 12  # that a finding names
 
@@ -48,7 +48,7 @@ def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
     Presets for training want each result right behind its call, so they leave the record out. For a call without a
     result `--unpaired` says otherwise.
     """
-    return Fact(f"{escaped(what)}: {hint}--preset chat keeps it", at)
+    return Fact(f"{escape(what)}: {hint}--preset chat keeps it", at)
 
 
 @rule("error")
@@ -59,7 +59,7 @@ def media_dropped(what: str, at: int) -> Fact:
     otherwise.
     """
     hint = "--media drop leaves it out of the record, --media keep with --preset hf keeps images that the log holds"
-    return Fact(f"{escaped(what)}: {hint}, --preset chat keeps all", at)
+    return Fact(f"{escape(what)}: {hint}, --preset chat keeps all", at)
 
 
 @rule("warning")
@@ -69,7 +69,7 @@ def user_behind_result(count: int, at: int | None = None) -> Fact:
     Of these, ms-swift deletes the record and goes on, torchtune stops, and LLaMA-Factory passes over it. Others take
     it. `--bridge-results join` puts what the user says behind the text of the result.
     """
-    where = f"{counted(count, 'message')} of the user right behind a result"
+    where = f"{pluralize(count, 'message')} of the user right behind a result"
     fails = "ms-swift deletes such a record, torchtune stops, LLaMA-Factory passes over it"
     return Fact(f"{where}: {fails} (--bridge-results join makes it a part of the result)", at)
 
@@ -80,7 +80,7 @@ def shape_not_held(what: str, at: int | None, hint: str = "") -> Fact:
 
     It leaves the record out.
     """
-    return Fact(f"{escaped(what)}, which the preset cannot hold: {hint}--preset chat keeps it", at)
+    return Fact(f"{escape(what)}, which the preset cannot hold: {hint}--preset chat keeps it", at)
 
 
 @rule("warning")
@@ -102,9 +102,9 @@ def float_rounded(spellings: Sequence[str], count: int) -> Fact:
     The file has the number of the log.
     """
     some = ", ".join(spellings[:3]) + (", …" if count > 3 else "")
-    return Fact(f"{counted(count, 'number')} that datasets rounds when it loads them: {some} (log them as strings)")
+    return Fact(f"{pluralize(count, 'number')} that datasets rounds when it loads them: {some} (log them as strings)")
 
 
 def _list_kinds(kinds: Mapping[str, int]) -> str:
-    shown = [f"{escaped(kind[:SHOWN])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
+    shown = [f"{escape(kind[:SHOWN])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
     return ", ".join([*shown, *([f"{len(kinds) - _KINDS} kinds more"] if len(kinds) > _KINDS else [])])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 
 
 @rule("error")
 def bad_record(reason: str) -> Fact:
     """Reported by `chatsquash check` when a line of a dataset is no record, that is no object with `messages`."""
-    return Fact(f'not a record, {escaped(reason)}: a record is {{"messages": [...], "tools": [...]}}')
+    return Fact(f'not a record, {escape(reason)}: a record is {{"messages": [...], "tools": [...]}}')
 
 
 @rule("error")
@@ -24,7 +24,7 @@ def address_left(count: int, at: int | None) -> Fact:
 
     Once for each message, and once for the tools. Pseudonyms and addresses that are nobody's are none of them.
     """
-    return Fact(f"{counted(count, 'e-mail address', 'e-mail addresses')} left: convert --anonymize replaces them", at)
+    return Fact(f"{pluralize(count, 'e-mail address', 'e-mail addresses')} left: convert --anonymize replaces them", at)
 
 
 @rule("warning")
@@ -41,7 +41,7 @@ def private_found(kind: str, count: int, at: int | None) -> Fact:
 @rule("error")
 def unsearched_line(reason: str) -> Fact:
     """Reported by `chatsquash redact` when a line is no JSON. It cannot search the line, and leaves it out."""
-    return Fact(f"the line is left out, {escaped(reason)}: what cannot be searched is not written")
+    return Fact(f"the line is left out, {escape(reason)}: what cannot be searched is not written")
 
 
 @rule("error")
@@ -50,5 +50,5 @@ def eval_overlap(place: str, words: int, messages: int, at: int) -> Fact:
 
     It compares words in lower case and without punctuation. Training on such a record makes the evaluation worthless.
     """
-    more = f", and {counted(messages - 1, 'message')} behind it with others" if messages > 1 else ""
-    return Fact(f"the message shares {words} words in a row with {escaped(place)}{more}", at)
+    more = f", and {pluralize(messages - 1, 'message')} behind it with others" if messages > 1 else ""
+    return Fact(f"the message shares {words} words in a row with {escape(place)}{more}", at)

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from chatsquash.checks.registry import Fact, check
 from chatsquash.core import chat
 from chatsquash.core.model import Message
-from chatsquash.core.text import counted, escaped, quoted
+from chatsquash.core.text import escape, pluralize, quoted
 
 Kind = Literal["tool", "property", "enum", "$defs", "system", "text", "call", "result", "reasoning"]
 
@@ -68,14 +68,14 @@ def template_error(trial: Trial) -> Iterator[Fact]:
     behind them.
     """
     if trial.text is None:
-        yield Fact(f"the template raises {escaped(trial.problem)}")
+        yield Fact(f"the template raises {escape(trial.problem)}")
 
 
 @check("error", "template")
 def template_tool_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when definitions of tools do not appear: the model learns to call tools that it never saw."""
     if lost := trial.lost_of("tool"):
-        definitions = counted(len(lost), "definition")
+        definitions = pluralize(len(lost), "definition")
         yield Fact(f"{definitions} of tools missing in the rendering: {_names(lost)}")
 
 
@@ -95,7 +95,7 @@ def template_definition_lost(trial: Trial) -> Iterator[Fact]:
         counts = Counter(place.kind for place in lost)
         kinds = ", ".join(f"{words} {counts[kind]}" for kind, words in _PARTS.items() if counts[kind])
         tools = list({place.at: place for place in lost}.values())
-        yield Fact(f"missing in the rendering of {counted(len(tools), 'definition')}: {kinds} ({_names(tools)})")
+        yield Fact(f"missing in the rendering of {pluralize(len(tools), 'definition')}: {kinds} ({_names(tools)})")
 
 
 @check("error", "template")
@@ -104,7 +104,7 @@ def template_call_lost(trial: Trial) -> Iterator[Fact]:
     for at, lost in _by_message(trial.lost_of("call")):
         count = len(chat.calls(trial.messages[at]))
         which = ", ".join(f"{place.number + 1} ({quoted(place.name)})" for place in lost)
-        yield Fact(f"of {counted(count, 'call')} in the message, missing in the rendering: {which}", at)
+        yield Fact(f"of {pluralize(count, 'call')} in the message, missing in the rendering: {which}", at)
 
 
 @check("error", "template")
@@ -136,7 +136,7 @@ def template_reasoning_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when reasoning does not appear. Many templates leave out that of earlier turns, some that of all."""
     if lost := trial.lost_of("reasoning"):
         first = f"first that of messages[{lost[0].at}]"
-        yield Fact(f"the reasoning of {counted(len(lost), 'message')} is missing in the rendering, {first}")
+        yield Fact(f"the reasoning of {pluralize(len(lost), 'message')} is missing in the rendering, {first}")
 
 
 @check("error", "template")
@@ -162,7 +162,7 @@ def template_null(trial: Trial) -> Iterator[Fact]:
     Before 5.23, transformers passed nulls of messages on to the template; the check tries both ways.
     """
     for text in trial.nulls:
-        yield Fact(escaped(text))
+        yield Fact(escape(text))
 
 
 @check("warning", "template")

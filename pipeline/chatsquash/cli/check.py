@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from chatsquash.results.template import Trials
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash check out --template chat.jinja",
-)
+@click.command(cls=Command, epilog="Example: chatsquash check out --template chat.jinja")
 @argument("datasets", nargs=-1, required=True)
 @option("--template", metavar="FILE", help="Also render every record with this chat template.")
 @option(

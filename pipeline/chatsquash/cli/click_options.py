@@ -17,14 +17,8 @@ if TYPE_CHECKING:
 
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
-
-
 PARAMETERS = "makers_of_parameters"
-
-
 _TAKES = "Give up a record whose rendering takes more {}."
-
-
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 

@@ -133,9 +133,9 @@ def _paths(options: list[click.Option]) -> set[str]:
 def _values_and_sources(context: click.Context, settings: Settings | None) -> Iterable[str]:
     """Each option with its value as TOML has it, and where that comes from."""
     from chatsquash.core import jsonio
-    from chatsquash.core.text import escaped
+    from chatsquash.core.text import escape
 
-    file = escaped(os.path.relpath(settings.path)) if settings else ""
+    file = escape(os.path.relpath(settings.path)) if settings else ""
     yield f"# settings: {file or 'no file'}"
     for each in context.command.params:
         if not isinstance(each, Option) or each.name in (_PROFILE, _SHOW):

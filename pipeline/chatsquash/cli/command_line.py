@@ -31,9 +31,9 @@ def typed_text(name: str) -> str:
     if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
         return f"{option.envvar}={os.environ[str(option.envvar)]}"
     if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
-        from chatsquash.core.text import escaped
+        from chatsquash.core.text import escape
 
-        return f"{named.lstrip('-')} of {escaped(str(context.meta.get(SETTINGS_FILE)))}"
+        return f"{named.lstrip('-')} of {escape(str(context.meta.get(SETTINGS_FILE)))}"
     said = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
     return " ".join([named, *said])
 

@@ -24,25 +24,11 @@ output_option = option(
     metavar="DIR",
     help="The folder, or the URL, to write records and reports to.",
 )
-
-
 single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
-
-
 DECIDING = (
-    "cleaning",
-    "sessions",
-    "sampling",
-    "shape",
-    "supplied",
-    "reading",
-    "addresses",
-    "privacy",
-    "checks",
-    "grouping",
+    *("cleaning", "sessions", "sampling", "shape", "supplied", "reading"),
+    *("addresses", "privacy", "checks", "grouping"),
 )
-
-
 TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "bounds")
 
 
@@ -85,27 +71,19 @@ def print_summary(done: Any, values: dict[str, Any], complete: bool | None = Non
 def write_report(output: str, *, quiet: bool = False) -> None:
     """Write the page of a result, and say where it is."""
     from chatsquash.conversion.progress import Bar
-    from chatsquash.core.text import escaped
+    from chatsquash.core.text import escape
     from chatsquash.pages.report import report as run
 
     with Bar(quiet=quiet) as bar:
         page = run(output, bar.observe)
     if not quiet:
         with tolerate_closed_pipe():
-            click.echo(f"report: {escaped(str(page))}", err=True)
+            click.echo(f"report: {escape(str(page))}", err=True)
 
 
 SHARD_OPTIONS = (
-    "output",
-    "shard",
-    "full",
-    "workers",
-    "anonymize_key",
-    "quiet",
-    "verbose",
-    "as_json",
-    "fail_on",
-    "progress",
+    *("output", "shard", "full", "workers", "anonymize_key"),
+    *("quiet", "verbose", "as_json", "fail_on", "progress"),
 )
 """What may stand beside ``--shard``: the listing has the rest."""
 

@@ -32,10 +32,7 @@ def _agents() -> tuple[str, ...]:
     return known_agents()
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash convert logs --preset hf --format parquet --redact secrets",
-)
+@click.command(cls=Command, epilog="Example: chatsquash convert logs --preset hf --format parquet --redact secrets")
 @argument("logs", nargs=-1, metavar="LOGS...")
 @output_option
 @option(

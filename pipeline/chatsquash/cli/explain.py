@@ -12,10 +12,7 @@ from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash explain no-tools",
-)
+@click.command(cls=Command, epilog="Example: chatsquash explain no-tools")
 @argument("codes", nargs=-1, type=Codes(), metavar="[CODE]...")
 def explain(codes: tuple[str, ...]) -> None:
     """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all."""

@@ -77,11 +77,11 @@ def _notes(problem: BaseException | None) -> list[str]:
 
 
 def _fail(why: str, problem: BaseException) -> int:
-    from chatsquash.core.text import escaped
+    from chatsquash.core.text import escape
 
     error = "error" if os.environ.get("NO_COLOR") else click.style("error", fg="red", bold=True)
     with tolerate_closed_pipe():
-        click.echo(f"{error}: {escaped('; '.join([why, *_notes(problem)]))}", err=True)
+        click.echo(f"{error}: {escape('; '.join([why, *_notes(problem)]))}", err=True)
     return problem.exit_code if isinstance(problem, ChatsquashError) else ChatsquashError.exit_code
 
 

@@ -11,10 +11,7 @@ from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash push out hf://datasets/me/agents --dry-run",
-)
+@click.command(cls=Command, epilog="Example: chatsquash push out hf://datasets/me/agents --dry-run")
 @argument("output", metavar="OUT")
 @argument("dataset", metavar="hf://datasets/OWNER/NAME[@BRANCH]")
 @option("--public", is_flag=True, help="Send to a dataset that everybody can read, not to a private one.")
@@ -27,7 +24,7 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
     commit. A new dataset is private.
     """
     from chatsquash.conversion.progress import Bar
-    from chatsquash.core.text import escaped
+    from chatsquash.core.text import escape
     from chatsquash.hub.push import PushRequest
     from chatsquash.hub.push import push as run
 
@@ -37,7 +34,7 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
         raise click.UsageError("push asks before it sends, and nobody is at a terminal: add --yes, or --dry-run.")
 
     def say(lines: list[str]) -> None:
-        click.echo("\n".join(map(escaped, lines)))
+        click.echo("\n".join(map(escape, lines)))
 
     def agree() -> bool:
         return yes or click.confirm("Send this?", err=True)

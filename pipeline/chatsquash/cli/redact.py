@@ -12,10 +12,7 @@ from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash redact data.jsonl --output clean --redact secrets",
-)
+@click.command(cls=Command, epilog="Example: chatsquash redact data.jsonl --output clean --redact secrets")
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
 @option(
     "--output",

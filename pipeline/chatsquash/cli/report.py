@@ -9,10 +9,7 @@ from chatsquash.cli.command import Command
 from chatsquash.cli.conversion import write_report
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash report out",
-)
+@click.command(cls=Command, epilog="Example: chatsquash report out")
 @argument("output", metavar="OUT")
 def report(output: str) -> None:
     """Write OUT/report.html: figures, charts, findings and the sessions most worth a look, in one file.

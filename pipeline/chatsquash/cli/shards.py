@@ -12,10 +12,7 @@ from chatsquash.cli.conversion import DECIDING, TAKING, options_of, output_optio
 from chatsquash.cli.exits import tolerate_closed_pipe
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash shards logs --shards 8 --output out",
-)
+@click.command(cls=Command, epilog="Example: chatsquash shards logs --shards 8 --output out")
 @argument("logs", nargs=-1, required=True)
 @output_option
 @option(

@@ -12,10 +12,7 @@ from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import refuse_alone
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash stats out",
-)
+@click.command(cls=Command, epilog="Example: chatsquash stats out")
 @argument("datasets", nargs=-1, required=True)
 @option("--tokenizer", metavar="FILE", help="Also count tokens, with a tokenizer.json or that of a model's folder.")
 @option("--template", metavar="FILE", help="Count the tokens of records as this chat template renders them.")

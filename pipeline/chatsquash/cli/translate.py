@@ -25,10 +25,7 @@ def _written_formats() -> tuple[str, ...]:
     return conversations.writable()
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash translate chat.json --to anthropic --output chats",
-)
+@click.command(cls=Command, epilog="Example: chatsquash translate chat.json --to anthropic --output chats")
 @argument("inputs", nargs=-1, required=True, metavar="IN...")
 @option("--to", required=True, type=KnownName(_formats, _written_formats), metavar="FORMAT", help="Write this format.")
 @option(

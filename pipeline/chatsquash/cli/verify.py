@@ -10,10 +10,7 @@ from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import is_typed
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash verify out --logs",
-)
+@click.command(cls=Command, epilog="Example: chatsquash verify out --logs")
 @argument("output", metavar="OUT")
 @argument("given", nargs=-1, metavar="[LOGS]...")
 @option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
@@ -25,7 +22,7 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     Where the run replaced the paths of logs, --logs needs LOGS as you gave them to convert. Prints every difference,
     and exits with 3 when there is one.
     """
-    from chatsquash.core.text import counted, escaped, shown
+    from chatsquash.core.text import escape, pluralize, shown
     from chatsquash.dataset.store import place_of
     from chatsquash.redact.pseudonyms import load_key
     from chatsquash.results.verify import KnownLogs
@@ -41,7 +38,7 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
         click.echo(shown({"files": done.files, "logs": done.logs, "problems": done.problems}, indent=True))
         return exits.LEFT_OUT if done.problems else 0
     for problem in done.problems:
-        click.echo(escaped(problem))
-    compared = [counted(done.files, "file"), *([counted(done.logs, "log")] if logs else [])]
-    click.echo(f"{', '.join(compared)} compared, {counted(len(done.problems), 'difference')}", err=True)
+        click.echo(escape(problem))
+    compared = [pluralize(done.files, "file"), *([pluralize(done.logs, "log")] if logs else [])]
+    click.echo(f"{', '.join(compared)} compared, {pluralize(len(done.problems), 'difference')}", err=True)
     return exits.LEFT_OUT if done.problems else 0

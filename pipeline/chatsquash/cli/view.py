@@ -11,10 +11,7 @@ from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import refuse_idle
 
 
-@click.command(
-    cls=Command,
-    epilog="Example: chatsquash view out --open",
-)
+@click.command(cls=Command, epilog="Example: chatsquash view out --open")
 @argument("arguments", nargs=-1, required=True, metavar="OUT|LOGS...")
 @options("cleaning", "reading", "bounds")
 @option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port.  [default: a free one]")

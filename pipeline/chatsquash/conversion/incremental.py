@@ -17,7 +17,7 @@ from chatsquash.core.errors import ChatsquashError, ShortageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Relative
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.core.version import code_version
 from chatsquash.dataset.store import Output
 from chatsquash.dataset.summary import Summary
@@ -109,7 +109,7 @@ class Incremental:
             problem.add_note("all is converted, the same command puts the files in their places")
         elif self._out.resumes and (self.journals.own() or self.journals.reused):
             # Of none that was taken in order, others behind it may be done all the same.
-            done = f"{counted(taken, 'session')} done, " if taken else ""
+            done = f"{pluralize(taken, 'session')} done, " if taken else ""
             problem.add_note(f"{done}nothing new written; the same command with --resume goes on from there")
 
     def _hash(self, discovery: Discovery) -> bytes:

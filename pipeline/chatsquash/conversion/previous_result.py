@@ -14,7 +14,7 @@ from xxhash import xxh3_128
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.text import counted, printable
+from chatsquash.core.text import pluralize, printable
 from chatsquash.dataset.summary import Summary
 from chatsquash.results.types import Input
 from chatsquash.sources.open import raw
@@ -66,7 +66,7 @@ class OldResult(NamedTuple):
     def refuse_nothing(self, summary: Summary) -> None:
         """Raise ``UsageError`` where a run has no records."""
         if not summary.written:
-            now = counted(summary.sessions, "session")
+            now = pluralize(summary.sessions, "session")
             raise UsageError(f"{self._said()}, and {now} found now gave no record; {_HINT}")
 
     def _said(self) -> str:
@@ -74,7 +74,7 @@ class OldResult(NamedTuple):
         roots = _roots(folders)
         logs = ", ".join(roots[:_NAMED]) + (f" and {len(roots) - _NAMED} more" if len(roots) > _NAMED else "")
         when = f"{self.written:%Y-%m-%d %H:%M} UTC"
-        return f"{self.folder}: holds {counted(self.records, 'record')} of {logs}, written at {when}"
+        return f"{self.folder}: holds {pluralize(self.records, 'record')} of {logs}, written at {when}"
 
 
 def _roots(folders: list[str]) -> list[str]:

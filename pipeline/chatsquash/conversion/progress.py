@@ -13,7 +13,7 @@ import click
 
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 
 Observer = Callable[[Log, Outcome, int], None]
 """Told each session's log and outcome in order, and the bytes of all logs."""
@@ -101,11 +101,11 @@ class Watch(Bar):
             self._told = self._clock()
             self.say(self._line())
         if self._verbose and outcome.report.trace:
-            self.say(f"{escaped(log.shown)}: {escaped(outcome.report.trace)}")
+            self.say(f"{escape(log.shown)}: {escape(outcome.report.trace)}")
 
     def _counts(self) -> str:
-        graves = (counted(self._findings[each], each) for each in ("error", "warning") if self._findings[each])
-        return ", ".join([counted(self._sessions, "session"), *graves])
+        graves = (pluralize(self._findings[each], each) for each in ("error", "warning") if self._findings[each])
+        return ", ".join([pluralize(self._sessions, "session"), *graves])
 
     def _line(self) -> str:
         seconds = self._clock() - self._began

@@ -24,13 +24,13 @@ WHY = {
     "duplicate": "another record stands for its own, or the same words were sampled again",
     "refused": "its record could not be written; a finding says why",
 }
-"""Why a reply is lost, in words."""
+"""Why a reply is lost, in words; the keys are codes."""
 ELSEWHERE = "duplicate"
-"""Why a reply stands in no record of its session though another record stands for it, so that nothing is lost."""
+"""The code of a reply that is in another record instead, so that nothing is lost."""
 
 
 class Stands(NamedTuple):
-    """Where a reply stands in a record."""
+    """The place of a reply in a record."""
 
     record: int
     """The index of the record among the session's."""
@@ -39,11 +39,11 @@ class Stands(NamedTuple):
     """0-based, in that record's messages."""
     loss: int
     reasons: bool
-    """Whether it has its reasoning there."""
+    """Whether its reasoning is there, too."""
 
 
 class ReplyOutcome(Struct, frozen=True, array_like=True):
-    """What became of a logged reply, as ``reports/replies.jsonl`` has it but for what the run knows."""
+    """The outcome of a logged reply: its row in ``reports/replies.jsonl``, without what only the run knows."""
 
     line: int
     """1-based, in its file."""
@@ -59,14 +59,14 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
     """0-based, in that record's messages."""
     loss: int = 0
     reasoning: Literal["carried", "lost", "withheld"] | None = None
-    """What became of its reasoning; ``None``: it had none."""
+    """The outcome of its reasoning; ``None`` if it had none."""
     others: tuple[Stands, ...] = ()
-    """Where else it stands, in the order of the records."""
+    """Its other places, in the order of the records."""
     redacted: bool = False
-    """Whether it is not trained on since a placeholder stands in it for a secret."""
+    """Whether it is not trained on because a placeholder replaced a secret in it."""
 
     def in_others(self, others: tuple[Stands, ...]) -> ReplyOutcome:
-        """The same where its record is not written after all, but others are that hold it."""
+        """The outcome if its record is not written after all, but others that contain it are."""
         first, *rest = others
         fate = self.reasoning
         if fate in ("carried", "lost"):
@@ -82,33 +82,30 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
         )
 
     def without_record(self, why: str) -> ReplyOutcome:
-        """The same where its record is not written after all."""
+        """The outcome if its record is not written after all."""
         lost = "lost" if self.reasoning == "carried" else self.reasoning
         return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=lost)
 
 
 class Coverage(Struct, frozen=True, array_like=True):
-    """How many of a session's logged replies its records hold.
-
-    All that were logged are ``carried + rewritten + sum(lost.values())``.
-    """
+    """How many of a session's logged replies are in its records."""
 
     carried: int = 0
-    """Replies that stand in a record as they were logged, by what counts."""
+    """Replies that are in a record as they were logged, in all that counts."""
     rewritten: int = 0
-    """Those that stand there in another wording."""
+    """Replies that are in a record with another wording."""
     lost: dict[str, int] = {}
-    """Those that stand in none, by why."""
+    """Replies that are in no record, by the reason."""
     reasoned: int = 0
     """Replies with reasoning."""
     with_reasoning: int = 0
-    """Those of them that have it in a record."""
+    """Replies whose reasoning is in a record."""
     withheld: int = 0
-    """Replies whose reasoning the log has no text of."""
+    """Replies whose reasoning has no text in the log."""
     conversations: int = 0
-    """Conversations that were seen."""
+    """Conversations in the session."""
     not_chosen: dict[str, int] = {}
-    """Those that were not asked for, by their kinds."""
+    """Conversations that were not requested, by kind."""
 
     @property
     def total(self) -> int:
@@ -117,17 +114,17 @@ class Coverage(Struct, frozen=True, array_like=True):
 
     @property
     def in_records(self) -> int:
-        """The replies that a record holds, in whatever wording."""
+        """The replies that are in a record, in whatever wording."""
         return self.carried + self.rewritten
 
     def without_record(self, why: str) -> Coverage:
-        """The same where the one record is not written after all."""
+        """The coverage if the only record is not written after all."""
         lost = {**self.lost, why: self.lost.get(why, 0) + self.in_records} if self.in_records else self.lost
         return replace(self, carried=0, rewritten=0, lost=lost, with_reasoning=0)
 
 
 class LoggedUsage(NamedTuple):
-    """What is known of one exchange."""
+    """The model and the tokens of an exchange."""
 
     model: str | None = None
     """As the response names it, else the request."""
@@ -136,7 +133,7 @@ class LoggedUsage(NamedTuple):
 
 
 def of_entry(entry: Entry) -> LoggedUsage:
-    """What is known of an entry; of a document's conversation that of its last reply."""
+    """The usage of an entry; for a conversation in a document that of its last reply."""
     if entry.origin is None:
         return of_reply(entry.reply)
     last = entry.origin.replies[-1] if entry.origin.replies else OriginReply(0)
@@ -144,7 +141,7 @@ def of_entry(entry: Entry) -> LoggedUsage:
 
 
 def of_reply(reply: Response) -> LoggedUsage:
-    """What the response says, and the request where that says nothing of the model; nothing of what is no exchange."""
+    """The usage that a response reports; the model is that of the request if the response does not name one."""
     model = reply.model
     if not model:
         try:
@@ -168,7 +165,7 @@ def total(counts: Iterable[Tokens]) -> Tokens:
 
 
 class ToolUse(NamedTuple):
-    """How one session used one tool."""
+    """The use of a tool in a session."""
 
     name: str
     calls: int
@@ -179,16 +176,16 @@ class ToolUse(NamedTuple):
 
 
 class SharedUse(NamedTuple):
-    """The calls of a message that stands in several records of a session."""
+    """The calls of a message that is in several records of a session."""
 
     message: int
-    """What the message has for a number in all of them."""
+    """The number of the message, the same in all of them."""
     calls: int
     tools: tuple[ToolUse, ...]
 
 
 class Usage(NamedTuple):
-    """How one session used its tools."""
+    """The use of tools in a session."""
 
     calls: int
     tool_names: tuple[str, ...]
@@ -196,12 +193,12 @@ class Usage(NamedTuple):
     assistant_turns: int
     assistant_turns_with_tools: int
     tools: tuple[ToolUse, ...]
-    """Of the tools that it called."""
+    """One for each tool that was called."""
     shared: tuple[SharedUse, ...] = ()
-    """Those of messages that other records of the session hold, too."""
+    """Calls of messages that are also in other records of the session."""
 
     def once(self, seen: set[int]) -> Usage:
-        """The same without the calls of messages that were seen."""
+        """The usage without the calls of messages seen before."""
         elsewhere = [each for each in self.shared if each.message in seen]
         if not elsewhere:
             return self
@@ -223,32 +220,32 @@ def count_once(usages: Iterable[Usage]) -> list[Usage]:
 
 
 class Account(NamedTuple):
-    """What became of each line of a session; every line is in exactly one of these."""
+    """How many lines of a session ended which way; every line is in exactly one count."""
 
     selected: int = 0
     """The entry that became the record."""
     superseded: int = 0
     """Entries before it."""
     cut: int = 0
-    """Entries behind it, which have fewer messages."""
+    """Entries after it, which have fewer messages."""
     cleaned: int = 0
-    """Entries that cleaning dropped whole."""
+    """Entries that cleaning dropped completely."""
     left_out: int = 0
-    """Entries of sessions that were left out."""
+    """Entries of skipped sessions."""
     unreadable: int = 0
     blank: int = 0
     joined: int = 0
     """Entries of agents' conversations that were joined with a gateway's session."""
 
     def plus(self, other: Account) -> Account:
-        """The sums of both."""
+        """Add two accounts."""
         return Account(*map(add, self, other))
 
     def without(self, count: int) -> Account:
-        """The same where some of the selected entries become no record after all."""
+        """The account if some selected entries do not become records after all."""
         return self._replace(selected=self.selected - count, left_out=self.left_out + count)
 
     def unwritten(self) -> Account:
-        """The same where no record is written after all."""
+        """The account if no record is written after all."""
         gone = self.selected + self.superseded + self.cut
         return self._replace(selected=0, superseded=0, cut=0, left_out=self.left_out + gone)

@@ -135,7 +135,7 @@ def joined_text(message: Message) -> str | None:
 
 def join(parts: list[Json], are_glued: bool, breaks: Collection[int] = ()) -> str:
     """The texts among parts as one; before those at ``breaks`` stood something that is no part."""
-    joined: list[str] = []
+    join_text: list[str] = []
     feeds, spaced, apart = 0, True, False  # what the text so far ends with, and whether something else came behind
     for at, part in enumerate(parts):
         text = part_text(part)
@@ -144,17 +144,17 @@ def join(parts: list[Json], are_glued: bool, breaks: Collection[int] = ()) -> st
             continue
         rest = text.lstrip()
         ahead = text[: len(text) - len(rest)].count("\n")
-        if not joined:
+        if not join_text:
             seam = ""
         elif apart:
             seam = "\n" * (2 - feeds - ahead)
         else:
             seam = "" if are_glued or spaced or len(rest) < len(text) else "\n"
-        joined += (seam, text)
+        join_text += (seam, text)
         said = rest.rstrip()
         feeds = rest[len(said) :].count("\n") if said else feeds + len(seam) + ahead
         spaced, apart = text[-1].isspace(), False
-    return "".join(joined)
+    return "".join(join_text)
 
 
 def medium(part: Json) -> str | None:

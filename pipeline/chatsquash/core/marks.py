@@ -1,4 +1,4 @@
-"""The marks of a conversation's assistant messages, as stages drop, join and divide these."""
+"""The marks of a conversation's assistant messages while stages drop, join and split the messages."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from chatsquash.core.model import Conversation, Json, Mark, Message
 
 FLAGS = {"weight": (0, 1), "training": (False, True), "loss": (False, True)}
-"""What each flag says of a message that is not to be trained on, and of one that is."""
+"""The values of each flag for a message that is not trained on, and for one that is."""
 _ANSWERED = ("gpt", "function_call")
-"""What ``from`` says of assistant messages, in records that have ``conversations``."""
+"""The values of ``from`` for assistant messages, in records that have ``conversations``."""
 
 
 def without(conversation: Conversation, gone: list[int]) -> list[Mark] | None:
-    """The marks that are left where messages are dropped, by their indices."""
+    """The remaining marks after messages are dropped, given their indices."""
     marks = conversation.marks
     if not marks or not gone:
         return marks
@@ -26,7 +26,7 @@ def without(conversation: Conversation, gone: list[int]) -> list[Mark] | None:
 
 
 def join_marks(conversation: Conversation, behind: list[int]) -> list[Mark] | None:
-    """The marks where messages, by their indices, became one with what stands before them."""
+    """The marks after messages, given by their indices, were joined with the message before."""
     marks = conversation.marks
     if not marks or not behind:
         return marks
@@ -41,7 +41,7 @@ def join_marks(conversation: Conversation, behind: list[int]) -> list[Mark] | No
 
 
 def split_marks(conversation: Conversation, parts: list[int]) -> list[Mark] | None:
-    """The marks where each assistant message became so many."""
+    """The marks after each assistant message was split into so many parts."""
     marks = conversation.marks
     if marks is None:
         return None
@@ -49,9 +49,9 @@ def split_marks(conversation: Conversation, parts: list[int]) -> list[Mark] | No
 
 
 def record_marks(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dict[str, Any]) -> list[Mark]:
-    """The marks of a record, made of turns that may have lost the last of the messages.
+    """The marks of a record whose turns may lack the last messages.
 
-    A preset gives each assistant turn a message of its own, or those that follow each other one together.
+    A preset writes each assistant turn as its own message, or consecutive ones as one.
     """
     if "messages" in record:
         places = [*_places(record["messages"])]
@@ -73,7 +73,7 @@ def with_places(conversation: Conversation) -> list[Mark]:
 
 
 def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
-    """Of each message that those of a record are made of, the first mark."""
+    """The first mark of each message that the messages of a record consist of."""
     first: dict[int, Mark] = {}
     for mark in marks:
         for at in mark.at:
@@ -82,7 +82,7 @@ def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
 
 
 def flagged(conversation: Conversation, flag: str) -> Conversation:
-    """The conversation with the flag in each assistant message."""
+    """Add the flag to each assistant message."""
     messages = conversation.messages.copy()
     for mark in with_places(conversation):
         messages[mark.place] = _with(messages[mark.place], flag, mark)
@@ -106,7 +106,7 @@ def _with(message: Any, flag: str, mark: Mark) -> Any:
 
 
 def _together(marks: Iterable[Mark]) -> Mark:
-    """The mark of several messages as one, which is trained on only if all of them are."""
+    """The mark of joined messages, which are trained on only if all of them are."""
     parts = [*marks]
     why = next((mark.why for mark in parts if mark.why), "")
     return Mark(tuple(at for mark in parts for at in mark.at), why)

@@ -1,4 +1,4 @@
-"""What was worked out last, for values that come again and again as the same object."""
+"""Caches by identity, for values that come again and again as the same object."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 _MOST = 128
-"""Items of lists that are remembered."""
+"""Items of lists that are cached."""
 
 
 class Last(Generic[A, B]):
-    """A function that remembers its last argument, by identity, and what it gave for it.
+    """A function that caches its last result, by the identity of the argument.
 
-    Neighbouring sessions mostly have the same tools; these are read once and stay one object, so that whatever follows
-    from them is worked out once, too.  The argument must not change and so must not the result.
+    Neighbouring sessions mostly have the same tools. These are read once and stay one object, so everything derived
+    from them is computed once, too. Neither the argument nor the result may be changed.
     """
 
     def __init__(self, work: Callable[[A], B]) -> None:
@@ -25,18 +25,18 @@ class Last(Generic[A, B]):
         self._known: tuple[A, B] | None = None
 
     def __call__(self, argument: A) -> B:
-        """The work's result for this very object."""
+        """The result for this very object."""
         if self._known is None or self._known[0] is not argument:
             self._known = (argument, self._work(argument))
         return self._known[1]
 
 
 class Each(Generic[A, B]):
-    """A function of lists that remembers, by identity, what it gave for about a hundred of their items.
+    """A function of lists that caches its results for about a hundred items, by their identity.
 
-    Sessions that have other lists of tools often share the definitions in them, which are read once and stay the same
-    objects.  The work is done for all new items of a list at once, in order.  They must not change; those with a result
-    that is not ``small`` are not held.
+    Sessions with different lists of tools often share definitions, which are read once and stay the same objects. The
+    work is done for all new items of a list at once, in order. Items must not be changed; those whose result is not
+    ``small`` are not cached.
     """
 
     def __init__(self, work: Callable[[list[A]], list[B]], small: Callable[[B], bool]) -> None:
@@ -45,7 +45,7 @@ class Each(Generic[A, B]):
         self._known: dict[int, tuple[A, B]] = {}
 
     def __call__(self, items: list[A]) -> list[B]:
-        """The work's results for these very objects, in order."""
+        """The results for these very objects, in order."""
         known = self._known
         if new := [item for item in items if id(item) not in known]:
             learnt = {id(item): (item, result) for item, result in zip(new, self._work(new), strict=True)}
@@ -56,7 +56,7 @@ class Each(Generic[A, B]):
 
 
 class Same(Generic[A]):
-    """Gives the last list again for one that holds the very same objects, so that it can be told by identity."""
+    """Return the last list for one with the very same objects, so that both can be compared by identity."""
 
     def __init__(self) -> None:
         self._last: list[A] = []

@@ -62,18 +62,18 @@ class WrongType(NamedTuple):
     what: str
     """Its path, as in ``response.choices``."""
     seen: str
-    """What stands there instead, in words."""
+    """What is there instead, in words."""
 
 
 class Tokens(NamedTuple):
-    """How many tokens something took, as responses count them; ``None`` where none says."""
+    """Numbers of tokens as responses report them; ``None`` if none does."""
 
     prompt: int | None = None
     completion: int | None = None
 
 
 class Response(Struct, frozen=True, gc=False):
-    """What a response holds: the message of its first choice, how many choices, and why the first one stopped."""
+    """A response: the message of its first choice, the number of choices, and why the first one stopped."""
 
     message: Message | None = None
     choices: int = 0
@@ -82,7 +82,7 @@ class Response(Struct, frozen=True, gc=False):
     """Why there is no message, in words."""
     wrong: WrongType | None = None
     included: bool = False
-    """Whether it stands among the messages already, as in a document."""
+    """Whether it is already among the messages, as in a document."""
     cut: bool = False
     """Whether it was streamed and the stream ended early."""
     foreign: bool = False
@@ -90,7 +90,7 @@ class Response(Struct, frozen=True, gc=False):
     model: str | None = None
     """The model that the response names."""
     id: str | None = None
-    """The id of the response, empty if it has none; ``None``: nobody looked."""
+    """The id of the response, empty if it has none; ``None`` if it was not read."""
     body: Json = None
     """The response, where later requests may refer to it."""
     raw: bytes = b""
@@ -117,7 +117,7 @@ class Violation(NamedTuple):
 
 
 class RepeatedViolation(NamedTuple):
-    """What may be found at many lines: it is reported once for a session, at its first line, with a count."""
+    """A violation that many lines may have: it is reported once for a session, at its first line, with a count."""
 
     code: str
     values: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     size: int = 0
     """Bytes of its line, with the line feed."""
     findings: tuple[Violation | RepeatedViolation, ...] = ()
-    """What was found at its line, in order."""
+    """The findings at its line, in order."""
     loaded: bool = False
     """Whether its format had to be loaded, so that messages may carry something privately."""
     limit: bytes = b""
@@ -153,7 +153,7 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """Of a conversation in a document: what the file says of it."""
 
     @property
-    def kept(self) -> int:
+    def shared_prefix(self) -> int:
         """How many leading messages are the previous entry's."""
         if self.edits and isinstance(self.edits[0], KeptRun) and self.edits[0].start == 0:
             return self.edits[0].stop
@@ -173,7 +173,7 @@ class RejectedLine(NamedTuple):
 
 
 class SkippedLine(Struct, frozen=True, gc=False):
-    """A line without an entry that goes on, or what is found of a log as a whole."""
+    """A line that does not become an entry, or findings on a log as a whole."""
 
     line: int | None = None
     """1-based line number in its file; ``None``: it is about the whole log."""
@@ -244,21 +244,21 @@ class Origin(Struct, frozen=True):
     """Those of its messages that a model gave here, in order, and on the way to where it branched off; of what was
     copied from a conversation that begins otherwise there is none."""
     findings: tuple[tuple[int | None, Violation | RepeatedViolation], ...] = ()
-    """What was found in reading it, with the line of the file; ``None``: it is about the whole."""
+    """Findings of the reader, with the line of the file; ``None``: about the conversation as a whole."""
     lines: tuple[int | None, ...] = ()
     """Of each message the 1-based line in the file at which it begins; empty where that is not known of any."""
     reward: float | None = None
     reward_evidence: str | None = None
     """What the file, or one beside it, says of how well it went, and where it says so."""
     unread: dict[str, int] = {}
-    """What stands in the file and is no part of any conversation, by name, and how often; with its first one."""
+    """Content of the file that is not part of any conversation: counts by name, with the first conversation."""
 
 
 class Mark(NamedTuple):
     """An assistant message on its way to a record: what it is made of, and whether it is to be trained on."""
 
     at: tuple[int, ...]
-    """Those of the snapshot's assistant messages, counted from 0; none for one that a stage made up."""
+    """The assistant messages of the snapshot that it consists of, from 0; none for one that a stage added."""
     why: str = ""
     """Why it is not to be trained on, a word of ``tree.loss``; empty: it is."""
     place: int = 0
@@ -291,11 +291,11 @@ class Conversation(Struct, frozen=True):
 
 
 StageResult = tuple[Conversation, Iterable[Violation]]
-"""What a stage makes of a conversation, and what it found."""
+"""The conversation that a stage returns, and its findings."""
 
 
 class Finding(NamedTuple):
-    """One fact about a session, as it stands in the reports."""
+    """One fact about a session, as it is in the reports."""
 
     code: str
     severity: Severity
@@ -311,14 +311,14 @@ class Finding(NamedTuple):
 
 
 class LogHead(NamedTuple):
-    """What the first lines of a log tell."""
+    """What the first lines of a log show about its format."""
 
     format: str | None
     """``None`` where nothing known was seen."""
     envelope: str
     why: str
-    """The evidence; what was seen instead; empty where the lines tell nothing."""
+    """The evidence, or what was seen instead; empty if the lines show nothing."""
     conflict: bool = False
-    """Whether the lines contradict themselves, so that nothing can be made of them."""
+    """Whether the lines contradict each other, so that the log cannot be read."""
     version: str | None = None
     """That of the agent, as far as its file says it."""

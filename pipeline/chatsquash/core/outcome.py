@@ -12,7 +12,7 @@ from chatsquash.core.model import ConversationKind, Finding, Mark, RejectedLine,
 
 
 class Facts(NamedTuple):
-    """What a log says about the request that became a record; looked at for a dataset folder only."""
+    """What a log says about the request that became a record; only read for a dataset folder."""
 
     prefix: str = ""
     """A digest of the system prompt and the first user message, hexadecimal."""
@@ -31,7 +31,7 @@ class Facts(NamedTuple):
 
 
 class SelectedEntry(NamedTuple):
-    """What a log says about the entry that became the record, or would have become it."""
+    """What a log says about the entry that became the record, or would have."""
 
     line: int | None
     started: str | None
@@ -45,22 +45,22 @@ class SelectedEntry(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a record stands."""
+    """The place of a record in the output."""
 
     file: str
-    """Below the output folder, parts joined by ``/``."""
+    """Relative to the output folder, with ``/``."""
     row: int
     """From 1."""
     offset: int | None = None
-    """The byte at which its line begins, in what is compressed once that is expanded; ``None`` in Parquet."""
+    """The byte offset of its line, after decompression; ``None`` in Parquet."""
 
     def __str__(self) -> str:
-        """As findings name it."""
+        """The place as findings show it."""
         return f"{self.file}:{self.row}"
 
 
 class LinePlace(NamedTuple):
-    """Where the line of a record stands that another process wrote, with its line feed."""
+    """The place of a record's line, including its line feed, in the journal of another process."""
 
     journal: str
     offset: int
@@ -68,20 +68,20 @@ class LinePlace(NamedTuple):
 
 
 class Likeness(Struct, frozen=True, array_like=True):
-    """By what a record is compared with others; what nobody asks for is empty."""
+    """The fingerprints by which records are compared; those that no option needs are empty."""
 
     same: bytes = b""
-    """A digest of it without flags, ids of calls and the order of keys."""
+    """A digest that ignores flags, call ids and the order of keys."""
     begins: bytes = b""
-    """The digests of its beginnings, one behind the other, each with one message more."""
+    """The digests of its prefixes, concatenated, each one message longer than the one before."""
     sketch: bytes = b""
-    """Of its words, as in ``records.sketch``."""
+    """The sketch of its words, see ``records.sketch``."""
     prompt: bytes = b""
-    """A digest of what its user says first, without case, digits and white space; empty where nothing is said."""
+    """A digest of the first user message, without case, digits and white space; empty if there is none."""
 
 
 class Ending(NamedTuple):
-    """How a conversation ended; ``None`` for what is not known, and beside each thing what tells it."""
+    """How a conversation ended, each value with its evidence; ``None`` if unknown."""
 
     exit: int | None = None
     """The exit code of the last command that ran tests or a build."""
@@ -100,29 +100,29 @@ class Ending(NamedTuple):
 
 
 class Redaction(Struct, frozen=True, array_like=True):
-    """A private value that was found in a record, and is told by nobody."""
+    """A private value in a record, without the value itself."""
 
     kind: str
     rule: str
     fingerprint: str
-    """As in its placeholder: keyed, so that a guess cannot be tested; empty where a run has no key."""
+    """As in its placeholder: keyed, so that guesses cannot be tested; empty if a run has no key."""
     count: int
     digest: str = ""
-    """Its SHA-256, where the hashes of values are asked for."""
+    """Its SHA-256, if the hashes of values are requested."""
 
 
 class Record(Struct, frozen=True, array_like=True):
-    """A record as it is written, and what is known of it."""
+    """A record as it is written, and its metadata."""
 
     line: bytes
     """Its JSON, without a line feed; empty if it has a ``line_place``."""
     usage: Usage
     images: dict[str, bytes] = {}
-    """What a dataset folder holds beside it, by the names that the record has for it."""
+    """Image files of the dataset folder, by the names that the record uses."""
     without_tools: str = ""
-    """The format of its log, where files of that hold no tools, which is why the record has none."""
+    """The format of its log, if files of that format contain no tools, which is why the record has none."""
     facts: Facts | None = None
-    """Where the options ask for them."""
+    """If the options request them."""
     conversation: str = ""
     """The id of its conversation; empty for the specified record."""
     kind: ConversationKind = "main"
@@ -133,44 +133,44 @@ class Record(Struct, frozen=True, array_like=True):
     size: int = 0
     """Bytes of the line of that entry; 0 for the specified record."""
     unflagged: bytes = b""
-    """A digest of its line without flags, if it has some: equal records may have others."""
+    """A digest of its line without flags, if it has flags: equal records may have different ones."""
     marks: list[Mark] = []
-    """Those of its assistant messages, until it is known which replies they are."""
+    """The marks of its assistant messages, until it is known which replies these are."""
     addresses: int = 0
-    """E-mail addresses that were replaced in it."""
+    """E-mail addresses replaced in it."""
     flags: dict[str, int] = {}
-    """How many of its messages are not trained on, by why; empty for those that are. Where flags are written."""
+    """How many of its messages are not trained on, by reason (empty: trained on); if flags are written."""
     sample: int = 0
-    """Which of its session's samples it is, from 1; 0 where its session is not divided into samples."""
+    """Its number among the samples of its session, from 1; 0 if the session is not divided into samples."""
     samples: int = 0
     """How many its session has."""
     trained: int = 0
-    """Replies that are trained on in it, where it is a sample."""
+    """Replies that are trained on in it, if it is a sample."""
     true: int | None = None
-    """Those of them that stand behind what the template gives at inference; ``None``: there was no template."""
+    """Those of them that follow exactly what the template renders at inference; ``None`` without a template."""
     tokens: int | None = None
-    """How many it has, where somebody counts them."""
+    """Its number of tokens, if they are counted."""
     ending: Ending = Ending()
     """How its conversation ended."""
     line_place: LinePlace | None = None
-    """Where its line stands, on its way from another process."""
+    """The place of its line, on its way from another process."""
     digest: bytes = b""
     """The XXH3 of its line, 128 bits."""
     secrets: int = 0
     """Secrets found in it, repeated ones each time."""
     replaced: int = 0
-    """Those of them that placeholders stand for."""
+    """Those of them that placeholders replaced."""
     redactions: list[Redaction] = []
-    """The private values found in it, e-mail addresses aside."""
+    """The private values found in it, except e-mail addresses."""
     alike: Likeness | None = None
-    """``None`` where nobody compares records by more than their bytes."""
+    """``None`` if records are compared by their bytes only."""
 
 
 class PreferencePair(NamedTuple):
     """Two replies to one request, of which one was preferred."""
 
     kind: str
-    """What tells which."""
+    """The evidence of the preference."""
     line: bytes
     """Its JSON, without a line feed."""
 
@@ -182,49 +182,49 @@ class Rejection(Struct, frozen=True):
 
 
 class Meeting(NamedTuple):
-    """By what a session is told to be a part of one that other files hold, too: hashes, 0 for what it has not."""
+    """Hashes by which the parts of a session in several files are matched; 0 for what a session does not have."""
 
     id: int
     begin: int
-    """Of what its first request ends with: what the user said first, and the last reply that the request holds."""
+    """Of the first user message, and the last reply that its first request contains."""
     end: int
-    """Of what it ends with: what the user said first, and its last reply."""
+    """Of the first user message, and its last reply."""
 
 
 EACH = "\0"
-"""Behind a glob it begins another one, in which it stands for the names, without suffix, of what fits the first."""
+"""Separates two globs; in the second it stands for the names, without suffix, of what the first one matches."""
 
 
 class Relative(NamedTuple):
-    """Another file that tells something of a log, or several."""
+    """Another file, or several, with information on a log."""
 
     pattern: bytes
-    """A glob, as the file system spells it, which may lead to others (``EACH``)."""
+    """A glob in the bytes of the file system, perhaps with a second one (``EACH``)."""
     state: bytes
-    """What tells the files from what they were."""
+    """A fingerprint that changes when the files do."""
 
 
 class Family(NamedTuple):
-    """What the conversations of an agent's session have in common, by which none of them is in another split."""
+    """What the conversations of an agent's session have in common, so that all of them are in one split."""
 
     session: str
     prefix: str
-    """As in ``Facts``, of the conversation that the session begins with."""
+    """As in ``Facts``, of the first conversation of the session."""
     log: str
-    """The name of the log that it stands in, without its suffix."""
+    """The name of its log, without the suffix."""
     day: str | None
     """As in ``Outcome``."""
 
 
 class LogNames(Struct, frozen=True, array_like=True):
-    """How a log is called where something private stands in its paths."""
+    """The names of a log in reports, if its paths contain private values."""
 
     shown: str
     name: str
     beside: list[str]
-    """Of each of its files, where it has several, as in ``Log.beside``."""
+    """The names of its files if it has several, as in ``Log.beside``."""
     digest: str = ""
-    """Tells its path from others, to whoever has the key."""
+    """A keyed digest of its path."""
 
 
 class SessionRecords(Struct, frozen=True, array_like=True):

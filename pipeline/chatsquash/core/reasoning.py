@@ -58,9 +58,9 @@ def text(message: Message) -> str:
 
 
 def take(message: _Object) -> ReasoningParts:
-    """Take the reasoning out of a message, in whichever spelling it came.
+    """Remove the reasoning from a message, in whichever spelling, and return it.
 
-    The first member that has a text counts, and what parts of the content say beside it.
+    The first member with a text counts, plus the reasoning parts of the content.
     """
     members = {key: message.pop(key) for key in MEMBERS if key in message}
     content = message.get("content")
@@ -79,7 +79,7 @@ def take(message: _Object) -> ReasoningParts:
 
 
 def blocks(value: Json, odd: list[Json]) -> list[_Object]:
-    """The blocks of a member; what is none goes to ``odd``."""
+    """The blocks of a member; anything else is added to ``odd``."""
     result = []
     for item in value if isinstance(value, list) else [value]:
         block = {"text": item} if isinstance(item, str) else _block(item)
@@ -91,7 +91,7 @@ def blocks(value: Json, odd: list[Json]) -> list[_Object]:
 
 
 def _block(item: Json) -> _Object | None:
-    """A block with our names for its members, empty for null; ``None`` for what is no block."""
+    """A block with our names for its members, empty for null; ``None`` for anything else."""
     if not isinstance(item, dict):
         return {} if item is None else None
     rest = dict(item)
@@ -108,7 +108,7 @@ def _block(item: Json) -> _Object | None:
 
 
 def _texts(value: Json) -> list[str]:
-    """The texts of a block's member, which some vendors split into parts; empty if something in it is no text."""
+    """The texts of a block's member, which some vendors split into parts; empty if it contains anything else."""
     items = value if isinstance(value, list) else [] if value is None else [value]
     texts = [_inner_text(item) for item in items]
     return [] if None in texts else [each for each in texts if each is not None]

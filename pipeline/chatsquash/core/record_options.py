@@ -153,7 +153,7 @@ class RecordOptions(ShapeOptions):
         metavar="FILE",
         content=True,
     )
-    """What ``templates.counting.packed`` reads of it."""
+    """What ``templates.counting.pack`` reads of it."""
     max_tokens: int | None = _sample(None, "Only write records with at most so many tokens.", least=1)
     too_long: TooLong = _sample(
         "drop",

@@ -18,7 +18,7 @@ SHOWN = 80
 _KINDS = 8  # of files that were not read; there may be as many suffixes as files
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Text for a finding: control, bidi and other characters that do not print, and lone surrogates, as escapes."""
     if text.isprintable():
         return text
@@ -29,7 +29,7 @@ def quoted(value: Json) -> str:
     """A name, an id or any other value from a log for a finding: in single quotes, escaped and cut short."""
     text = value if isinstance(value, str) else reprlib.repr(value)
     shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
-    return "'" + escaped(shown.replace("\\", "\\\\").replace("'", "\\'")) + "'"
+    return "'" + escape(shown.replace("\\", "\\\\").replace("'", "\\'")) + "'"
 
 
 def json_type(value: Json) -> str:
@@ -38,7 +38,7 @@ def json_type(value: Json) -> str:
     return next((name for kind, name in names.items() if isinstance(value, kind)), "a number")
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def pluralize(count: int, one: str, many: str = "") -> str:
     """``1 call``, ``2 calls``, ``2 entries``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
@@ -95,7 +95,7 @@ def without_marked(text: str, opening: str, closing: str) -> str:
 
 def certified(true: int, trained: int) -> str:
     """How many replies are trained on behind what their template gives at inference, in words."""
-    return f"train = inference: {true:,} of {counted(trained, 'trained reply', 'trained replies')}"
+    return f"train = inference: {true:,} of {pluralize(trained, 'trained reply', 'trained replies')}"
 
 
 _ALIKE = 0.7

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.model import OURS
-from chatsquash.core.text import escaped
+from chatsquash.core.text import escape
 from chatsquash.dataset.claim import RECORD, inside, record
 from chatsquash.dataset.commit import RUN
 from chatsquash.sources.remote import StoredLog
@@ -177,7 +177,7 @@ class Bucket:
         since = ""
         with suppress(TypeError, ValueError, OverflowError, OSError):
             since = f", since {datetime.fromtimestamp(begun, UTC):%Y-%m-%d %H:%M} UTC"  # type: ignore[arg-type]
-        who = escaped(str(lock.get("owner", "nobody knows which"))[:200])
+        who = escape(str(lock.get("owner", "nobody knows which"))[:200])
         hint = f"wait for it; if it is gone, remove {self.shown}/{_LOCK}"
         return UsageError(f"{self.shown}: another run is writing there ({who}{since}): {hint}, {_ANOTHER}")
 

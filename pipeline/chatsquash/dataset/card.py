@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from chatsquash.core.accounting import Usage
 from chatsquash.core.outcome import Record
-from chatsquash.core.text import certified, counted, escaped
+from chatsquash.core.text import certified, escape, pluralize
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.columns import IMAGES, features, has_json
 from chatsquash.dataset.shards import Shards
@@ -135,7 +135,7 @@ def _page(facts: CardFacts) -> Iterator[str]:
     what = (
         "logged replies behind the context that they were sampled in" if facts.are_samples else "a whole conversation"
     )
-    yield f"{counted(records, 'record')}, each {what}, made by chatsquash of session logs."
+    yield f"{pluralize(records, 'record')}, each {what}, made by chatsquash of session logs."
     files = [
         (name, f"{shards.records:,}", f"{shards.text:,}", f"`{shards.pattern()}`")
         for name, shards in facts.splits.items()
@@ -159,7 +159,7 @@ def _page(facts: CardFacts) -> Iterator[str]:
 
 def _pairs(facts: CardFacts) -> Iterator[str]:
     kinds = facts.counts["pairs"]
-    total = counted(sum(kinds.values()), "pair")
+    total = pluralize(sum(kinds.values()), "pair")
     yield f"The config `pairs` has {total} of a preferred and another reply to the same prompt."
     yield "`evidence` says what tells which was preferred, and where both were logged."
     yield ""
@@ -196,7 +196,7 @@ def _likeness(statistics: Statistics, records: int) -> Iterator[str]:
     rows = [(what, *_distribution(values)) for what, values in kinds.items() if values]
     yield from _table(("per record", "least", "median", "90 %", "most", "sum"), rows)
     yield ""
-    yield f"{counted(statistics.with_tools, 'record')} of {records:,} with tools."
+    yield f"{pluralize(statistics.with_tools, 'record')} of {records:,} with tools."
     if statistics.tokens:
         known = len(statistics.tokens)
         yield f"Tokens are those that services counted for the last request and its reply, in {known:,} of {records:,}."
@@ -219,10 +219,10 @@ def _making(facts: CardFacts) -> Iterator[str]:
         reasons = sessions[what]
         why = ", ".join(f"{reason}: {count:,}" for reason, count in reasons.items())
         parts.append(f"{sum(reasons.values()):,} {what.replace('_', ' ')}" + (f" ({why})" if why else ""))
-    yield "- " + " + ".join([*parts, f"{counted(sessions['duplicates'], 'duplicate')}"])
+    yield "- " + " + ".join([*parts, f"{pluralize(sessions['duplicates'], 'duplicate')}"])
     cleaned = ", ".join(f"{rule.replace('_', ' ')}: {count:,}" for rule, count in facts.counts["cleaned"].items())
     yield f"- cleaned: {cleaned or 'nothing'}"
-    addresses = counted(facts.counts["addresses"], "e-mail address", "e-mail addresses")
+    addresses = pluralize(facts.counts["addresses"], "e-mail address", "e-mail addresses")
     yield f"- anonymised: {addresses} replaced by pseudonyms" if facts.anonymized else "- not anonymised"
     if loss := facts.counts.get("loss"):
         whys = ", ".join(f"{why}: {count:,}" for why, count in loss["not_trained"].items())
@@ -262,6 +262,6 @@ def _first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 def _code(text: str) -> str:
     """A name from a log or from whoever ran this, so that nothing in it is markup."""
-    shown = escaped(text[:_LONGEST])
+    shown = escape(text[:_LONGEST])
     inert = shown.translate(_INERT)
     return f"`{inert}`"

@@ -101,7 +101,7 @@ class Dataset:
         said = f"# Only {CARD}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO} are meant for upload."
         self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode())
         written = [name for names in files.values() for name in names]
-        if make := getattr(named(self._options.preset), "extra_files", None):  # which its trainers want
+        if make := named(self._options.preset).extra_files:  # which its trainers want
             for name, data in make(written, {name: names for name, names in files.items() if names}).items():
                 self._out.write(name, data)
         return written

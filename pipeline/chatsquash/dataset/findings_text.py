@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from chatsquash.core.model import Finding
-from chatsquash.core.text import escaped, printable, shown
+from chatsquash.core.text import escape, printable, shown
 
 _SHOWN = 20
 """Findings of a code."""
@@ -15,8 +15,8 @@ _SHOWN = 20
 def as_text(finding: Finding, record: str | None = None) -> str:
     """One line of the integrity report, which names the record; not one of the findings about datasets."""
     at = f"messages[{finding.message}]: " if finding.message is not None else ""
-    session, where = escaped(finding.session), place(finding.file, finding.line)
-    stands = "" if record is None else f"\trecord={escaped(record)}"
+    session, where = escape(finding.session), place(finding.file, finding.line)
+    stands = "" if record is None else f"\trecord={escape(record)}"
     return f"{finding.severity.upper()}\tsession={session}\tinput={where}{stands}\t[{finding.code}] {at}{finding.text}"
 
 
@@ -42,7 +42,7 @@ class Some:
 
 def place(file: str, line: int | None) -> str:
     """Where something was found, as ``FILE:LINE``."""
-    return escaped(file) + (f":{line}" if line is not None else "")
+    return escape(file) + (f":{line}" if line is not None else "")
 
 
 def as_json(finding: Finding, record: str | None = None, filtered: str | None = None) -> bytes:

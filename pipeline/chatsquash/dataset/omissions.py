@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from chatsquash.checks.coverage import by_why
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 
 _UNREADABLE = ("bad-line", "bad-entry")
 """The findings of which each is a line that could not be read."""
@@ -44,12 +44,12 @@ def lacks(counts: Mapping[str, Any]) -> list[Lack]:
 def _lacks(counts: Mapping[str, Any]) -> Iterator[Lack]:
     sessions, unreadable = counts["sessions"]["left_out"], counts["lines"]["unreadable"]
     if sessions:
-        yield Lack(counted(sum(sessions.values()), "session"), sessions)
+        yield Lack(pluralize(sum(sessions.values()), "session"), sessions)
     if unreadable:
-        yield Lack(counted(unreadable, "line"), {code: _errors(counts, code) for code in _UNREADABLE})
+        yield Lack(pluralize(unreadable, "line"), {code: _errors(counts, code) for code in _UNREADABLE})
     for code, (of, one) in _NOT_READ.items():
         if count := _errors(counts, code):
-            yield Lack(f"{of}{counted(count, one)}", {code: count})
+            yield Lack(f"{of}{pluralize(count, one)}", {code: count})
 
 
 def last_line(counts: Mapping[str, Any]) -> str:
@@ -62,7 +62,7 @@ def last_line(counts: Mapping[str, Any]) -> str:
     sessions = counts["sessions"]
     if sessions["seen"] and not counts["conversations"]["written"]:
         filtered = sessions["filtered"]
-        aside = [f"filtered: {counted(sum(filtered.values()), 'session')}{_reasons(filtered)}"] if filtered else []
+        aside = [f"filtered: {pluralize(sum(filtered.values()), 'session')}{_reasons(filtered)}"] if filtered else []
         said = ["no record was written", *said, *aside]
     code = explained(missing)
     return "; ".join(said) + (f": chatsquash explain {code}" if code else "")
@@ -74,8 +74,8 @@ def explained(missing: list[Lack]) -> str:
 
 
 def _errors(counts: Mapping[str, Any], code: str) -> int:
-    counted = (counts[where].get("error", {}).get(code, 0) for where in ("findings", "filtered_findings"))
-    return sum(counted)
+    numbers = (counts[where].get("error", {}).get(code, 0) for where in ("findings", "filtered_findings"))
+    return sum(numbers)
 
 
 def _most_first(why: Mapping[str, int]) -> list[str]:
@@ -169,7 +169,7 @@ class ReplyTotals(Struct):
         """What is said to people: one line, and one on reasoning where some is missing."""
         lost = "".join(f" + {part}" for part in by_why(dict(sorted(self.lost.items()))))
         rewritten = f" + {self.rewritten:,} rewritten" if self.rewritten else ""
-        replies = counted(self.logged, "reply", "replies")
+        replies = pluralize(self.logged, "reply", "replies")
         yield f"{replies} logged = {self.carried:,} carried{rewritten}{lost}"
         if self.with_reasoning < self.reasoned or self.withheld:
             withheld = f", that of {self.withheld:,} withheld at the source" if self.withheld else ""

@@ -6,7 +6,7 @@ import re
 
 from chatsquash.core.model import Finding
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import escaped
+from chatsquash.core.text import escape
 from chatsquash.dataset import findings_text as report
 
 _QUOTED = re.compile(r"""\\.|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\"""", re.DOTALL)
@@ -22,7 +22,7 @@ def why(outcome: Outcome, file: str) -> str:
     """What a run stops for, as an error message: where, what, and the code."""
     if outcome.report.rejected and outcome.left_out in (None, "empty-session"):
         first = outcome.report.rejected[0]
-        return f"{report.place(file, first.line)}: {escaped(first.reason)} [{first.code}]"
+        return f"{report.place(file, first.line)}: {escape(first.reason)} [{first.code}]"
     named = (finding for finding in outcome.findings if finding.code == outcome.left_out)
     stop = next(named, None) or cut_short(outcome)
     assert stop

@@ -11,7 +11,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import certified, counted, escaped, frequent_kinds
+from chatsquash.core.text import certified, escape, frequent_kinds, pluralize
 from chatsquash.dataset.omissions import ReplyTotals, explained, lacks, last_line
 from chatsquash.redact.placeholders import is_secret, words
 from chatsquash.session import cleaning
@@ -115,9 +115,9 @@ class Summary:
         self.addresses += outcome.privacy.addresses
         for rule, count in (*outcome.account.cleaned.items(), *outcome.account.dropped.items()):
             self.cleaned[rule] += count
-        counted = self.filtered_findings if filtered and not outcome.records else self.findings
+        pluralize = self.filtered_findings if filtered and not outcome.records else self.findings
         for finding in outcome.findings:
-            counted[finding.severity, finding.code] += 1
+            pluralize[finding.severity, finding.code] += 1
         self.never_searched += outcome.privacy.passed_over if outcome.records else 0
         self.pairs.update(pair.kind for pair in outcome.output.pairs if outcome.records)
         for record in outcome.records:
@@ -216,39 +216,39 @@ class Summary:
 
     def _lines(self) -> Iterator[str]:
         left_out, filtered = self.left_out.total(), self.filtered.total()
-        beyond = f" + {filtered:,} filtered + {counted(self.duplicates, 'duplicate')}"
+        beyond = f" + {filtered:,} filtered + {pluralize(self.duplicates, 'duplicate')}"
         more = beyond if filtered or self.duplicates else ""
         more += f" + {self.joined:,} joined" if self.joined else ""
-        yield f"{counted(self.sessions, 'session')} seen = {self.written:,} written + {left_out:,} left out{more}"
+        yield f"{pluralize(self.sessions, 'session')} seen = {self.written:,} written + {left_out:,} left out{more}"
         for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
             for why, count in sorted(counts.items()):
                 yield f"  {count:>7,}  {what}: {why}"
         yield from self._division()
         lines = {name: count for name, count in self.account._asdict().items() if name != "joined" or self.joined}
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in lines.items())
-        yield f"{counted(self.lines, 'line')} seen = {parts}"
+        yield f"{pluralize(self.lines, 'line')} seen = {parts}"
         yield from self.replies.lines()
         yield from self._for_training()
         rules = (rule for rule in cleaning.rule_names() if self.cleaned[rule])
         named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
-        cleaned = ", ".join(counted(count, rule) for rule, count in named)
+        cleaned = ", ".join(pluralize(count, rule) for rule, count in named)
         if cleaned:
             yield f"cleaned: {cleaned}"
         if self.addresses:
-            yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
+            yield f"anonymised: {pluralize(self.addresses, 'e-mail address', 'e-mail addresses')}"
         if self.secrets:
-            yield f"secrets: {self.secrets:,} found in {counted(self.with_secrets, 'record')}, {self._redaction()}"
+            yield f"secrets: {self.secrets:,} found in {pluralize(self.with_secrets, 'record')}, {self._redaction()}"
         if replaced := {kind: count for kind, count in sorted(self.kinds.items()) if count}:
             yield "replaced: " + ", ".join(f"{count:,} {words(kind)}" for kind, count in replaced.items())
         if self.others:
             yield f"not read: {frequent_kinds(self.others)}"
         if self.passed_over:
-            yield f"passed over by options: {counted(self.passed_over, 'log')}"
+            yield f"passed over by options: {pluralize(self.passed_over, 'log')}"
         yield from by_code("findings", self.findings)
         yield from by_code("findings of filtered sessions", self.filtered_findings)
         yield from self._of_the_run()
-        output = escaped(self.output)
-        yield f"records: {output} ({counted(len(self.files), 'file')}); reports: {output}/reports"
+        output = escape(self.output)
+        yield f"records: {output} ({pluralize(len(self.files), 'file')}); reports: {output}/reports"
         yield from self._explained()
 
     def _explained(self) -> Iterator[str]:
@@ -278,12 +278,12 @@ class Summary:
     def _for_training(self) -> Iterator[str]:
         if self.has_flags:
             parts = "".join(f" + {count:,} {why}" for why, count in self._not_trained().items())
-            yield f"{counted(self.flags.total(), 'assistant message')} = {self.flags['']:,} trained on{parts}"
+            yield f"{pluralize(self.flags.total(), 'assistant message')} = {self.flags['']:,} trained on{parts}"
         if self.certifies:
             yield certified(self.true, self.trained)
         if self.makes_pairs:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.pairs.items()))
-            yield counted(self.pairs.total(), "preference pair") + (f": {kinds}" if kinds else "")
+            yield pluralize(self.pairs.total(), "preference pair") + (f": {kinds}" if kinds else "")
 
     def _of_the_run(self) -> Iterator[str]:
         if self.unchanged:
@@ -292,7 +292,7 @@ class Summary:
             rate = self.size / 1e6 / self.seconds if self.seconds else 0
             yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
         if self.reused:
-            yield f"taken from an earlier run: {counted(self.reused, 'session')} (--full converts them again)"
+            yield f"taken from an earlier run: {pluralize(self.reused, 'session')} (--full converts them again)"
 
 
 def summary_of(options: Options) -> Summary:

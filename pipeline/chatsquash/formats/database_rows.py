@@ -22,7 +22,7 @@ def order(value: Json, errors: str = "surrogatepass") -> tuple[int, Any]:
 
 
 def key(value: Json) -> object:
-    """What tells sessions apart: numbers are as their digits, and what is missing is like nothing else."""
+    """Return a key for a session's id: numbers equal their digits, and a missing id equals nothing."""
     return object() if value is None else str(value)
 
 
@@ -32,7 +32,7 @@ def id_text(value: Json) -> str | None:
 
 
 def roots(parents: dict[T, T]) -> dict[T, T]:
-    """Of each session the first one of those that began it; of sessions that began each other, one of them."""
+    """Return the first ancestor of each session; sessions in a loop share one of them."""
     known: dict[T, T] = {}
     for start in parents:
         way, name = dict[T, None](), start
@@ -48,7 +48,7 @@ def roots(parents: dict[T, T]) -> dict[T, T]:
 
 
 def parse_cell(row: Object, column: str, place: str) -> Json:
-    """The JSON in a cell, which may be a text or bytes; raises ``TurnError`` for what is none."""
+    """Return the JSON in a cell, which may be a text or bytes; raise ``TurnError`` if it is invalid."""
     written: Any = row.get(column)
     try:
         return jsonio.loads(written.encode("utf-8", "surrogateescape") if isinstance(written, str) else written)
@@ -57,12 +57,12 @@ def parse_cell(row: Object, column: str, place: str) -> Json:
 
 
 def readable(value: Json) -> Json:
-    """A cell; of a text that is no UTF-8 what can be read, and of bytes nothing."""
+    """Return a cell; invalid bytes in a text are replaced, and bytes become null."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if not value.isascii() else value
     return None if isinstance(value, bytes) else value
 
 
 def row_label(row: Object, table: str) -> str:
-    """A row as errors name it."""
+    """Return a row as errors name it."""
     return f"{table} {readable(row.get('id'))}"

@@ -8,13 +8,13 @@ each session with those that belong to it; ``from_rows(rows)`` the objects of on
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import DocumentFormat, TurnError
 from chatsquash.storage.confine.process import BeyondBoundsError, Confined, EndedError, OutOfMemoryError, OutOfTimeError
 
 _STRUCTURE = b"[{,:"
@@ -28,7 +28,7 @@ Family = dict[str, list[int]]
 
 
 class Database:
-    """A database, in memory or in a file that nobody changes."""
+    """A database, in memory or in a file that does not change."""
 
     def __init__(self, options: Options, data: bytes | bytearray | None = None, path: str | None = None) -> None:
         self._options = options
@@ -43,11 +43,11 @@ class Database:
             raise
 
     def tables(self) -> dict[str, list[str]]:
-        """The columns of each table; raises as ``index``."""
+        """Return the columns of each table; raises as ``index``."""
         return {name: columns for _, name, columns in self._ask({"do": "tables"})}
 
     def index(self, table: str, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
-        """The number of each row of a table, and these of its columns.
+        """Return the number of each row of a table with these of its columns.
 
         Raises ``TurnError`` for a database that is broken, and ``BeyondBoundsError`` for one that takes more memory or
         time to read than the options allow.
@@ -56,13 +56,13 @@ class Database:
         return [tuple(map(_cell, row)) for _, rows in self._ask(request) for row in rows]
 
     def has_rows(self, table: str) -> bool:
-        """Whether a table has any; raises as ``index``."""
+        """Whether a table has any rows; raises as ``index``."""
         request = {"do": "index", "table": table, "columns": (), "most": 1}
         frames = list(self._ask(request))  # all of it, since who asks for no more ends the process
         return any(rows for _, rows in frames)
 
     def rows(self, table: str, columns: list[str], rowids: list[int]) -> list[dict[str, Json]]:
-        """The rows of these numbers; raises as ``index``."""
+        """Return the rows of these numbers; raises as ``index``."""
         request = {"do": "rows", "table": table, "columns": columns, "rowids": rowids}
         return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._ask(request) for row in rows]
 
@@ -93,48 +93,49 @@ class Database:
 
 
 def _cell(cell: Json) -> Json:
-    """A cell; what came as an object is bytes."""
+    """Return a cell; an object stands for bytes."""
     return b64decode(cell["base64"]) if isinstance(cell, dict) else cell
 
 
 class AgentDatabase:
-    """What a database holds for the module of its agent."""
+    """What a database contains for the format of its agent."""
 
-    def __init__(self, database: Database, module: Any, wanted: dict[str, tuple[str, ...]]) -> None:
-        self._database, self._module, self._wanted = database, module, wanted
+    def __init__(self, database: Database, form: DocumentFormat, wanted: dict[str, tuple[str, ...]]) -> None:
+        self._database, self._form, self._wanted = database, form, wanted
         self.tables = list(wanted)
-        sessions = [name for name in getattr(module, "SESSIONS", ()) if name in wanted] or self.tables[:1]
+        sessions = [name for name in form.SESSIONS if name in wanted] or self.tables[:1]
         self.is_empty = not any(map(database.has_rows, sessions))
         """Whether none of the tables that hold sessions has rows: those in ``SESSIONS``, else the first one."""
         self._columns = database.tables()
 
     def families(self) -> list[Family]:
-        """The sessions, each with the numbers of its rows; raises as ``Database.index``."""
+        """Return the sessions, each with the numbers of its rows; raises as ``Database.index``."""
         index = {table: self._database.index(table, columns) for table, columns in self._wanted.items()}
-        families: list[Family] = self._module.families(index)
+        families: list[Family] = self._form.families(index)
         return families
 
     def objects(self, family: Family) -> list[Json]:
-        """The objects of a session; raises as ``Database.index``."""
+        """Return the objects of a session; raises as ``Database.index``."""
         read = {
             table: self._database.rows(table, self._columns[table], rowids)
             for table, rowids in family.items()
             if table in self._columns
         }
-        objects: list[Json] = self._module.from_rows(read)
-        return objects
+        return self._form.from_rows(read)
 
 
-def recognise_database(database: Database, modules: Iterator[Any]) -> tuple[Any, AgentDatabase] | None:
-    """The module that reads a database, and what it holds; ``None`` for a database of nobody that is known.
+def recognise_database(
+    database: Database, known: Iterable[DocumentFormat]
+) -> tuple[DocumentFormat, AgentDatabase] | None:
+    """Return the format that reads a database, and its contents; ``None`` for an unknown database.
 
     Raises ``TurnError`` for one that may be of two agents.
     """
     tables = database.tables()
-    fitting = [(module, wanted) for module in modules if (wanted := module.tables(tables)) is not None]
+    fitting = [(form, wanted) for form in known if form.tables and (wanted := form.tables(tables)) is not None]
     if len(fitting) > 1:
         raise TurnError(f"two formats at once: {fitting[0][0].NAME} and {fitting[1][0].NAME}")
     if not fitting:
         return None
-    module, wanted = fitting[0]
-    return module, AgentDatabase(database, module, wanted)
+    form, wanted = fitting[0]
+    return form, AgentDatabase(database, form, wanted)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field, structs
 
+from chatsquash import formats
 from chatsquash.core import times
 from chatsquash.core.blocks import Native, Turn
 from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, RepeatedViolation, Tool
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import Format, TurnError
 from chatsquash.formats.providers.openai_chat.read import merged
 from chatsquash.formats.values import Object, at
 
@@ -24,7 +25,7 @@ _NAMES, _LONGEST = 1_000, 100
 
 
 class Evidence(NamedTuple):
-    """What a file says of a turn in it."""
+    """What a file says about one of its turns."""
 
     line: int | None = None
     """1-based line in the file."""
@@ -38,7 +39,7 @@ class Evidence(NamedTuple):
     response_id: str | None = None
 
     def and_then(self, later: Evidence) -> Evidence:
-        """What is known of a message that is made of this turn and of a later one."""
+        """Combine what is known of this turn with what is known of a later one of the same message."""
         # Each is told by itself, since a loop over the members takes three times as long.
         return Evidence(
             self.line or later.line,
@@ -61,7 +62,7 @@ class LoggedTurn(NamedTuple):
     evidence: Evidence
 
 
-class History(NamedTuple):
+class MessageList(NamedTuple):
     """A list of messages in a client's file."""
 
     turns: list[Json]
@@ -71,33 +72,33 @@ class History(NamedTuple):
 
 
 class LoggedMessages(NamedTuple):
-    """Messages with what their file says of each."""
+    """Messages with what their file says about each."""
 
     messages: list[Message]
     evidence: list[Evidence]
 
 
 def moment(value: Json) -> Moment | None:
-    """The time in a JSON value, if it is one; a zero is none."""
+    """Return the time in a JSON value; zeros count as no time."""
     time = times.read(value)
     return None if time is None or time.at in _NO_TIMES else time
 
 
 def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
-    """The messages of turns of a format; raises ``TurnError`` that names the place."""
-    plain = getattr(form, "plain", None)
-    if plain and (known := _plainly(plain, turns)):
+    """Load the turns of a format (its value or its package) as messages; raise ``TurnError`` with the place."""
+    form = formats.named(form.NAME)
+    if known := _plainly(form, turns):
         return known
     placed = bodies.messages_with_places(form, [(each.place, each.turn) for each in turns])
     evidence = [together(turns[places.start : places.stop]) for _, places in placed]
     return LoggedMessages([message for message, _ in placed], evidence)
 
 
-def _plainly(plain: Callable[[Json], list[Message] | None], turns: Sequence[LoggedTurn]) -> LoggedMessages | None:
-    """The same where no turn matters to the messages of another one, as nearly always."""
+def _plainly(form: Format, turns: Sequence[LoggedTurn]) -> LoggedMessages | None:
+    """Load the turns one by one if none depends on another, which is nearly always so."""
     loaded = LoggedMessages([], [])
     for each in turns:
-        messages = plain(each.turn)
+        messages = form.plain(each.turn)
         if messages is None:
             return None
         loaded.messages.extend(messages)
@@ -116,7 +117,7 @@ def load_conversation(
 def conversation(
     said: Iterable[tuple[Turn, Evidence]], native: Native, branch: Branch | None = None, **members: Any
 ) -> Conversation:
-    """Turns, each with what is known of it, as a conversation of whose origin ``members`` are known."""
+    """Build a conversation from turns and what is known of each; ``members`` are those of its origin."""
     loaded, turns = LoggedMessages([], []), list[Turn]()
     for turn, evidence in said:
         messages = view.messages([turn])
@@ -129,7 +130,7 @@ def conversation(
 
 
 def together(turns: Sequence[LoggedTurn]) -> Evidence:
-    """What is known of a message that is made of these turns."""
+    """Combine what is known of the turns of one message."""
     evidence = turns[0].evidence
     for turn in turns[1:]:
         evidence = evidence.and_then(turn.evidence)
@@ -137,7 +138,7 @@ def together(turns: Sequence[LoggedTurn]) -> Evidence:
 
 
 def origin(loaded: LoggedMessages, /, session_times: Any = None, **members: Any) -> Origin:
-    """The origin of a conversation: what is known of each of its messages, and ``members`` of the whole.
+    """Return the origin of a conversation from what is known of each message and ``members`` of the whole.
 
     ``session_times`` (of ``span`` or ``bounds``) count only if no message has a time.
     """
@@ -156,13 +157,13 @@ def origin(loaded: LoggedMessages, /, session_times: Any = None, **members: Any)
 
 
 def span(began: Json, ended: Json) -> Object:
-    """When a session began and ended, as members of an origin; none where it does not say when it began."""
+    """Return when a session began and ended, as members of an origin; empty without a beginning."""
     first, last = moment(began), moment(ended)
     return {"started": first.at, "ended": (last or first).at} if first else {}
 
 
 def bounds(began: Json, ended: Json) -> Object:
-    """The same as ``span``, but a session never ends before it began."""
+    """Return the same as ``span``, but a session never ends before it began."""
     times_of = span(began, ended)
     return {**times_of, "ended": max(times_of.values())} if times_of else {}
 
@@ -176,7 +177,7 @@ def session_folder(path: str, inner: str = "") -> str | None:
 
 
 def entries(values: list[Json], lines: list[int] | None) -> Iterator[tuple[int, int, Object]]:
-    """Each object of a file with its place, from 1 on, and its line; raises ``TurnError`` for what is none."""
+    """Yield each object of a file with its 1-based place and its line; raise ``TurnError`` for other values."""
     for place, (line, value) in enumerate(zip(numbers(values, lines), values, strict=True), 1):
         if not isinstance(value, dict):
             raise TurnError(f"entry {place} is no object")
@@ -198,47 +199,47 @@ def entries_after_header(
 
 
 def numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:
-    """The line of each object of a file."""
+    """Return the line of each object of a file."""
     return range(1, len(objects) + 1) if lines is None else lines
 
 
-def histories(values: list[Json], lines: Sequence[int], mark: str, *members: str) -> list[History]:
-    """The lists of messages in a file, which are members of its values; where one has a ``mark``, all are one list."""
+def histories(values: list[Json], lines: Sequence[int], mark: str, *members: str) -> list[MessageList]:
+    """Return the lists of messages in a file; if a value has ``mark``, the values themselves are one list."""
     if any(isinstance(value, dict) and mark in value for value in values):
-        return [History(values, lines)]
-    lists_of_messages: list[History] = []
+        return [MessageList(values, lines)]
+    lists_of_messages: list[MessageList] = []
     for value, line in zip(values, lines, strict=True):
         lists = (value, *(at(value, member) for member in members))
         turns = next((each for each in lists if isinstance(each, list)), None)
-        lists_of_messages += [History(turns, [line] * len(turns), value)] if turns is not None else []
+        lists_of_messages += [MessageList(turns, [line] * len(turns), value)] if turns is not None else []
     return lists_of_messages
 
 
 def at_line(conversation: Conversation, line: int) -> Conversation:
-    """A conversation that stands on one line of its file."""
+    """Return a conversation that is on one line of its file."""
     replies = tuple(reply._replace(line=line) for reply in of(conversation).replies)
     return with_origin(conversation, replies=replies, lines=(line,) * len(conversation.messages))
 
 
 def of(conversation: Conversation) -> Origin:
-    """What is known of the origin of a conversation."""
+    """Return the origin of a conversation."""
     return conversation.origin or Origin()
 
 
 def with_origin(conversation: Conversation, **members: Any) -> Conversation:
-    """A conversation of whose origin these members are known now."""
+    """Return a conversation with these members of its origin."""
     return structs.replace(conversation, origin=structs.replace(of(conversation), **members))
 
 
 class Unread(Struct):
-    """Counts by name what stands in a file and is no part of any conversation."""
+    """Counts the members and lines of a file that are not part of any conversation, by name."""
 
     counts: Counter[str] = field(default_factory=Counter)
     shapes: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     """Of objects with the same name and the same members those that are not read, looked up once."""
 
     def rest(self, name: str, holder: Json, *read: str) -> None:
-        """The members of an object but those that are read; what is null or empty says nothing."""
+        """Count the members of an object that are not read, unless they are null or empty."""
         if isinstance(holder, dict):
             shape = (name, *holder)
             left = self.shapes.get(shape)
@@ -251,11 +252,11 @@ class Unread(Struct):
                     self.one(f"{name}.{key}")
 
     def one(self, name: str) -> None:
-        """Something as a whole, such as a line of a type that tells nothing of the conversation."""
+        """Count a single item, such as a line of a type without any part of the conversation."""
         short = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
         is_counted = short in self.counts or len(self.counts) < _NAMES
         self.counts[short if is_counted else "other names"] += 1
 
     def of(self, place: int) -> Object:
-        """The counts, for the first conversation of a file."""
+        """Return the counts for the first conversation of a file; empty for others."""
         return dict(sorted(self.counts.items())) if place == 0 else {}

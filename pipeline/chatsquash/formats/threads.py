@@ -27,7 +27,7 @@ def first_places(names: Sequence[str | None]) -> dict[str, int]:
 
 
 def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> list[int]:
-    """Of each entry the one before it, -1 where there is none; an entry that would close a loop begins anew.
+    """Return the previous entry of each entry, -1 without one; an entry that would close a loop has none.
 
     Of several entries with a name the first counts.
     """
@@ -48,7 +48,7 @@ def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> 
 
 
 def paths(before: Sequence[int], leaf: int, sampled: Sequence[bool], unread: Unread) -> list[list[int]]:
-    """The paths from a root to a leaf, first that to ``leaf``, then those to others, by the places of their leaves.
+    """Return the paths from a root to a leaf: the one to ``leaf``, then those to other leaves in order.
 
     A path is left out, and counted, that holds nothing of a model's which an earlier one has not.
     """
@@ -70,7 +70,7 @@ def paths(before: Sequence[int], leaf: int, sampled: Sequence[bool], unread: Unr
 
 
 def _up(leaf: int, before: Sequence[int], met: set[int]) -> Iterator[int]:
-    """A leaf and what stands before it, up to what is met."""
+    """Yield a leaf and the entries before it, up to one already met."""
     place = leaf
     while place != _ROOT and place not in met:
         yield place
@@ -78,7 +78,7 @@ def _up(leaf: int, before: Sequence[int], met: set[int]) -> Iterator[int]:
 
 
 class ThreadEntry(NamedTuple):
-    """An entry of a history, as turns."""
+    """An entry of a thread, as turns."""
 
     turns: tuple[LoggedTurn, ...] = ()
     is_sampled: bool = False
@@ -90,13 +90,13 @@ class ThreadEntry(NamedTuple):
 
 
 class EntryBudget:
-    """How many of a file's entries may still be told once more."""
+    """Limits how often the entries of a file may be repeated."""
 
     def __init__(self, entries: int) -> None:
         self._left = max(_LEAST, _MOST * entries)
 
     def take(self, entries: int) -> bool:
-        """Whether there is room for so many."""
+        """Whether so many more entries may be repeated."""
         self._left -= entries
         return self._left >= 0
 
@@ -108,7 +108,7 @@ def load_paths(
     session: Object,
     tools: Sequence[Tool] = (),
 ) -> list[Conversation]:
-    """What the model saw along each path: last of the first one, then what summaries on that replaced, then branches.
+    """Return what the model saw along each path: the first in reverse order of its summaries, then branches.
 
     ``session`` are members of the origins of all.  What very many summaries replaced is told of the last ones.
     """
@@ -134,7 +134,7 @@ def load_paths(
 def load_eras(
     form: Any, eras: Sequence[Sequence[LoggedTurn]], tools: list[Tool] | None = None, /, **session: Any
 ) -> list[Conversation]:
-    """What the model saw at the end, then what it saw before each summary, the last one first."""
+    """Return what the model saw at the end, then what it saw before each summary, last first."""
     converted = list[Conversation]()
     for number, turns in enumerate(eras):
         kind: ConversationKind = "compacted" if number else "main"
@@ -144,20 +144,20 @@ def load_eras(
 
 
 def _with_room(lengths: list[int], room: EntryBudget) -> set[int]:
-    """The last one, and those before it for which there is room."""
+    """Return the last era and the earlier ones that fit the budget."""
     last = len(lengths) - 1
     return {last, *(at for at in range(last - 1, -1, -1) if room.take(lengths[at]))}
 
 
 def _place(names: list[str], at: int, number: int) -> Object:
-    """The place of a conversation among those of a file."""
+    """Return the place of a conversation among those of a file."""
     kind: ConversationKind = "branch" if number else "compacted" if at else "main"
     parent = names[at - 1] if kind == "compacted" else "1" if number else None
     return {"id": names[at], "kind": kind, "parent": parent}
 
 
 class _Era:
-    """What the model sees: summaries, and a stretch of a path without any."""
+    """What the model sees: summaries and a stretch of a path without any."""
 
     def __init__(self, steps: Sequence[ThreadEntry], way: Sequence[int]) -> None:
         self._said = [place for place in way if not steps[place].is_summary]
@@ -171,19 +171,19 @@ class _Era:
 
     @property
     def has_reply(self) -> bool:
-        """Whether a model gave any of it."""
+        """Whether a model produced any of it."""
         return self._sampled[self._stop] > self._sampled[self._start]
 
     def places(self) -> list[int]:
-        """The places of the steps."""
+        """Return the places of the entries."""
         return [*self._summaries, *self._said[self._start : self._stop]]
 
     def grow(self) -> None:
-        """The next step is seen, too."""
+        """Include the next entry."""
         self._stop += 1
 
     def give_way(self, summary: int, first_kept: int | None) -> None:
-        """A summary stands for all that is before one that is kept."""
+        """Replace everything before the first kept entry with a summary."""
         at = self._at.get(first_kept, -1) if first_kept is not None else -1
         if self._start <= at < self._stop:
             self._start = at
@@ -198,7 +198,7 @@ class _Era:
 
 
 def _eras(steps: Sequence[ThreadEntry], way: Sequence[int]) -> Iterator[_Era]:
-    """What the model saw of a path before each summary on it, and at its end; one object, as it is each time."""
+    """Yield what the model saw before each summary of a path and at its end (one object, which changes)."""
     seen = _Era(steps, way)
     for place in way:
         if not steps[place].is_summary:
@@ -222,7 +222,7 @@ def _conversation(
 def of_each(
     values: Sequence[Json], lines: Sequence[int] | None, read: Callable[[Json, str, int], list[Conversation]]
 ) -> list[Conversation]:
-    """The conversations of each element of a list, which are read by its value, its place and its line."""
+    """Return the conversations of each element of a list, read by value, place and line."""
     return [
         each
         for number, value in enumerate(values)
@@ -231,10 +231,10 @@ def of_each(
 
 
 def with_unread(converted: list[Conversation], unread: Unread) -> list[Conversation]:
-    """Conversations of which the first one has what was not read, beside what it had."""
+    """Add the counts of unread items to the first of some conversations."""
     return [with_origin(each, unread={**of(each).unread, **unread.of(place)}) for place, each in enumerate(converted)]
 
 
 def text(value: Json) -> str | None:
-    """A text that is not empty; ``None`` for anything else."""
+    """Return a text that is not empty; ``None`` for anything else."""
     return value if isinstance(value, str) and value else None

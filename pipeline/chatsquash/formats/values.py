@@ -19,17 +19,17 @@ _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
 
 
 def compact(value: Json) -> str:
-    """A value as text, order kept, without white space and without escapes for what is not ASCII."""
+    """Return a value as JSON text without white space, in order and with characters beyond ASCII unescaped."""
     return jsonio.dumps(value).decode("utf-8", "surrogatepass")
 
 
 def is_plain_name(value: Json) -> bool:
-    """Whether a value is a text that may be part of a file's name, whatever it is put together with."""
+    """Whether a value is a text that may be part of a file name."""
     return isinstance(value, str) and _PLAIN_NAME.fullmatch(value) is not None
 
 
 def count(value: Json) -> int | None:
-    """A number of tokens; ``None`` for anything else."""
+    """Return a number of tokens; ``None`` for anything else."""
     return value if type(value) is int and 0 <= value < _MOST else None
 
 
@@ -40,24 +40,24 @@ def total(holder: Json, *names: str) -> int | None:
 
 
 def as_list(value: Json) -> list[Json]:
-    """A list as it is, a list of anything else, and an empty one for null."""
+    """Return a list unchanged, another value as a list of it, and null as an empty list."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def objects(value: Json) -> list[Object]:
-    """The objects in a list; none in anything else."""
+    """Return the objects in a list; empty for anything else."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def at(value: Json, *path: str) -> Json:
-    """The member at the end of a path of members; ``None`` where there is none."""
+    """Return the member at the end of a path of members; ``None`` without one."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def string(holder: Json, name: str) -> str:
-    """A member that is a text; the empty text for anything else."""
+    """Return a member that is a text; an empty text for anything else."""
     value = holder.get(name) if isinstance(holder, dict) else None
     return value if isinstance(value, str) else ""
 
@@ -68,34 +68,34 @@ def texts(content: Json) -> list[str]:
 
 
 def members(value: Json) -> Object:
-    """An object; without members for anything else."""
+    """Return an object unchanged; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def without(members: dict[Any, Any], *names: str) -> Object:
-    """The members but these, and but those that are null."""
+    """Return the members of an object without these and without nulls."""
     return {key: value for key, value in members.items() if key not in names and value is not None}
 
 
 def rest(holder: Object, *read: str) -> list[Json]:
-    """The members that the canonical form has no place for, as one value if there are any."""
+    """Return the unread members as one value in a list; empty without any."""
     left = without(holder, *read)
     return [left] if left else []
 
 
 def text_members(holder: Object, *names: str) -> list[str]:
-    """Those of these members that are texts."""
+    """Return those of these members that are texts."""
     return [name for name in names if isinstance(holder.get(name), str)]
 
 
 def index(holder: Object, missing: T, member: str = "index") -> int | T:
-    """The place that an item of a stream names."""
+    """Return the index of a stream's item."""
     place = holder.get(member)
     return place if type(place) is int else missing
 
 
 def unrepeated(sequences: list[list[bytes]]) -> list[int]:
-    """The places of the sequences that are not the beginning of another one; of equal ones the first."""
+    """Return the places of the sequences that do not begin another one; of equal ones the first."""
     begun: dict[bytes, Json] = {}
     places: list[int] = []
     for place in sorted(range(len(sequences)), key=lambda place: (-len(sequences[place]), place)):

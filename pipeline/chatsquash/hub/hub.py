@@ -70,10 +70,7 @@ class Hub:
         if not is_safe(self.endpoint):
             raise UsageError("HF_ENDPOINT: has to be an https:// URL, so that the token is not sent for all to read")
         self._api: Any = HfApi(
-            endpoint=self.endpoint,
-            token=token,
-            library_name="chatsquash",
-            library_version=__version__,
+            endpoint=self.endpoint, token=token, library_name="chatsquash", library_version=__version__
         )
         self._dataset = {"repo_id": at.id, "repo_type": "dataset"}
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 from huggingface_hub import CommitOperationAdd
 
 from chatsquash.core.errors import ChatsquashError, UsageError
-from chatsquash.core.text import aligned, counted
+from chatsquash.core.text import aligned, pluralize
 from chatsquash.dataset.dataset import is_image
 from chatsquash.hub.hub import Hub, Remote, There
 from chatsquash.hub.public import PublicFile, Repository
@@ -48,8 +48,8 @@ class Plan(NamedTuple):
             *(("delete", "", name, "of a former push") for name in self.gone),
         ]
         lines = [line.rstrip() for line in aligned(rows)] if rows else []
-        same = f"; {counted(self.same, 'file')} there already" if self.same else ""
-        total = f"{counted(len(self.send), 'file')}, {counted(self.size, 'byte')} to send{same}"
+        same = f"; {pluralize(self.same, 'file')} there already" if self.same else ""
+        total = f"{pluralize(len(self.send), 'file')}, {pluralize(self.size, 'byte')} to send{same}"
         return [
             f"{self.at}: {self._where()}",
             *lines,
@@ -64,7 +64,7 @@ class Plan(NamedTuple):
                 yield file.name, file.size, "replaces what is there" if file.name in self.replaced else ""
         if images := [file for file in self.send if is_image(file.name)]:
             folder = images[0].name.partition("/")[0]
-            yield f"{folder}/", sum(file.size for file in images), counted(len(images), "image")
+            yield f"{folder}/", sum(file.size for file in images), pluralize(len(images), "image")
 
     def _where(self) -> str:
         kind = "public, for everybody to read" if self.public else "private"

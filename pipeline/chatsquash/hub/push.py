@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.core.urls import refuse_remote
 from chatsquash.hub.public import public_files, repository
 
@@ -57,5 +57,5 @@ def push(out: str, url: str, request: PushRequest) -> PushOutcome:
         if not request.agree():
             return PushOutcome("nothing was sent", agreed=False)
         send(planned, hub, request.observe)
-    done = f"sent {counted(len(planned.send), 'file')}, {counted(planned.size, 'byte')}, in one commit"
+    done = f"sent {pluralize(len(planned.send), 'file')}, {pluralize(planned.size, 'byte')}, in one commit"
     return PushOutcome(f"{done}: {hub.page}")

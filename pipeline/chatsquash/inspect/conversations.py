@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from chatsquash.core import chat
 from chatsquash.core.model import Origin
-from chatsquash.core.text import counted, escaped, in_lines, quoted
+from chatsquash.core.text import escape, in_lines, pluralize, quoted
 from chatsquash.core.times import stamp
 from chatsquash.trees.canonical import without_reminders
 from chatsquash.trees.links import Link
@@ -121,10 +121,10 @@ def _of_replies(replies: list[Reply], models: Mapping[int, str]) -> str:
 def _facts(replies: int, lines: list[int], times: list[int], models: list[str]) -> str:
     """What is known of so many replies, in words: their lines in order, times in nanoseconds, and models."""
     named = list(dict.fromkeys(models))
-    shown = [_cut(escaped(name)) for name in named[:_MODELS]]
+    shown = [_cut(escape(name)) for name in named[:_MODELS]]
     more = [f"{len(named) - _MODELS:,} models more"] if len(named) > _MODELS else []
     return ", ".join(
-        filter(None, [counted(replies, "reply", "replies"), in_lines(lines), _period(times), *shown, *more])
+        filter(None, [pluralize(replies, "reply", "replies"), in_lines(lines), _period(times), *shown, *more])
     )
 
 
@@ -144,7 +144,7 @@ def _said(path: LogPath) -> str:
     reply = path.last.message
     answered = chat.text(reply) or " ".join(f"{chat.call_name(call)}()" for call in chat.calls(reply))
     texts = (without_reminders(prompt), answered)
-    return " … ".join(_cut(escaped(" ".join(text[:_LOOKED_AT].split()))) for text in texts)
+    return " … ".join(_cut(escape(" ".join(text[:_LOOKED_AT].split()))) for text in texts)
 
 
 def _cut(text: str) -> str:

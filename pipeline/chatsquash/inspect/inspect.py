@@ -18,7 +18,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import AddedRun, Entry, LogHead, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import aligned, counted, escaped, in_lines, printable
+from chatsquash.core.text import aligned, escape, in_lines, pluralize, printable
 from chatsquash.dataset.findings_text import as_json, as_text
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.formats import documents
@@ -114,7 +114,7 @@ class _Inspection:
             (len(entry.messages) - len(added), len(added), len(entry.tools)),
             _short(chat.token(reply)) if reply else None,
             len(jsonio.dumps(reply)) if reply else None,
-            escaped(chat.trace(added)),
+            escape(chat.trace(added)),
             texts,
         )
 
@@ -174,11 +174,11 @@ def _inspected(converter: Converter, log: Log, *, verbose: bool) -> tuple[_Inspe
 
 
 def _session_lines(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]:
-    yield f"{escaped(log.shown)}: session {escaped(outcome.session)}"
+    yield f"{escape(log.shown)}: session {escape(outcome.session)}"
     for piece in log.pieces:  # whose lines are counted one behind the other
-        yield f"from line {piece.line + 1:,} on: {escaped(piece.shown)}"
+        yield f"from line {piece.line + 1:,} on: {escape(piece.shown)}"
     if (seen := inspection.seen) and seen.format:
-        yield from _wrap(f"format: {escaped(seen.why)}", break_on_hyphens=True)
+        yield from _wrap(f"format: {escape(seen.why)}", break_on_hyphens=True)
         yield from [f"envelope: {seen.envelope}"] if seen.envelope != PLAIN.NAME else []
     yield from _table([row for _, row in sorted(inspection.by_line.items())])
     if inspection.session:
@@ -206,8 +206,8 @@ def _conversations(session: Session, inspection: _Inspection) -> Iterator[str]:
     retried = sorted([*(each.line for each in trees.again), *(each.line for each in trees.replies if each.is_retried)])
     if len(paths) < 2 and not retried:
         return
-    replies = counted(len(trees.replies) + len(trees.again), "reply", "replies")
-    yield f"{counted(len(paths), 'conversation')}, {replies}:"
+    replies = pluralize(len(trees.replies) + len(trees.again), "reply", "replies")
+    yield f"{pluralize(len(paths), 'conversation')}, {replies}:"
     yield from tree_lines(paths, trees.links, inspection.models, every=inspection.verbose)
     for what, lines in (("retried", retried), ("dropped by cleaning", session.asides)):
         yield from [f"{what}: {in_lines(lines)}"] if lines else []
@@ -230,12 +230,12 @@ def _time(at: int | None) -> str | None:
 def _text(message: Message) -> str:
     text = chat.text(message) or ""
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-    return f"{_short(message['role'])}: {escaped(shown)}"
+    return f"{_short(message['role'])}: {escape(shown)}"
 
 
 def _short(role: str) -> str:
     """A role, which is any text, for a narrow column."""
-    return escaped(role if len(role) <= _ROLE else f"{role[: _ROLE - 1]}…")
+    return escape(role if len(role) <= _ROLE else f"{role[: _ROLE - 1]}…")
 
 
 def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
@@ -254,7 +254,7 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
     refuse_wrong(options)
     for log, outcome, seen in each_session(logs, options, convert_log):
         table = _toml_table(log, outcome, seen)
-        place = f"# {escaped(log.shown)}: session {escaped(outcome.session)}"
+        place = f"# {escape(log.shown)}: session {escape(outcome.session)}"
         if not table:
             yield f"{place}: {outcome.left_out or 'no definitions and no system prompt'}\n"
         elif table not in printed:
@@ -263,7 +263,7 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
 
 
 class _Seeing:
-    """Sees what the first lines of a log tell, and leaves its entries alone."""
+    """Keeps what the first lines of a log show, and passes its entries on."""
 
     seen: LogHead | None = None
 

@@ -23,7 +23,7 @@ from chatsquash.formats import PLAIN
 from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange, LineError, parse, split
 from chatsquash.reading.members import elements
-from chatsquash.reading.repeated_members import MARKER, TOOLS, Cut, RepeatedMembers, Spelled, shortened
+from chatsquash.reading.repeated_members import MARKER, TOOLS, Cut, RepeatedMembers, Spelled, shorten
 from chatsquash.reading.repeats import Array, Change, SharedRun, behind_gap, find
 from chatsquash.sources.lines import Line
 
@@ -202,7 +202,7 @@ class History(Struct):
         repeated = self.known.find(line, behind, before)
         for _, more in repeated:
             cuts += more
-        short = shortened(line, cuts)
+        short = shorten(line, cuts)
         if short is None:
             return None
         try:

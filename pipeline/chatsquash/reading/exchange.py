@@ -102,12 +102,12 @@ def raw_members(line: bytes | bytearray) -> Any:
 
 def is_claimed(members: Any) -> bool:
     """Whether a line has a member that only another envelope needs."""
-    values = _claimed(tuple(envelopes.__path__))(members)
+    values = _claimed_members(tuple(envelopes.__path__))(members)
     return values.count(_MISSING) < len(values)
 
 
 @cache
-def _claimed(folders: tuple[str, ...]) -> Callable[[Any], tuple[Raw, ...]]:
+def _claimed_members(folders: tuple[str, ...]) -> Callable[[Any], tuple[Raw, ...]]:
     """Gets the members of a line that only other envelopes need."""
     return attrgetter(*map(_field, range(len(claims(folders)))))
 

@@ -141,7 +141,7 @@ class Reader:
         except TurnError as problem:
             if log.unit is None:
                 raise OSError(EIO, "it changed while it was read") from None
-            return self._broken(file, log, str(problem), hashed)
+            return self._unreadable_unit(file, log, str(problem), hashed)
         if document and log.part is None and len(document.conversations) > 1 and self._options.sessions_by != "file":
             return MIXED
         if document is None or (log.part or 0) >= max(1, len(document.conversations)):
@@ -151,7 +151,9 @@ class Reader:
         cut = [SkippedLine(lines=0, findings=(reading.cut_short(document.cut),))] if document.cut else []
         return Reading(document.seen, chain(_whole(document, log), cut), document)
 
-    def _broken(self, file: BinaryIO, log: Log, problem: str, hashed: Callable[[memoryview], object] | None) -> Reading:
+    def _unreadable_unit(
+        self, file: BinaryIO, log: Log, problem: str, hashed: Callable[[memoryview], object] | None
+    ) -> Reading:
         """A unit that cannot be read."""
         if hashed:
             _hash(file, hashed)

@@ -99,7 +99,7 @@ class RepeatedMembers(Struct):
         return restored
 
 
-def shortened(line: Line, cuts: list[Cut]) -> bytes | None:
+def shorten(line: Line, cuts: list[Cut]) -> bytes | None:
     """A line with markers in the places of cuts; ``None`` where these overlap."""
     pieces: list[bytes | bytearray] = []
     at = line.start
@@ -169,7 +169,7 @@ class KnownTools(Struct):
         known = list(map(self.single.get, spelled))
         if all(known):
             return known
-        new = _loaded([each for each, tool in zip(spelled, known, strict=True) if not tool], load)
+        new = _load_definitions([each for each, tool in zip(spelled, known, strict=True) if not tool], load)
         if self.hold:
             self.hold(new)
         self._remember(new)
@@ -183,7 +183,7 @@ class KnownTools(Struct):
                 self.single[raw] = tool
 
 
-def _loaded(spelled: list[bytes], load: Callable[[bytes], Any]) -> dict[bytes, Tool]:
+def _load_definitions(spelled: list[bytes], load: Callable[[bytes], Any]) -> dict[bytes, Tool]:
     """What definitions are by their raw JSON, parsed in one go where that can be."""
     try:
         return dict(zip(spelled, load(b"[%b]" % b",".join(spelled)), strict=True))

@@ -93,7 +93,7 @@ def _quick(raw: bytes, requested: bytes) -> Response | None:
 @cache
 def _body(name: str) -> msgspec.json.Decoder[Any] | None:
     """What parses of a response's body of a format no more than is read; it may repeat tools and system prompt."""
-    first, *others = getattr(named(name), "READS", ("",))
+    first, *others = named(name).READS
     if not first:
         return None
     members = dict.fromkeys((*others, "error", *usage.IDS, *_MODEL, *usage.WITHIN, *usage.MEMBERS))
@@ -178,11 +178,11 @@ def unwrapped(response: Json) -> Json:
     if isinstance(response, dict) and not response.keys() & {"choices", "content", "candidates", "output", "message"}:
         for name in (_RAW, _BODY):
             if isinstance(response.get(name), str | dict | list):
-                return _parsed(response[name])
-    return _parsed(response)
+                return _parse(response[name])
+    return _parse(response)
 
 
-def _parsed(body: Json) -> Json:
+def _parse(body: Json) -> Json:
     """A body that was logged as text, where the text is one JSON value."""
     if not isinstance(body, str) or body.lstrip()[:1] not in ("{", "["):
         return body
@@ -207,7 +207,7 @@ def events(body: Json) -> tuple[list[Json], bool] | None:
             pieces.append(item)
             continue
         if pieces:
-            read, complete = _from_text(_joined(pieces))
+            read, complete = _from_text(_join_message(pieces))
             values += read
             whole = whole and complete
             pieces = []
@@ -215,7 +215,7 @@ def events(body: Json) -> tuple[list[Json], bool] | None:
     return values, whole
 
 
-def _joined(pieces: list[str]) -> str:
+def _join_message(pieces: list[str]) -> str:
     """Pieces of a stream as one text: as they were received, or events that were taken apart at their ends."""
     text: list[str] = []
     for piece in pieces:

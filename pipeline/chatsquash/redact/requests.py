@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.redact import userinfo
 from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Finder
@@ -54,7 +54,7 @@ def content(path: str) -> bytes:
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     if len(data) > _LARGEST:
-        raise UsageError(f"{path}: has more than {counted(_LARGEST >> 20, 'MiB', 'MiB')}; divide it")
+        raise UsageError(f"{path}: has more than {pluralize(_LARGEST >> 20, 'MiB', 'MiB')}; divide it")
     return data
 
 

@@ -12,7 +12,7 @@ from chatsquash.checks import rules
 from chatsquash.checks.template import Kind
 from chatsquash.core.model import Conversation
 from chatsquash.core.options import Options, declared
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.dataset.option_rules import matching_pairs
 from chatsquash.records import presets
 from chatsquash.session.plan import plan, through
@@ -301,9 +301,9 @@ def _cost(left: Iterable[Codes]) -> _Cost:
 def repair_line(mended: Repair, spelled: Callable[[Options], str]) -> str:
     """The line that mends, for people."""
     if not mended.tried:
-        return f"no preset holds {counted(mended.apart, 'record')} that the template does not show whole"
+        return f"no preset holds {pluralize(mended.apart, 'record')} that the template does not show whole"
     left = ", ".join(f"{code} {count:,}" for code, count in mended.stays.items())
-    notes = [f"what stays: {left}" if left else "nothing stays", f"{counted(mended.tried, 'record')} tried"]
+    notes = [f"what stays: {left}" if left else "nothing stays", f"{pluralize(mended.tried, 'record')} tried"]
     if mended.apart:
         notes.append(f"{mended.apart:,} that presets leave out")
     mends = f"chatsquash convert LOGS {spelled(mended.options)}" if mended.options else "no preset or modifier mends it"

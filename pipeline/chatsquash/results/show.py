@@ -14,7 +14,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Message
 from chatsquash.core.outcome import Place
-from chatsquash.core.text import counted, escaped, printable, quoted
+from chatsquash.core.text import escape, pluralize, printable, quoted
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import DatasetRow, rows
 from chatsquash.records.line import NotARecordError, StoredRecord
@@ -45,7 +45,7 @@ class RecordView(NamedTuple):
         parts += [f"session {self.facts['session']}"] if self.facts.get("session") else []
         parts += [str(self.facts[name]) for name in ("format", "model", "start") if self.facts.get(name)]
         parts += [f"also {', '.join(self.others[:_NAMED])}"] if self.others else []
-        return escaped(", ".join(parts))
+        return escape(", ".join(parts))
 
     def as_json(self) -> dict[str, Any]:
         """The record with its place and its facts."""
@@ -155,7 +155,7 @@ def as_lines(stored: StoredRecord, *, unfold: bool = False) -> Iterator[TextLine
             yield from _show(*_spelled(part), unfold=unfold)
     tools = [chat.tool_name(tool) or "?" for tool in stored.tools] if isinstance(stored.tools, list) else []
     if tools:
-        yield TextLine("role", counted(len(tools), "tool"))
+        yield TextLine("role", pluralize(len(tools), "tool"))
         yield from _show("text", ", ".join(tools), unfold=unfold)
 
 
@@ -188,7 +188,7 @@ def _title(message: Message, names: dict[object, str]) -> str:
     id_ = message.get("tool_call_id")
     called = names.get(id_) if isinstance(id_, str) and not message.get("name") else None
     parts = (message["role"], message.get("name"), called, id_)
-    return " ".join(escaped(text) for text in parts if isinstance(text, str) and text)
+    return " ".join(escape(text) for text in parts if isinstance(text, str) and text)
 
 
 def _label(part: MessagePart) -> Iterator[TextLine]:
@@ -196,7 +196,7 @@ def _label(part: MessagePart) -> Iterator[TextLine]:
     if part.kind == "reasoning":
         yield TextLine("reasoning", "    reasoning:")
     elif part.kind == "call":
-        yield TextLine("call", f"    calls {escaped(printable(part.name))}:")
+        yield TextLine("call", f"    calls {escape(printable(part.name))}:")
 
 
 def _spelled(part: MessagePart) -> tuple[str, str]:
@@ -215,7 +215,7 @@ def _show(kind: str, text: str, *, unfold: bool) -> Iterator[TextLine]:
     for line in rows[:most]:
         kept = line if unfold else line[:_WIDTH]
         cut += len(line) - len(kept)
-        yield TextLine(kind, f"{indent}{escaped(kept)}")
+        yield TextLine(kind, f"{indent}{escape(kept)}")
     cut += sum(map(len, rows[most:]))
     if cut:
-        yield TextLine("more", f"{indent}… {counted(cut, 'character')} more (--unfold)")
+        yield TextLine("more", f"{indent}… {pluralize(cut, 'character')} more (--unfold)")

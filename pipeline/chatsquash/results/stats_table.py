@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from math import ceil
 from typing import Any, NamedTuple
 
-from chatsquash.core.text import counted, escaped, printable
+from chatsquash.core.text import escape, pluralize, printable
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _TOOLS = 20
@@ -119,18 +119,18 @@ def as_text(stats: Stats) -> str:
 
 
 def _lines(stats: Stats) -> Iterator[str]:
-    yield f"{counted(stats.records, 'record')} in {counted(stats.files, 'file')}, {_repetitions(stats.duplicates)}"
+    yield f"{pluralize(stats.records, 'record')} in {pluralize(stats.files, 'file')}, {_repetitions(stats.duplicates)}"
     if stats.unreadable:
-        lines = counted(stats.unreadable, "line that is no record", "lines that are no records")
+        lines = pluralize(stats.unreadable, "line that is no record", "lines that are no records")
         yield f"{lines}: chatsquash check says why"
     if stats.refused:
-        yield f"{counted(stats.refused, 'record')} refused by the template, whose tokens are not counted"
+        yield f"{pluralize(stats.refused, 'record')} refused by the template, whose tokens are not counted"
     if stats.splits.keys() - {""}:
         yield f"splits: {_list_counts(_splits(stats))}"
     yield f"roles: {_list_counts(dict(stats.roles.most_common()))}"
     if stats.table:
         yield from _of_table(stats.table)
-    yield f"tools: defined in {stats.with_tools:,}, called in {counted(stats.with_calls, 'record')}"
+    yield f"tools: defined in {stats.with_tools:,}, called in {pluralize(stats.with_calls, 'record')}"
     if stats.spreads:
         head = ("per record", "total", "mean", "median", "90 %", "99 %", "most")
         table = _table(head, [(name, *_numbers(*spread[:-1])) for name, spread in stats.spreads.items()])
@@ -138,12 +138,12 @@ def _lines(stats: Stats) -> Iterator[str]:
         yield from ("", *(f"{line}  {bar}".rstrip() for line, bar in zip(table, bars, strict=True)))
     if stats.tools:
         ranked = _rank(stats)
-        shown = [(escaped(name), *_numbers(count.records, count.calls)) for name, count in ranked[:_TOOLS]]
+        shown = [(escape(name), *_numbers(count.records, count.calls)) for name, count in ranked[:_TOOLS]]
         yield from ("", *_table(("tool", "records", "calls"), shown))
         if len(ranked) > _TOOLS:
             yield f"and {len(ranked) - _TOOLS} more"
     if stats.longest:
-        places = [(f"{escaped(each.file)}:{each.record}", *_numbers(*each[:2])) for each in stats.longest]
+        places = [(f"{escape(each.file)}:{each.record}", *_numbers(*each[:2])) for each in stats.longest]
         yield from ("", *_table(("longest", "characters", "messages"), places))
 
 
@@ -162,7 +162,7 @@ def _of_table(table: SessionStats) -> Iterator[str]:
     for name in ("exit", "finish", "truncated", "last_user"):
         yield f"{name}: {_list_counts(dict(getattr(table, name).most_common()))}"
     if table.reward is not None:
-        yield f"reward: {table.reward:.3f} on average, in {counted(table.rewards, 'record')}"
+        yield f"reward: {table.reward:.3f} on average, in {pluralize(table.rewards, 'record')}"
 
 
 def _repetitions(count: int) -> str:
@@ -179,7 +179,7 @@ def _rank(stats: Stats) -> list[tuple[str, Any]]:
 
 
 def _list_counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{escaped(name)} {count:,}" for name, count in counts.items()) or "none"
+    return ", ".join(f"{escape(name)} {count:,}" for name, count in counts.items()) or "none"
 
 
 def _numbers(*values: float) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from chatsquash.checks.template import Trial
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Finding, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 from chatsquash.records.datasets import rows
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import parse, record
@@ -77,13 +77,13 @@ class Trials:
     def finish(self) -> Iterator[Finding]:
         """What is wrong with the template as a whole."""
         if self.passed_over:
-            text = f"the template is {self._template.given_up}: {counted(self.passed_over, 'record')} not rendered"
+            text = f"the template is {self._template.given_up}: {pluralize(self.passed_over, 'record')} not rendered"
             yield Finding("template-error", "error", "", self._name, None, None, text)
 
     def summary(self) -> Iterator[str]:
         """What was tried and found, for people."""
-        which = f" ({escaped(self._template.description)})" if self._template.description else ""
-        yield f"{counted(self.records, 'record')} rendered with {escaped(self._name)}{which}: {self.whole:,} whole"
+        which = f" ({escape(self._template.description)})" if self._template.description else ""
+        yield f"{pluralize(self.records, 'record')} rendered with {escape(self._name)}{which}: {self.whole:,} whole"
         for (code, remedy), count in sorted(self.counts.items()):
             yield f"  {count:>7,}  {code}: {remedy}"
         if self.passed_over:
@@ -132,7 +132,7 @@ def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None 
     rendering = template(path, chosen, **bounds).render(stored.messages, stored.tools)
     if rendering.text is None:
         raise UsageError(f"{row.file}:{row.number}: the template raises {rendering.problem}")
-    return "\n".join(map(escaped, rendering.text.split("\n")))
+    return "\n".join(map(escape, rendering.text.split("\n")))
 
 
 def _choose(path: str, trainer: str | None) -> TrainerTemplate | None:

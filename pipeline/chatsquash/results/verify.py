@@ -20,7 +20,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import OURS, Json
 from chatsquash.core.options import Options
-from chatsquash.core.text import counted, printable
+from chatsquash.core.text import pluralize, printable
 from chatsquash.dataset.claim import inside
 from chatsquash.dataset.commit import PLAN, RUN
 from chatsquash.dataset.reports.findings import FINDINGS
@@ -245,7 +245,7 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compariso
         problems += log_differences(paths.get(digest, path), digests, bounds, len(entries) if is_cut else None)
     if hidden:
         which = "are not among LOGS" if paths else "are replaced: give LOGS as they were given to convert"
-        problems.append(f"{place}: the paths of {counted(hidden, 'log')} {which}")
+        problems.append(f"{place}: the paths of {pluralize(hidden, 'log')} {which}")
     return Comparison(count, problems)
 
 

@@ -13,7 +13,7 @@ from chatsquash.core.accounting import SharedUse, ToolUse, Usage
 from chatsquash.core.memo import Last
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
-from chatsquash.core.text import counted, quoted
+from chatsquash.core.text import pluralize, quoted
 
 RecordFilter = Callable[[Record], str | None]
 """Why a record is not wanted; ``None`` for one that is."""
@@ -36,7 +36,7 @@ def of_records(options: Options) -> dict[str, RecordFilter]:
 
 
 def _turns(record: Record) -> str:
-    return f"the assistant has {counted(record.usage.assistant_turns, 'turn')}"
+    return f"the assistant has {pluralize(record.usage.assistant_turns, 'turn')}"
 
 
 def _too_long(record: Record, most: int) -> str | None:
@@ -69,20 +69,20 @@ def measure(view: View, shared: Mapping[int, int] = _NONE) -> Usage:
     """
     calls = client = assistant = with_tools = 0
     side: str | None = None
-    counted = False  # whether the present assistant turn is among those with tools
+    pluralize = False  # whether the present assistant turn is among those with tools
     counts = view.once(call_counts)
     for at, role in enumerate(view.columns.roles):
         if role in _BESIDE:
             continue
         new = _SIDES.get(role)
         if new != side:
-            side, counted = new, False
+            side, pluralize = new, False
             client += new == "client"
             assistant += new == "assistant"
         if at in counts:
             calls += counts[at]
-            with_tools += not counted
-            counted = True
+            with_tools += not pluralize
+            pluralize = True
     elsewhere = tuple(_shared_use(view, shared)) if shared else ()
     return Usage(calls, _names(view.tool_names), client, assistant, with_tools, _tool_use(view), elsewhere)
 

@@ -59,7 +59,7 @@ def elements(file: Readable, path: tuple[str, ...] = (), longest: int = LONGEST)
             raise ValueError(
                 f"ends within element {number:,}" if window.is_ended else f"element {number:,} is too long"
             )
-        data = window.taken()
+        data = window.next_bytes()
         longest_yet = max(longest_yet, len(data))
         between = between or _between(data)
         yield Element(window.offset + window.start, data)
@@ -106,7 +106,7 @@ class _Window:
         """Keep what stands from a place on, where the next token begins."""
         self.start = self.at = at
 
-    def taken(self) -> bytes:
+    def next_bytes(self) -> bytes:
         """What is kept, up to the next token."""
         return bytes(self.data[self.start : self.at])
 

@@ -133,10 +133,10 @@ def complete(data: bytes) -> bytes:
     first, feed, _ = data.lstrip(_SPACE).partition(b"\n")
     if feed and jsonio.value(first.removeprefix(b"\xef\xbb\xbf"), _NONE) is not _NONE:
         return data[: data.rindex(b"\n") + 1]
-    return _closed(data)
+    return _close(data)
 
 
-def _closed(data: bytes) -> bytes:
+def _close(data: bytes) -> bytes:
     """A JSON value that is cut, up to its last whole member or element; its last string counts as far as it goes."""
     open_: list[bytes] = []
     start = stop = 0

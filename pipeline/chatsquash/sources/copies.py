@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from chatsquash.checks import copies
+from chatsquash.checks import coverage as checks
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
@@ -42,9 +42,9 @@ def second_copy(first: Log, second: Log, options: Options) -> Finding:
     try:
         at = _differ(first, second, options)
     except OSError as problem:
-        violation = copies.second_copy_differs(first.shown, None, problem.strerror or type(problem).__name__)
+        violation = checks.second_copy_differs(first.shown, None, problem.strerror or type(problem).__name__)
     else:
-        violation = copies.second_copy(first.shown) if at is None else copies.second_copy_differs(first.shown, at)
+        violation = checks.second_copy(first.shown) if at is None else checks.second_copy_differs(first.shown, at)
     return Finding(violation.code, violation.severity, stem(second), second.shown, None, None, violation.text)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -20,9 +19,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import OURS, STAGED, Finding, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.text import escaped
+from chatsquash.core.text import escape
 from chatsquash.core.urls import is_remote, refuse_unknown
-from chatsquash.sources.archives import too_large
 from chatsquash.sources.compression import HEAD, KINDS, ExpandedFile, recognise, stem, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
 from chatsquash.sources.globs import Root, expand, fits, matches
@@ -37,6 +35,8 @@ from chatsquash.sources.names import (
     is_between,
     may_be_document,
     path_day,
+    suffix_of,
+    url_suffix,
 )
 from chatsquash.sources.open import raw
 from chatsquash.storage.folder import Folder
@@ -114,7 +114,7 @@ class _Search(Struct):
             if "://" in given:
                 refuse_unknown(given)
             if inside := container(given):
-                self._named(given, *inside)
+                self._member(given, *inside)
                 return
             if not glob.has_magic(given):
                 raise UsageError(f"{given}: cannot be read ({problem.strerror})") from None
@@ -126,13 +126,13 @@ class _Search(Struct):
         if is_folder:
             self._folder(Root(path, PurePosixPath()))
         else:
-            self._file(str(path), path.name, (_suffix(path.name),))
+            self._file(str(path), path.name, (suffix_of(path.name),))
 
     def stored(self, given: str) -> None:
         """What a URL names in a store."""
         from chatsquash.sources.listings import Listing, entry_log  # which local files do not need
 
-        asked = _spelled_suffix(given)
+        asked = url_suffix(given)
         listing = Listing(self.out if isinstance(self.out, str) else None)
         for entry in listing.entries(given):
             above = entry.name.rpartition("/")[0]
@@ -203,7 +203,7 @@ class _Search(Struct):
         elif self._is_wanted(path, name, asked):
             self._take(path, name, linked=linked)
 
-    def _named(self, given: str, archive: str, member: str) -> None:
+    def _member(self, given: str, archive: str, member: str) -> None:
         """A member of an archive that an argument names, whatever its suffix."""
         if not os.path.isfile(archive):  # noqa: PTH113
             raise UsageError(f"{given}: cannot be read (there is no such archive)")
@@ -215,6 +215,8 @@ class _Search(Struct):
 
         Whether there was anything to look at.
         """
+        from chatsquash.sources.archives import too_large  # which few runs need
+
         if matches(name, self.options.exclude):
             self.discovered.passed_over += 1
             return True
@@ -225,7 +227,7 @@ class _Search(Struct):
         except OSError as problem:
             self._note(archives.unreadable_archive(problem.strerror or type(problem).__name__), path)
             return True
-        asked = (_suffix(only),) if only else ()
+        asked = (suffix_of(only),) if only else ()
         for each in members:
             inner = f"{MARK}{each.name}"
             if each.problem:
@@ -258,15 +260,15 @@ class _Search(Struct):
             modified = os.fstat(file.fileno()).st_mtime_ns
             kind = recognise(read_at(file, HEAD, 0))
             if kind is None:
-                return path, modified, self._left(key, only, entries(file))
+                return path, modified, self._new_members(key, only, entries(file))
             with ExpandedFile(file, kind, self.options) as compressed:
                 copied = tar_in(self.expanded(), compressed) if self.expanded else tar_of(compressed, status_of(file))
                 if compressed.problem:
                     self._note(archives.cut_archive(compressed.problem), path)
         with raw(copied) as file:
-            return copied if self.expanded else path, modified, self._left(key, only, entries(file))
+            return copied if self.expanded else path, modified, self._new_members(key, only, entries(file))
 
-    def _left(self, key: int, only: str | None, members: list[ArchiveEntry]) -> list[ArchiveEntry]:
+    def _new_members(self, key: int, only: str | None, members: list[ArchiveEntry]) -> list[ArchiveEntry]:
         if only is not None:
             return [each for each in members if each.name == only]
         return [each for each in members if hash((key, each.name)) not in self.seen]
@@ -278,14 +280,14 @@ class _Search(Struct):
 
     def _is_wanted(self, path: str, name: str, asked: tuple[str, ...]) -> bool:
         """Whether a file is a log to convert, by its name; what else it is is counted."""
-        suffix = _suffix(name)
+        suffix = suffix_of(name)
         plain = uncompressed(name) if suffix in KINDS else name
-        is_log = _suffix(plain) in (*LOGS, *asked) or suffix in asked
+        is_log = suffix_of(plain) in (*LOGS, *asked) or suffix in asked
         answer = is_log or (may_be_document(plain) and self.is_readable(path, self.options))
         if isinstance(answer, str):
             self.discovered.others[answer] += 1
         elif not answer:
-            self.discovered.others[escaped(suffix) or NO_SUFFIX] += 1
+            self.discovered.others[escape(suffix) or NO_SUFFIX] += 1
         elif (self.options.include and not matches(name, self.options.include)) or matches(name, self.options.exclude):
             self.discovered.passed_over += 1
         else:
@@ -353,16 +355,3 @@ def _is_folder(item: os.DirEntry[str]) -> bool:
         return item.is_dir()
     except OSError:  # a link that leads to itself
         return False
-
-
-def _suffix(name: str) -> str:
-    """A file's suffix, lower case, as ``PurePath.suffix`` has it."""
-    last = name.rpartition("/")[2]
-    dot = last.rfind(".")
-    return last[dot:].lower() if 0 < dot < len(last) - 1 else ""
-
-
-def _spelled_suffix(url: str) -> tuple[str, ...]:
-    """The suffix that a URL spells out, of a file or in a glob."""
-    suffix = _suffix(re.split(r"[?#]", url, maxsplit=1)[0] if url.startswith("http") else url)
-    return (suffix,) if suffix and not glob.has_magic(suffix) else ()

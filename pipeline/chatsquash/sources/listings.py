@@ -73,7 +73,7 @@ class Listing(Struct):
             return
         if not stores.listable(place):
             raise UsageError(f"{place.shown}: {_NO_KEY}; folders cannot be listed there: write a text file of URLs")
-        folder, pattern = _divided(place.key)
+        folder, pattern = _divide(place.key)
         count = 0
         for each in self._sorted(store, folder):
             name = each.key[len(folder) :].lstrip("/")
@@ -177,7 +177,7 @@ def _order(key: str) -> str:
     return key.replace("/", "\0")
 
 
-def _divided(key: str) -> tuple[str, tuple[str, ...]]:
+def _divide(key: str) -> tuple[str, tuple[str, ...]]:
     """The folder that is listed, with a slash behind it, and the pattern of what is wanted below it."""
     parts = [part for part in key.split("/") if part]
     fixed = next((at for at, part in enumerate(parts) if glob.has_magic(part)), len(parts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 from datetime import date
 from functools import lru_cache
@@ -80,3 +81,16 @@ def check_dates(since: str | None, until: str | None) -> None:
             raise UsageError(f"{name} {value}: not a date; write YYYY-MM-DD")
     if since and until and since > until:
         raise UsageError(f"--since {since} is after --until {until}: no day is left")
+
+
+def suffix_of(name: str) -> str:
+    """A file's suffix, lower case, as ``PurePath.suffix`` has it."""
+    last = name.rpartition("/")[2]
+    dot = last.rfind(".")
+    return last[dot:].lower() if 0 < dot < len(last) - 1 else ""
+
+
+def url_suffix(url: str) -> tuple[str, ...]:
+    """The suffix that a URL spells out, of a file or in a glob."""
+    suffix = suffix_of(re.split(r"[?#]", url, maxsplit=1)[0] if url.startswith("http") else url)
+    return (suffix,) if suffix and not glob.has_magic(suffix) else ()

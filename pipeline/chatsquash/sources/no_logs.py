@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsquash.core.text import escaped, frequent_kinds
+from chatsquash.core.text import escape, frequent_kinds
 from chatsquash.sources.compression import KINDS
 from chatsquash.sources.find import Discovery
 from chatsquash.sources.names import ARCHIVES, DOCUMENTS, LOGS
@@ -16,7 +16,7 @@ def nothing_to_read(roots: list[str], discovered: Discovery) -> str:
     beside = [frequent_kinds(discovered.others)] if discovered.others else []
     beside += [f"{discovered.passed_over:,} passed over by options"] if discovered.passed_over else []
     seen = ", ".join(beside) or "no files"
-    problems = "".join(f"; {escaped(each.file)} is {each.text}" for each in discovered.findings[:_NAMED])
+    problems = "".join(f"; {escape(each.file)} is {each.text}" for each in discovered.findings[:_NAMED])
     where = ", ".join([*roots[:_NAMED], *(["..."] if len(roots) > _NAMED else [])])
     said = f"{where}: no session logs to read; seen: {seen}{problems}."
     if discovered.passed_over:

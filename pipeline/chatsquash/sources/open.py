@@ -76,24 +76,24 @@ def open_file(path: str | os.PathLike[str], options: Options | None = None) -> B
     compression is not at hand, and ``ShortageError`` where the machine has too little of something to open any.
     """
     try:
-        return _opened(path, options or Options())
+        return _open(path, options or Options())
     except OSError as problem:
         if problem.errno in _SCARCE:
             raise shortage(os.fspath(path), "opened", problem) from None
         raise
 
 
-def _opened(path: str | os.PathLike[str], options: Options) -> BinaryIO:
+def _open(path: str | os.PathLike[str], options: Options) -> BinaryIO:
     file = raw(path)
     try:
         kind = recognise(_head(file, HEAD))
-        return _unfolded(ExpandedFile(file, kind, options) if kind else file, options)
+        return _unfold(ExpandedFile(file, kind, options) if kind else file, options)
     except BaseException:
         file.close()
         raise
 
 
-def _unfolded(file: io.FileIO | ExpandedFile, options: Options) -> BinaryIO:
+def _unfold(file: io.FileIO | ExpandedFile, options: Options) -> BinaryIO:
     """A file whose exchanges are no lines as the lines that are made of it; any other as it is."""
     kind = unfold.recognise(_head(file, unfold.HEAD))
     return UnfoldedFile(file, kind, options) if kind else file  # type: ignore[return-value]

@@ -55,7 +55,7 @@ def _paths_of(pattern: str) -> list[str]:
 def _fitting(archive: str, pattern: str) -> list[str]:
     """The members whose names fit a glob, whose stars stand for no slash, in order."""
     folder, _, last = posixpath.normpath(pattern).rpartition("/")
-    folders, fits = _listed(archive).folders, folder.split("/")
+    folders, fits = _list(archive).folders, folder.split("/")
     if glob.escape(unescaped(folder)) == folder:
         paths = [unescaped(folder)]
     else:
@@ -69,7 +69,7 @@ def _fitting(archive: str, pattern: str) -> list[str]:
     )
 
 
-class _Listed(NamedTuple):
+class _Listing(NamedTuple):
     """What an archive holds."""
 
     members: dict[str, ArchiveEntry]
@@ -86,14 +86,14 @@ class _Listed(NamedTuple):
         return below[:-1] in self.folders or (at < len(self.names) and self.names[at].startswith(below))
 
 
-def _listed(archive: str) -> _Listed:
+def _list(archive: str) -> _Listing:
     """What an archive holds; nothing of one that cannot be read."""
     path = unescaped(archive)
     return _read(path, state(path))
 
 
 @lru_cache(maxsize=1)
-def _read(archive: str, state: bytes) -> _Listed:
+def _read(archive: str, state: bytes) -> _Listing:
     """The same, of one in some state, since a document may have thousands of files beside it."""
     del state
     from chatsquash.sources.archives import members  # which other files do not need
@@ -103,12 +103,12 @@ def _read(archive: str, state: bytes) -> _Listed:
         with opened_archive(archive) as file:
             paths = members(file)
     except OSError:
-        return _Listed({}, {}, [])
+        return _Listing({}, {}, [])
     folders: dict[str, list[str]] = {}
     for name in paths:
         folder = name.rpartition("/")[0]
         folders.setdefault(posixpath.normpath(folder) if folder not in ("", ".") else "", []).append(name)
-    return _Listed(paths, folders, sorted(folders))
+    return _Listing(paths, folders, sorted(folders))
 
 
 def _stored_paths(pattern: str) -> list[str]:
@@ -156,24 +156,24 @@ def is_root(folder: str) -> bool:
 def is_there(path: str) -> bool:
     """Whether a file stands there, or a folder that is in no store."""
     if inside := container(path):
-        names = _listed(inside[0])
+        names = _list(inside[0])
         return inside[1] in names.members or names.has_folder(inside[1])
-    return _stored(path) is not None if is_remote(path) else os.path.exists(path)  # noqa: PTH110
+    return _status(path) is not None if is_remote(path) else os.path.exists(path)  # noqa: PTH110
 
 
 def size_of(path: str) -> int:
     """Bytes of a file; 0 where there is none."""
     if is_remote(path):
-        stored = _stored(path)
+        stored = _status(path)
         return stored.size if stored else 0
     if inside := container(path):
-        entry = _listed(inside[0]).members.get(inside[1])
+        entry = _list(inside[0]).members.get(inside[1])
         return entry.size if entry else 0
     file = Path(path)
     return file.stat().st_size if file.is_file() else 0
 
 
-def _stored(path: str) -> StoredObject | None:
+def _status(path: str) -> StoredObject | None:
     from chatsquash.storage.stores import locate  # which local files do not need
 
     store, key = locate(path)
@@ -188,7 +188,7 @@ def is_same(relative: Relative) -> bool:
 def state(path: str) -> bytes:
     """What tells a file from what it was; nothing of one that is not there."""
     if is_remote(path):
-        return os.fsencode(f"{path} {_stored(path)}\n")
+        return os.fsencode(f"{path} {_status(path)}\n")
     inside = container(path)
     try:
         status = Path(inside[0] if inside else path).stat()

@@ -46,12 +46,12 @@ BOUNDS = RenderBounds()
 
 
 class Template:
-    """The template of a file; one process compiles it and renders all records, until one of them goes beyond bounds."""
+    """The template of a file; one process compiles it and renders all records until one exceeds the bounds."""
 
     def __init__(self, path: str, bounds: RenderBounds = BOUNDS, source: TemplateSource | None = None) -> None:
-        """``source``: what the file holds, if it was read already.
+        """``source``: the content of the file, if it was read already.
 
-        Raises ``UsageError`` for a file that holds no template, or one that cannot be compiled within the bounds.
+        Raises ``UsageError`` for a file without a template, or with one that cannot be compiled within the bounds.
         """
         self._path = path
         self._source = source or read(path)
@@ -63,12 +63,12 @@ class Template:
 
     @property
     def description(self) -> str:
-        """Which of several templates is taken when; empty where there is one."""
+        """Which of several templates is used when; empty if there is only one."""
         return self._source.description
 
     @property
     def given_up(self) -> str:
-        """Why the template is not to be rendered with any more; empty while it may be."""
+        """Why the template is not used any more; empty while it is."""
         if self._slow < _SLOW_RECORDS:
             return ""
         slow = f"{_SLOW_RECORDS} records that took over {self.bounds.slow:g} s each"
@@ -81,15 +81,15 @@ class Template:
         return TemplateOutput(text, problem)
 
     def begin(self, messages: list[Message], tools: Json) -> None:
-        """Begin a trial, which goes on until it is asked for."""
+        """Start a trial, whose result ``trial`` returns."""
         self._begin("trial", messages, tools)
 
     def trial(self, messages: list[Message]) -> Trial:
-        """What the template makes of the record, and what of the record is not in it or not as it should be."""
+        """What the template renders of the record, and what is missing or wrong in it."""
         return _trial(messages, self._answer(self.bounds.seconds, counts=True))
 
     def attempt(self, messages: list[Message], tools: Json, seconds: float) -> Trial:
-        """The same of what a record might be, which says nothing on how slow the template is."""
+        """The same for a variant of a record, which does not count as slow."""
         self._begin("trial", messages, tools)
         return _trial(messages, self._answer(seconds, counts=False))
 
@@ -166,20 +166,19 @@ class _OrderedText(Struct, Generic[T]):
 
 
 class LongestTexts(Struct, Generic[T]):
-    """Those of some texts that no other one begins with, each with what it stands for.
+    """The texts that are not a prefix of another, each with its item.
 
-    Of texts none of which begins another, those that a text begins with, or that begin with it, are its neighbours in
-    order; so each text is compared with two.
+    If no text is a prefix of another, a new text can only be a prefix of its successor in order, and only its
+    predecessor can be a prefix of it; so each text is compared with two.
     """
 
     _ordered: list[_OrderedText[T]] = field(default_factory=list)
 
     def add(self, text: bytes, item: T, takes: Callable[[T, T], bool]) -> T | None:
-        """Take the next text.
+        """Add a text.
 
-        Where one text begins with another, and ``takes(longer, shorter)`` says that the longer one's item takes that of
-        the shorter, only the longer stays.  Returns the item that stays no longer, or cannot: the shorter one's, where
-        it is not taken, is given back to stand for itself, whichever of both it is.
+        If one text is a prefix of another, only the longer one stays, and ``takes(longer, shorter)`` says whether its
+        item includes that of the shorter. Returns the item of the shorter text, whichever it is, if it is not included.
         """
         new = _OrderedText(text, item)
         at = bisect_left(self._ordered, new)
@@ -193,7 +192,7 @@ class LongestTexts(Struct, Generic[T]):
         return None if takes(item, shorter.item) else shorter.item
 
     def items(self) -> Iterator[T]:
-        """What the texts that are left stand for."""
+        """The items of the remaining texts."""
         return (each.item for each in self._ordered)
 
 
@@ -202,21 +201,21 @@ class SampleRendering(NamedTuple):
 
     text: bytes = b""
     is_true: bool = False
-    """Whether it begins with what the template gives at inference, and goes on behind that."""
+    """Whether it begins with the prompt that the template renders at inference, and continues after that."""
     problem: str = ""
     """What the template raised; empty if nothing."""
 
 
 class Inference(Struct):
-    """Renders the samples of a session, and knows which of them begin with others."""
+    """Render the samples of a session, and keep those that are not a prefix of others."""
 
     template: Template
     tokenizer: Tokenizer | None = None
-    """What texts are compared by; ``None``: letter by letter."""
+    """Compares texts by tokens; ``None``: by bytes."""
     longest: LongestTexts[Any] = field(default_factory=LongestTexts)
 
     def renderings(self, line: bytes, reply: int) -> SampleRendering:
-        """The rendering of a record, of which so many messages at the end are the reply."""
+        """The rendering of a record whose last ``reply`` messages are the reply."""
         try:
             stored = record(parse(line))
         except NotARecordError as problem:

@@ -26,10 +26,10 @@ _made: list[Renderer] = []
 def answers(request: memoryview) -> Iterator[bytes]:
     """The answer to one request.
 
-    Those are ``["open", path, templates, tokens]``, ``["render", messages, tools, generation]`` and
-    ``["trial", messages, tools]``.  Answers are ``null`` or why the template cannot be used; a ``Rendering``; and what
-    a ``Trial`` has behind its messages, with nothing in place of its text.  Before the latter two stand the seconds
-    that they took.
+    Requests are ``["open", path, templates, tokens]``, ``["render", messages, tools, generation]`` and
+    ``["trial", messages, tools]``. Answers are ``null`` or why the template cannot be used; a ``TemplateOutput``; and
+    the members of a ``Trial`` after its messages, with an empty text. The latter two are preceded by the seconds they
+    took.
     """
     began = monotonic()
     try:

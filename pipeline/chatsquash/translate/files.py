@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.options import Options
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 from chatsquash.core.urls import refuse_remote
 from chatsquash.redact.pseudonyms import load_key
 from chatsquash.translate import conversations, sendable
@@ -80,15 +80,15 @@ class TranslationReport(Tally, kw_only=True):
 
     def lines(self) -> Iterator[str]:
         """What is said at the end, escaped, a line each."""
-        yield from map(escaped, self.bad_lines[:_SHOWN])
+        yield from map(escape, self.bad_lines[:_SHOWN])
         if len(self.bad_lines) > _SHOWN:
-            yield f"... and {counted(len(self.bad_lines) - _SHOWN, 'more line')} that cannot be read"
+            yield f"... and {pluralize(len(self.bad_lines) - _SHOWN, 'more line')} that cannot be read"
         stay = self.has_addresses and not self.anonymized
         as_they_are = "; addresses are as they were (--anonymize replaces them)" if stay else ""
-        yield f"{counted(self.written, 'conversation')} written as {self.to}{as_they_are}"
+        yield f"{pluralize(self.written, 'conversation')} written as {self.to}{as_they_are}"
         for name, label in LABELS.items():
             for kind, count in sorted(getattr(self, name).items()):
-                yield f"{count:>9,}  {label}: {escaped(kind)}"
+                yield f"{count:>9,}  {label}: {escape(kind)}"
 
 
 class LossError(ChatsquashError):
@@ -141,12 +141,12 @@ def write_all(
 
 def _refuse_wrong(wanted: Translation) -> None:
     conversations.holds_branches(wanted.to)  # which has to be written
-    conversations.module(wanted.from_format or wanted.to)
+    conversations.named(wanted.from_format or wanted.to)
     if wanted.force and wanted.output == STREAM:
         raise UsageError("--force has no effect with --output -: leave one of them out")
     if wanted.foreign_reasoning and not wanted.sendable:
         raise UsageError("--foreign-reasoning has no effect without --sendable: add that, or leave it out")
-    if wanted.sendable and sendable.service_of(conversations.module(wanted.to)) is None:
+    if wanted.sendable and sendable.service_of(conversations.named(wanted.to)) is None:
         raise UsageError(f"{wanted.to} is sent to no service: leave --sendable out")
 
 

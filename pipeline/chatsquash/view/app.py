@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from chatsquash.core.errors import ChatsquashError
-from chatsquash.core.text import escaped, shown
+from chatsquash.core.text import escape, shown
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.reading import parse
 from chatsquash.view.conversation import Conversation, Needle
@@ -106,7 +106,7 @@ def _session(viewer: Viewer, request: Request) -> Conversation:
     at = _number(request.path_params["at"])
     if at is None or at >= result.sessions.height:
         raise HTTPException(404)
-    return Conversation(result, at)
+    return Conversation(result, at, has_template=viewer.model is not None)
 
 
 def _endpoint(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
@@ -138,7 +138,7 @@ def _replacement_page(viewer: Viewer) -> Response:
 
 
 def _problem(status: int, title: str, why: str) -> Response:
-    body = [tag("h1", title), tag("p", escaped(why[:_WHY])), tag("p", tag("a", "Sessions", href="/"))]
+    body = [tag("h1", title), tag("p", escape(why[:_WHY])), tag("p", tag("a", "Sessions", href="/"))]
     return HTMLResponse(page(title, None, *body), status)
 
 
@@ -209,8 +209,7 @@ def _pair(viewer: Viewer, request: Request) -> Response:
 
 def _conversation(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
-    page = conversations.conversation(conversation, _parameter(request, "m"), has_template=viewer.model is not None)
-    return HTMLResponse(page)
+    return HTMLResponse(conversations.conversation(conversation, _parameter(request, "m")))
 
 
 def _find(viewer: Viewer, request: Request) -> Response:
@@ -259,18 +258,14 @@ def _template(viewer: Viewer, request: Request) -> Response:
 
 def _tree(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
-    return HTMLResponse(
-        tree.tree(conversation, viewer.logs, _looked(viewer, conversation), has_template=viewer.model is not None)
-    )
+    return HTMLResponse(tree.tree(conversation, viewer.logs, _looked(viewer, conversation)))
 
 
 def _log(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
     message, entry = _parameter(request, "m"), _parameter(request, "entry")
     looked = _looked(viewer, conversation)
-    return HTMLResponse(
-        log_pages.beside(conversation, message, viewer.logs, looked, entry, has_template=viewer.model is not None)
-    )
+    return HTMLResponse(log_pages.beside(conversation, message, viewer.logs, looked, entry))
 
 
 def _looked(viewer: Viewer, conversation: Conversation) -> Looked | NoLogError:
@@ -284,7 +279,7 @@ def _of_line(viewer: Viewer, request: Request, page: Callable[..., Html]) -> Res
     conversation = _session(viewer, request)
     looked = viewer.logs.look(conversation.at)
     request_on_line = viewer.logs.request(looked, _number(request.path_params["line"]) or 0)
-    return HTMLResponse(page(conversation, looked, request_on_line, has_template=viewer.model is not None))
+    return HTMLResponse(page(conversation, looked, request_on_line))
 
 
 def _raw(viewer: Viewer, request: Request) -> Response:

@@ -48,9 +48,9 @@ class Picture(NamedTuple):
 class Conversation:
     """A record, and what the reports say of it."""
 
-    def __init__(self, result: ViewerResult, at: int) -> None:
+    def __init__(self, result: ViewerResult, at: int, *, has_template: bool = False) -> None:
         """Raises ``UsageError`` where the record does not stand where the session table says."""
-        self.result, self.at = result, at
+        self.result, self.at, self.has_template = result, at, has_template
         self.row: dict[str, Any] = result.sessions.row(at, named=True)
         self.place: Place | None = result.place(at)
         self.data = result.records.read(self.place) if self.place else b""

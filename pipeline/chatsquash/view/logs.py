@@ -19,7 +19,7 @@ from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import escaped, printable
+from chatsquash.core.text import escape, printable
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.manifest import as_described
 from chatsquash.results.types import Input
@@ -233,7 +233,7 @@ class Viewer:
     def __init__(self, path: Path, model: Model | None = None, title: str = "") -> None:
         """``title`` is what is shown, in words.  Raises ``UsageError`` for a folder without a result."""
         self.path = path
-        self.title = title or escaped(str(path))
+        self.title = title or escape(str(path))
         self.model = model
         self.searching = CapacityLimiter(_SEARCHES)
         """Lets searches go on, so many at once."""

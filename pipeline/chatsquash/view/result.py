@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.outcome import Place
-from chatsquash.core.text import escaped
+from chatsquash.core.text import escape
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
@@ -59,7 +59,7 @@ class ViewerResult(ResultFolder):
     def __init__(self, path: Path, title: str = "") -> None:
         """``title`` is what is shown, in words.  Raises ``UsageError`` for a folder that holds no result."""
         self.path = path
-        self.title = title or escaped(str(path))
+        self.title = title or escape(str(path))
         self._lock = Lock()
         self._read: dict[str, object] = {}
         self.identity = identity(path)

@@ -24,7 +24,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Self
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import escaped
+from chatsquash.core.text import escape
 from chatsquash.core.urls import refuse_remote
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import lock, unlock
@@ -111,7 +111,7 @@ def result_of(arguments: tuple[str, ...]) -> Path | None:
 def _title(arguments: tuple[str, ...], path: Path) -> str:
     """What is shown, as people know it: the folder, or the logs that it was made of."""
     is_given = len(arguments) == 1 and Path(arguments[0]).absolute() == path
-    return escaped(str(path) if is_given else ", ".join(arguments))
+    return escape(str(path) if is_given else ", ".join(arguments))
 
 
 @contextmanager
@@ -242,7 +242,7 @@ def _greeting(viewer: Viewer, port: int, token: str) -> Iterator[str]:
     yield f"  {_url(port, token)}"
     if connection := os.environ.get("SSH_CONNECTION"):
         yield "From the machine that you sit at, forward the port first:"
-        yield f"  {escaped(_forward(connection, port))}"
+        yield f"  {escape(_forward(connection, port))}"
     yield "Ctrl-C stops it."
 
 
@@ -267,7 +267,7 @@ class _EscapingFormatter(logging.Formatter):
     """Errors of the server, in which text of a log may stand."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return "\n".join(map(escaped, super().format(record).split("\n")))
+        return "\n".join(map(escape, super().format(record).split("\n")))
 
 
 def _is_error(record: logging.LogRecord) -> bool:

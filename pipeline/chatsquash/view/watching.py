@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import of_entry
 from chatsquash.core.model import AddedRun, Entry, LogHead, Message, Origin, Tool
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.pages.html.record import size
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _row(entry: Entry) -> EntryRow:
 
 def _reply(reply: Message) -> str:
     token = chat.token(reply)
-    does = _SAYS.get(token, f"is of the role {token}").format(counted(chat.call_count(reply), "tool"))
+    does = _SAYS.get(token, f"is of the role {token}").format(pluralize(chat.call_count(reply), "tool"))
     return f"{does} ({size(len(jsonio.dumps(reply)))})"
 
 

@@ -20,7 +20,7 @@ from chatsquash.conversion.shards.place import Shard, place_in
 from chatsquash.core import errors
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.options import Options
-from chatsquash.core.text import counted, escaped, printable
+from chatsquash.core.text import escape, pluralize, printable
 from chatsquash.dataset.manifest import RecordsMade
 from chatsquash.dataset.store import place_of
 
@@ -58,7 +58,7 @@ class Unmerged:
         rate = f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s"
         return "\n".join(
             [
-                f"{counted(self.shards, 'shard')}, {counted(made['count'], 'record')}, {rate}",
+                f"{pluralize(self.shards, 'shard')}, {pluralize(made['count'], 'record')}, {rate}",
                 f"sum of the records' hashes: {made['xxh3_128_sum']}",
                 f"next: chatsquash merge {self.output}",
             ]
@@ -209,7 +209,7 @@ class Tasks:
         self._tell(done["size"])
 
     def _tell(self, size: int) -> None:
-        self._watch.note(f"{self._done}/{counted(self._run.shards, 'shard')}, {counted(self._nodes, 'node')}")
+        self._watch.note(f"{self._done}/{pluralize(self._run.shards, 'shard')}, {pluralize(self._nodes, 'node')}")
         self._watch.observe(size, self._size)
 
     def _cancel(self) -> None:
@@ -233,4 +233,4 @@ def _error(problem: _node.Problem) -> ChatsquashError:
 def _line(problem: BaseException) -> str:
     """What an exception of Ray comes to: the last line of a traceback on a node, the first of what Ray says."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
-    return escaped(lines[-1 if "Traceback" in lines[0] or "ray::" in lines[0] else 0][:_LONGEST])
+    return escape(lines[-1 if "Traceback" in lines[0] or "ray::" in lines[0] else 0][:_LONGEST])

@@ -25,7 +25,7 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.dataset.choice import stop_for
 from chatsquash.dataset.manifest import RecordsMade
 from chatsquash.dataset.omissions import last_line
@@ -57,10 +57,10 @@ class ShardReport:
         return "\n".join(filter(None, [self._summary(), last_line(self.marker.counts)]))
 
     def _summary(self) -> str:
-        made = counted(self.marker.records_made["count"], "record")
+        made = pluralize(self.marker.records_made["count"], "record")
         if self.is_known:
             return f"shard {self.shard}: is converted ({made}); --full converts it again"
-        sessions = counted(self.marker.counts["sessions"]["seen"], "session")
+        sessions = pluralize(self.marker.counts["sessions"]["seen"], "session")
         rate = self.size / 1e6 / self.seconds if self.seconds else 0
         took = f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
         return f"shard {self.shard}: {sessions}, {made}, {took}"
@@ -115,7 +115,7 @@ def _is_over(place: Place, listing: Listing) -> bool:
 def _request(listing: Listing, shard: Shard, requested: Options) -> tuple[Options, Marker]:
     """The options of a shard, and its marker as far as that is known before."""
     if shard.count != listing.shards:
-        raise UsageError(f"--shard {shard}: the listing is of {counted(listing.shards, 'shard')}")
+        raise UsageError(f"--shard {shard}: the listing is of {pluralize(listing.shards, 'shard')}")
     chosen = listing.options_of_run()
     key = requested.anonymize_key if chosen.has_key else None
     if chosen.has_key and key is None:

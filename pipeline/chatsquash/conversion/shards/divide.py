@@ -20,7 +20,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.index import Sets
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.store import output_in, place_of
@@ -50,10 +50,10 @@ class DivisionReport(Struct):
     def as_text(self) -> str:
         """The next commands, too."""
         out, key = command_argument(self.output), " --anonymize-key-file KEY" if self.needs_key else ""
-        logs = f"{counted(self.logs, 'log')} of {self.size / 1e6:,.1f} MB"
+        logs = f"{pluralize(self.logs, 'log')} of {self.size / 1e6:,.1f} MB"
         return "\n".join(
             [
-                f"{logs} in {counted(self.shards, 'shard')}, the largest of {self.largest / 1e6:,.1f} MB",
+                f"{logs} in {pluralize(self.shards, 'shard')}, the largest of {self.largest / 1e6:,.1f} MB",
                 f"next, for K from 1 to {self.shards}: chatsquash convert --shard K/{self.shards} -o {out}{key}",
                 f"then: chatsquash merge {out}",
             ]
@@ -156,7 +156,7 @@ def _write(
     )
     listings.take(place, listing)
     return DivisionReport(
-        escaped(place.out), count, len(discovery.logs), discovery.logs.size, max(sizes), options.has_key
+        escape(place.out), count, len(discovery.logs), discovery.logs.size, max(sizes), options.has_key
     )
 
 

@@ -26,7 +26,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import LinePlace, Outcome
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.dataset.manifest import RecordsMade, describe
 from chatsquash.dataset.store import Output, output_in
 from chatsquash.dataset.summary import Summary, summary_of
@@ -121,7 +121,7 @@ def _markers(place: Place, listing: Listing) -> list[Marker]:
         command = f"chatsquash convert --shard K/{listing.shards} -o {command_argument(place.out)}{listing.key_option}"
         hint = f"convert each with: {command}"
         raise UsageError(
-            f"{counted(len(missing), 'shard')} of {listing.shards} not converted: {_runs(missing)}; {hint}"
+            f"{pluralize(len(missing), 'shard')} of {listing.shards} not converted: {_runs(missing)}; {hint}"
         )
     known = [marker for _, marker in pairs if marker]
     first = next((each for each in known if each.listing == listing.digest), None)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from chatsquash.core.accounting import Usage, count_once
 from chatsquash.core.options import Options
-from chatsquash.core.text import escaped
+from chatsquash.core.text import escape
 from chatsquash.dataset.reports import Report, ReportLine, TakenSession
 from chatsquash.session.record_filters import ToolTotals
 
@@ -84,5 +84,5 @@ def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def _cell(text: str) -> str:
-    shown = escaped(text)
+    shown = escape(text)
     return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown

@@ -104,7 +104,7 @@ KINDS = ("user", "gemini", "info", "error", "warning")
 _SESSION = ("sessionId", "startTime", "lastUpdated", "messages", "kind")
 
 
-class Record(NamedTuple):
+class ChatRecord(NamedTuple):
     """A message and its place."""
 
     place: str
@@ -119,7 +119,7 @@ class _SessionPath(NamedTuple):
     kind: ConversationKind | None
     """``None``: the kind of the session."""
     parent: str | None
-    records: list[Record]
+    records: list[ChatRecord]
 
     def began(self) -> dict[str, str]:
         """Return the sub-agents that its calls started, with the ids of the calls."""
@@ -131,8 +131,8 @@ class _SessionPath(NamedTuple):
 class _SessionState:
     """A session while its lines are read."""
 
-    records: dict[str, Record] = field(default_factory=dict)
-    left: list[list[Record]] = field(default_factory=list)
+    records: dict[str, ChatRecord] = field(default_factory=dict)
+    left: list[list[ChatRecord]] = field(default_factory=list)
     """What the messages were before some that the model gave were taken back or replaced."""
     header: Object = field(default_factory=dict)
     unread: Unread = field(default_factory=Unread)
@@ -156,10 +156,10 @@ class _SessionState:
                     before = self.records[key]
                     self.records[key] = before._replace(record={**before.record, **without(line, "type")})
             case {"id": str(key)}:
-                before = self.records.get(key) or Record(place, number, {})
+                before = self.records.get(key) or ChatRecord(place, number, {})
                 self.records[key] = before._replace(record=line)
             case {"type": "user" | "gemini"}:
-                self.records[place] = Record(place, number, line)
+                self.records[place] = ChatRecord(place, number, line)
             case _:
                 self.unread.rest("line", line)
 
@@ -171,12 +171,12 @@ class _SessionState:
         if not messages:
             return
         expect_list(messages, f"{place} has messages that are")
-        records: dict[str, Record] = {}
+        records: dict[str, ChatRecord] = {}
         for index, record in enumerate(messages):
             where = f"{place}, messages[{index}]"
             if not isinstance(record, dict):
                 raise TurnError(f"{where} is no object")
-            records[string(record, "id") or where] = Record(where, number, record)
+            records[string(record, "id") or where] = ChatRecord(where, number, record)
         self.leave(list(records))
         self.records = records
 
@@ -201,7 +201,7 @@ class _RecordReader:
         self.beside: list[Json] = []
         """What stood beside the last results."""
 
-    def read(self, records: list[Record]) -> list[LoggedTurn]:
+    def read(self, records: list[ChatRecord]) -> list[LoggedTurn]:
         """Return the turns of messages, without what the client tells the user."""
         turns: list[LoggedTurn] = []
         for place, line, record in records:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chatsquash.core.accounting import ELSEWHERE, WHY
 from chatsquash.core.model import Severity
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.dataset.reports.redactions import REDACTIONS
 from chatsquash.dataset.reports.tool_usage import TOOLS
 from chatsquash.pages.report.charts import Bar, Chart
@@ -70,7 +70,7 @@ def _by_day(table: pl.DataFrame) -> Chart:
     text += (
         f" A label such as … {period.label(period.gap)} stands for all before it that have none." if period.gap else ""
     )
-    text += f" {counted(undated, 'record')} without a time." if undated else ""
+    text += f" {pluralize(undated, 'record')} without a time." if undated else ""
     bars = [
         Bar(label, source, counts[at, source])
         for at, label in period.axis()
@@ -102,7 +102,7 @@ def _tokens(result: ResultFolder, table: pl.DataFrame) -> Iterator[Chart]:
     if most:
         rows = shares(known.to_list(), most)
         over = rows[-1][1]
-        text = f"How much of {most:,} tokens the records have; {counted(over, 'record')} over it."
+        text = f"How much of {most:,} tokens the records have; {pluralize(over, 'record')} over it."
         parts = {"fits": "green", "over": "red"}
         bars = [Bar(label, "over" if label == "over" else "fits", count) for label, count in rows]
         yield Chart("Lengths against --max-tokens", text, parts, bars, "records")
@@ -118,7 +118,7 @@ def _tools(result: ResultFolder) -> Chart:
     calls, failed = sum(each.calls for each in known), sum(each.failed for each in known)
     if not known:
         return Chart(name, "No record calls a tool.", {}, [], "calls")
-    text = f"{counted(calls, 'call')} of {counted(len(known), 'tool')}; {failed:,} failed."
+    text = f"{pluralize(calls, 'call')} of {pluralize(len(known), 'tool')}; {failed:,} failed."
     text += f" The {_TOOLS} that are called most." if len(known) > _TOOLS else ""
     parts = {"answered": "green", "failed": "red", "unanswered": "grey"}
     bars = [
@@ -158,7 +158,7 @@ def _became(counts: Counts) -> Chart:
     colours = {"in a record": "green", "rewritten": "amber", "elsewhere": "grey", "lost": "red"}
     parts = {name: colour for name, colour in colours.items() if any(bar.part == name for bar in bars)}
     gone = sum(replies.lost.values()) - elsewhere
-    words = f"{counted(replies.logged, 'reply', 'replies')} logged, {gone:,} lost."
+    words = f"{pluralize(replies.logged, 'reply', 'replies')} logged, {gone:,} lost."
     words += f" For {elsewhere:,} another record stands." if elsewhere else ""
     return Chart("What became of the logged replies", words, parts, bars, "replies", lies=True)
 
@@ -182,7 +182,7 @@ def secrets(counts: Counts) -> str:
     """How many secrets were found, and replaced."""
     if not counts.secrets.found:
         return "No secret in a record."
-    records = counted(counts.secrets.records, "record")
+    records = pluralize(counts.secrets.records, "record")
     return f"{counts.secrets.found:,} in {records}, {counts.secrets.replaced:,} replaced."
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
-from chatsquash.core.text import escaped
+from chatsquash.core.text import escape
 from chatsquash.pages.html.markup import Html, tag, text
 from chatsquash.pages.html.record import cut
 
@@ -82,7 +82,7 @@ def _labels(chart: Chart) -> dict[str, str]:
     """What is written at bars: short, and different where labels are."""
     labels: dict[str, str] = {}
     for label in dict.fromkeys(bar.label for bar in chart.bars):
-        shown = escaped(label[:_LABEL])
+        shown = escape(label[:_LABEL])
         short = shown if len(shown) <= _LABEL else f"{shown[: _LABEL - 1]}…"
         taken = set(labels.values())
         number = 2
@@ -179,23 +179,8 @@ def bounded(text: str, most: int = NAME) -> str:
 
 _ELEMENTS = frozenset(("g", "path", "line", "rect", "text", "circle"))
 _SHAPE = (
-    "d",
-    "x",
-    "y",
-    "x1",
-    "x2",
-    "y1",
-    "y2",
-    "dx",
-    "dy",
-    "cx",
-    "cy",
-    "r",
-    "rx",
-    "ry",
-    "width",
-    "height",
-    "transform",
+    *("d", "x", "y", "x1", "x2", "y1", "y2", "dx", "dy", "cx", "cy", "r", "rx", "ry"),
+    *("width", "height", "transform"),
 )
 _LOOK = (
     *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatsquash.core.accounting import ELSEWHERE
 from chatsquash.core.options import Options, declared
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.dataset.manifest import describe
 from chatsquash.pages.report.chart_data import days, secrets
 from chatsquash.pages.report.charts import bounded
@@ -31,7 +31,7 @@ _VALUE = 60
 def title(counts: Counts, table: pl.DataFrame) -> str:
     """What tells the pages of several results apart."""
     between = " to ".join(_between(table))
-    return f"chatsquash report: {counted(counts.sessions.seen, 'session')}{f', {between}' if between else ''}"
+    return f"chatsquash report: {pluralize(counts.sessions.seen, 'session')}{f', {between}' if between else ''}"
 
 
 def run(result: ResultFolder, table: pl.DataFrame) -> Iterator[tuple[str, str]]:
@@ -81,7 +81,7 @@ def figures(result: ResultFolder, counts: Counts, table: pl.DataFrame) -> Iterat
         "joined": sessions.joined,
     }
     yield Figure("sessions seen", _number(sessions.seen), _sum({"with a record": sessions.written, **aside}))
-    yield Figure("records", _number(counts.conversations.written), f"in {counted(len(result.record_files), 'file')}")
+    yield Figure("records", _number(counts.conversations.written), f"in {pluralize(len(result.record_files), 'file')}")
     lines = {name: count for name, count in counts.lines.items() if name != "seen"}
     yield Figure("lines seen", _number(counts.lines["seen"]), _sum(lines))
     elsewhere = replies.lost.get(ELSEWHERE, 0)

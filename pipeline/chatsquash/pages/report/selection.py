@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.core.accounting import ELSEWHERE
-from chatsquash.core.text import counted
+from chatsquash.core.text import pluralize
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
@@ -130,17 +130,17 @@ def _long(rows: pl.DataFrame, ranked: list[int]) -> set[int]:
 
 def _why(row: dict[str, Any], long: set[int], is_all: bool, is_by_chance: bool) -> Iterator[str]:
     if lost := row["replies_lost"]:
-        yield counted(lost, "lost reply", "lost replies")
+        yield pluralize(lost, "lost reply", "lost replies")
     if errors := row["findings_error"]:
-        yield counted(errors, "error")
+        yield pluralize(errors, "error")
     if secrets := row["secrets"]:
-        yield counted(secrets, "kind of secret", "kinds of secrets")
+        yield pluralize(secrets, "kind of secret", "kinds of secrets")
     if row["left_out"] or row["filtered"]:
         yield "no record"
     if row["at"] in long:
-        yield f"one of the longest, {counted(row['characters'], 'character')}"
+        yield f"one of the longest, {pluralize(row['characters'], 'character')}"
     elif row["characters"] is not None and not is_all:
-        yield counted(row["characters"], "character")
+        yield pluralize(row["characters"], "character")
     if is_by_chance and not is_all:
         yield "by chance"
 

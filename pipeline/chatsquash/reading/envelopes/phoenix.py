@@ -94,7 +94,7 @@ def _put(holder: dict[str, Json], path: list[str], value: Json) -> None:
         inside[path[-1]] = value
 
 
-def _numbered(value: Json) -> list[Json]:
+def _numbered_values(value: Json) -> list[Json]:
     """What stands under numbers, in their order, or in a list."""
     if isinstance(value, list):
         return value
@@ -115,14 +115,14 @@ def _request(attributes: dict[str, Json]) -> dict[str, Json] | None:
     if isinstance(body, dict) and any(isinstance(body.get(name), list) for name in ("messages", "contents", "input")):
         made = dict(body)
     else:
-        listed = _numbered(at(attributes, "llm", "input_messages"))
+        listed = _numbered_values(at(attributes, "llm", "input_messages"))
         messages = [_message(at(each, "message") or each) for each in listed]
         if not messages:
             return None
         made = {"messages": messages}
     if isinstance(model, str) and "model" not in made:
         made = {"model": model, **made}
-    tools = [tool for each in _numbered(at(attributes, "llm", "tools")) if (tool := _tool(each))]
+    tools = [tool for each in _numbered_values(at(attributes, "llm", "tools")) if (tool := _tool(each))]
     return {**made, "tools": tools} if tools and not made.get("tools") else made
 
 
@@ -134,10 +134,10 @@ def _message(message: Json) -> Json:
     for name, value in message.items():
         _put(members, name.removeprefix("message.").split("."), value)
     made: dict[str, Json] = {"role": members.get("role"), "content": members.get("content")}
-    contents = _numbered(members.get("contents"))
+    contents = _numbered_values(members.get("contents"))
     if contents and made["content"] is None:
         made["content"] = [_part(at(each, "message_content") or each) for each in contents]
-    calls = [at(each, "tool_call") or each for each in _numbered(members.get("tool_calls"))]
+    calls = [at(each, "tool_call") or each for each in _numbered_values(members.get("tool_calls"))]
     if calls:
         made["tool_calls"] = [
             {
@@ -179,7 +179,9 @@ def _response(attributes: dict[str, Json]) -> Json:
     body = jsonio.value(raw) if isinstance(raw, str) else raw
     if isinstance(body, dict) and any(name in body for name in ("choices", "candidates", "content", "output")):
         return body
-    messages = [_message(at(each, "message") or each) for each in _numbered(at(attributes, "llm", "output_messages"))]
+    messages = [
+        _message(at(each, "message") or each) for each in _numbered_values(at(attributes, "llm", "output_messages"))
+    ]
     if not messages:
         return None
     made = holding(messages[0], at(attributes, "llm", "model_name"))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
-from chatsquash.core.text import escaped
+from chatsquash.core.text import escape
 from chatsquash.core.urls import refuse_remote
 from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.groups import sanitised
@@ -140,7 +140,7 @@ def _refuse_meeting(files: list[FilePlacement]) -> None:
     counts = Counter(each.name.casefold() for each in files)
     for each in files:
         if counts[each.name.casefold()] > 1:
-            raise UsageError(f"{escaped(each.name)}: several inputs would take this place; redact them one by one")
+            raise UsageError(f"{escape(each.name)}: several inputs would take this place; redact them one by one")
 
 
 def _refuse_inputs(inputs: Iterable[str], files: list[FilePlacement], folder: Path, *, is_file: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from chatsquash.checks import private, stored_records
 from chatsquash.core import jsonio, marks
 from chatsquash.core.model import Json, Violation
-from chatsquash.core.text import counted, escaped, frequent_kinds
+from chatsquash.core.text import escape, frequent_kinds, pluralize
 from chatsquash.dataset.reports.redactions import Table
 from chatsquash.redact.hits import Value, value_of
 from chatsquash.redact.placeholders import Placeholders, is_secret, redaction, words
@@ -181,15 +181,15 @@ class RedactionSummary:
 
     def lines(self) -> Iterator[str]:
         """What is said at the end, a line each."""
-        files = f" ({counted(self.files, 'file')})" if self.files > 1 else ""
-        yield f"{counted(self.written, 'record')} written to {escaped(self.place)}{files}"
+        files = f" ({pluralize(self.files, 'file')})" if self.files > 1 else ""
+        yield f"{pluralize(self.written, 'record')} written to {escape(self.place)}{files}"
         if self.left_out:
-            yield f"left out: {counted(self.left_out, 'record')} that could not be searched"
+            yield f"left out: {pluralize(self.left_out, 'record')} that could not be searched"
         if self.looks_for_secrets or self.secrets:
-            summary = f"{self.secrets:,} found in {counted(self.with_secrets, 'record')}"
+            summary = f"{self.secrets:,} found in {pluralize(self.with_secrets, 'record')}"
             yield f"secrets: {summary}, all {self.secrets:,} replaced" if self.secrets else "secrets: none found"
         if self.addresses:
-            yield f"anonymised: {counted(self.addresses, 'e-mail address', 'e-mail addresses')}"
+            yield f"anonymised: {pluralize(self.addresses, 'e-mail address', 'e-mail addresses')}"
         for kind, count in sorted(self.kinds.items()):
             yield f"{count:>9,}  {words(kind)}"
         if self.others:

@@ -85,8 +85,8 @@ def _number(row: dict[str, Json]) -> int:
 
 
 def _exchange(rows: list[dict[str, Json]]) -> dict[str, Json]:
-    asked = _joined(rows, "RequestMessages")
-    given = _joined(rows, "ResponseMessages")
+    asked = _join(rows, "RequestMessages")
+    given = _join(rows, "ResponseMessages")
     model = next((row[name] for name in ("ModelName", "DeploymentName") for row in rows if row.get(name)), None)
     request: dict[str, Json] = dict(asked) if isinstance(asked, dict) else {"messages": asked}
     if isinstance(model, str) and "model" not in request:
@@ -98,7 +98,7 @@ def _exchange(rows: list[dict[str, Json]]) -> dict[str, Json]:
     return {name: value for name, value in made.items() if value is not None}
 
 
-def _joined(rows: list[dict[str, Json]], name: str) -> Json:
+def _join(rows: list[dict[str, Json]], name: str) -> Json:
     """A body that stands in pieces, each of which is a text, or a list of its own."""
     pieces = [row[name] for row in rows if row.get(name) not in (None, "", [])]
     texts = [piece for piece in pieces if isinstance(piece, str)]

@@ -72,7 +72,7 @@ def _body(message: dict[str, Any]) -> Json:
         return None
     encodings = [value for name, value in _headers(message) if name == "content-encoding"]
     for encoding in reversed(",".join(encodings).split(",")):
-        expanded = _expanded(content, encoding.strip().lower())
+        expanded = _expand(content, encoding.strip().lower())
         if expanded is None:
             return None
         content = expanded
@@ -89,7 +89,7 @@ def _headers(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 yield name.lower(), value
 
 
-def _expanded(data: bytes, encoding: str) -> bytes | None:  # noqa: PLR0911 - one for each encoding
+def _expand(data: bytes, encoding: str) -> bytes | None:  # noqa: PLR0911 - one for each encoding
     try:
         match encoding:
             case "" | "identity":

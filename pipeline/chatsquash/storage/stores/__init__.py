@@ -25,9 +25,9 @@ class StoreKind(Struct, frozen=True):
     """A kind of store."""
 
     module: str
-    """Below this package; its function ``opened`` gives the store of a scheme and a bucket or host."""
+    """A module of this package; its ``open_store`` returns the store of a scheme and a bucket or host."""
     name: str
-    """As messages say it."""
+    """The name in messages."""
     is_writable: bool = False
     is_listable: bool = True
 
@@ -45,7 +45,7 @@ ROWS = {
 
 
 def locate(path: str) -> tuple[Store, str]:
-    """The store that a URL names, and the key of what it names there; raises ``UsageError`` for a wrong one."""
+    """The store and the key that a URL names; raises ``UsageError`` for an invalid URL."""
     place = address(path)
     return store(place), place.key
 
@@ -53,13 +53,13 @@ def locate(path: str) -> tuple[Store, str]:
 def store(place: Address) -> Store:
     """The store of an address, opened once in this process.
 
-    Raises ``UsageError`` where what it needs is not installed, or what it is told by the environment cannot be used.
+    Raises ``UsageError`` if its library is not installed, or the settings in the environment cannot be used.
     """
     return _open_store(place.scheme, place.host, os.getpid())
 
 
 def writable(place: Address) -> WritableStore:
-    """The same, to be written to; raises ``UsageError`` for a store that is only read."""
+    """The same for writing; raises ``UsageError`` for a read-only store."""
     if not ROWS[place.scheme].is_writable:
         able = ", ".join(f"{scheme}://" for scheme, row in ROWS.items() if row.is_writable)
         raise UsageError(f"{place.shown}: is only read; write to a folder, or to one of {able}")
@@ -67,7 +67,7 @@ def writable(place: Address) -> WritableStore:
 
 
 def listable(place: Address) -> bool:
-    """Whether its store tells what is there."""
+    """Whether its store can be listed."""
     return ROWS[place.scheme].is_listable
 
 
@@ -94,7 +94,7 @@ _HOSTS = {
 """Buckets and hosts that a URL may name."""
 _WEB = ("https", "http")
 _SECRET = re.compile("key|secret|token|sig|credential|passw", re.IGNORECASE)
-"""What the names of members of a query have that hold credentials."""
+"""Matches the names of query members that contain credentials."""
 _CREDENTIALS = "holds credentials, which are taken from the environment and the store's own files only"
 
 
@@ -105,7 +105,7 @@ class Address(NamedTuple):
     host: str
     """The bucket, the container or the host."""
     key: str
-    """What stands behind it, as it is written; of ``https`` the whole URL."""
+    """The rest, as it is written; for ``https`` the complete URL."""
 
     @property
     def shown(self) -> str:
@@ -118,7 +118,7 @@ class Address(NamedTuple):
 
 
 def address(given: str) -> Address:
-    """The parts of a URL; raises ``UsageError`` for one that names no store, or holds credentials."""
+    """The parts of a URL; raises ``UsageError`` if it does not name a store, or contains credentials."""
     scheme, _, rest = given.partition("://")
     if scheme not in REMOTE:
         refuse_unknown(given)
@@ -141,5 +141,5 @@ def _holds_secret(key: str) -> bool:
 
 
 def shown(path: str) -> str:
-    """A URL without what may be a signature; any other path as it is."""
+    """A URL without the query, which may be a signature; any other path unchanged."""
     return re.split(r"[?#]", path, maxsplit=1)[0] if path.startswith(("https://", "http://")) else path

@@ -16,61 +16,61 @@ from chatsquash.core.errors import UsageError
 
 
 class StoredObject(NamedTuple):
-    """Something that a store holds."""
+    """An object or file in a store."""
 
     key: str
     size: int
     """Bytes."""
     state: int | None
-    """What tells it from what it was, in 63 bits; ``None`` where the store does not say."""
+    """A version of the content, in 63 bits; ``None`` if the store does not report one."""
     changed: float = 0.0
-    """When that was last changed, in seconds since the epoch; 0 where nobody asked."""
+    """The time of the last change, in seconds since the epoch; 0 if it was not requested."""
 
 
 class StoredBytes(NamedTuple):
-    """Some bytes of something, and what that was when they were read."""
+    """Bytes of an object, with its size and version at the time they were read."""
 
     data: bytes | memoryview
     size: int
-    """Bytes of all of it."""
+    """The size of the object in bytes."""
     state: int | None
     tag: str | None
-    """By which further bytes can be asked of the same thing only."""
+    """With it, further reads fail if the object has changed."""
 
 
 class StaleError(OSError):
-    """Something changed while it was read."""
+    """An object changed while it was read."""
 
     def __init__(self) -> None:
         super().__init__(ESTALE, "it changed while it was read")
 
 
 class Store(Protocol):
-    """What can be read.  All raise ``OSError``, whose text says why in words and holds no credential."""
+    """Read access. All methods raise ``OSError``, whose text gives the reason and contains no credentials."""
 
     def status(self, key: str) -> StoredObject | None:
-        """What stands under a key; ``None`` where nothing does, also where only others begin with it."""
+        """The object with a key; ``None`` if there is none, even if the key is a prefix of others."""
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
-        """All that lies below a folder, page by page, in no order; ``""`` is all of the store."""
+        """All objects below a folder, page by page, unordered; ``""`` is the complete store."""
 
     def inside(self, folder: str) -> Iterable[str]:
-        """The keys of what lies in a folder itself."""
+        """The keys directly in a folder."""
 
     def get(self, key: str, start: int, size: int, tag: str | None) -> StoredBytes:
-        """At most so many bytes from ``start`` on; with ``tag`` only of what had that, else ``StaleError``."""
+        """At most ``size`` bytes from ``start``; raises ``StaleError`` if the object no longer has the tag."""
 
 
 class WritableStore(Store, Protocol):
-    """What can be written, too."""
+    """Read and write access."""
 
     def put(self, key: str, data: bytes) -> None:
-        """Write a small object, in the place of what stands there."""
+        """Write a small object, replacing an existing one."""
 
     def create(self, key: str, data: bytes, instead: str | None = None) -> None:
-        """Write a small object where nothing stands, or ``instead`` of what has that tag.
+        """Write a new small object, or replace the one with the tag ``instead``.
 
-        Raises ``FileExistsError`` where something else does.
+        Raises ``FileExistsError`` if another object exists.
         """
 
     def upload(self, key: str, path: Path) -> None:
@@ -81,7 +81,7 @@ class WritableStore(Store, Protocol):
 
 
 def state(tag: str | None, otherwise: str | None = None) -> int | None:
-    """A tag, or what else tells a state, in 63 bits; listings and answers may quote a tag differently."""
+    """A tag, or another version, in 63 bits; listings and responses may quote a tag differently."""
     text = tag.removeprefix("W/").strip('"') if tag else otherwise
     return xxh3_64_intdigest(text.encode()) >> 1 if text else None
 
@@ -110,7 +110,7 @@ _AT_ONCE = 8
 
 
 class PendingCall(Generic[T]):
-    """A call that goes on in a thread of its own, which ends with the process, whatever it waits for."""
+    """A call in its own daemon thread, which never keeps the process from ending."""
 
     def __init__(self, call: Callable[[], T]) -> None:
         self._call = call
@@ -124,7 +124,7 @@ class PendingCall(Generic[T]):
             self._done.put(problem)
 
     def result(self, seconds: float | None = None) -> T:
-        """What it gives, once; raises what it raised, and ``TimeoutError``.  A signal is heard meanwhile."""
+        """Wait for the result, once; re-raise its exception, or ``TimeoutError``. Signals are handled meanwhile."""
         try:
             outcome = self._done.get(timeout=seconds)
         except Empty:
@@ -135,7 +135,7 @@ class PendingCall(Generic[T]):
 
 
 def interruptible(call: Callable[[], T]) -> T:
-    """What a call gives that would not hear of signals by itself, which only the main thread does."""
+    """The result of a call that would block signals, which only the main thread handles."""
     return PendingCall(call).result() if threading.current_thread() is threading.main_thread() else call()
 
 

@@ -62,7 +62,7 @@ class Web:
         return StoredObject(key, piece.size, piece.state)
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
-        """Nothing, since web servers do not tell."""
+        """Nothing, since web servers cannot be listed."""
         del folder
         yield from ()
 
@@ -160,7 +160,7 @@ class _PassingError(OSError):
 
 
 def _patiently(call: Callable[[], T]) -> T:
-    """Call, some times if need be, with pauses that grow and differ."""
+    """The result of a call, which is repeated after passing errors, with growing random pauses."""
     for tried in range(1, _TRIES):
         try:
             with _words():
@@ -206,7 +206,7 @@ def _in_words(problem: Exception) -> OSError:
 
 
 def _refuse(status: int) -> None:
-    """Raise ``OSError`` for an answer that is none."""
+    """Raise ``OSError`` for an error response."""
     if status in (404, 410):
         raise FileNotFoundError(ENOENT, "there is no such file")
     if status in (401, 403):
@@ -218,6 +218,6 @@ def _refuse(status: int) -> None:
 
 
 def _size(headers: Any, read: int) -> int:
-    """Bytes of all of a file, as an answer tells them."""
+    """The size of a file, as a response reports it."""
     whole = headers.get("Content-Range", "").rpartition("/")[2] or headers.get("Content-Length", "")
     return int(whole) if whole.isdecimal() else read

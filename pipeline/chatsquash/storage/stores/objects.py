@@ -205,7 +205,7 @@ class _PassingError(OSError):
 
 
 def _patiently(call: Callable[[], Any]) -> Any:
-    """What a call gives, which is made once more where its answer was lost."""
+    """The result of a call, which is repeated if its response was lost."""
     for tried in range(1, _TRIES):
         try:
             with _words():

@@ -9,7 +9,7 @@ from typing import Any
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Message
-from chatsquash.core.text import counted, escaped, shown
+from chatsquash.core.text import escape, pluralize, shown
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import cut, size
 from chatsquash.records.reading import MessagePart, message_parts
@@ -146,11 +146,11 @@ def _json(code: str) -> Iterator[Html]:
 
 def _line_breaks(word: str) -> Iterator[Html]:
     at = 0
-    for escape in _ESCAPE.finditer(word):
-        if escape[0] == r"\n" and escape.end() < len(word) - 1:
-            yield text(word[at : escape.start()])
-            yield tag("span", escape[0], class_="break")
-            at = escape.end()
+    for match in _ESCAPE.finditer(word):
+        if match[0] == r"\n" and match.end() < len(word) - 1:
+            yield text(word[at : match.start()])
+            yield tag("span", match[0], class_="break")
+            at = match.end()
     yield text(word[at:])
 
 
@@ -178,9 +178,9 @@ def tools(defined: Json) -> Html | None:
             break
     more = len(defined) - len(items)
     items += (
-        [tag("p", f"… {counted(more, 'tool')} more (the JSON of the record has all)", class_="cut")] if more else []
+        [tag("p", f"… {pluralize(more, 'tool')} more (the JSON of the record has all)", class_="cut")] if more else []
     )
-    return tag("details", tag("summary", counted(len(defined), "tool")), *items, class_="tools")
+    return tag("details", tag("summary", pluralize(len(defined), "tool")), *items, class_="tools")
 
 
 def _tool(tool: Json) -> Html:
@@ -274,4 +274,4 @@ def _fence_text(text: str, name: str) -> str:
 
 
 def _line(text: str) -> str:
-    return escaped(" ".join(text.split()))
+    return escape(" ".join(text.split()))

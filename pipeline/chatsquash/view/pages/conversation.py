@@ -7,14 +7,14 @@ from itertools import islice
 from typing import Any
 
 from chatsquash.core.model import Json
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.pages.html.record import Showing, articles, medium
 from chatsquash.records.reading import message_calls
 from chatsquash.view.conversation import WINDOW, Conversation, Window
 from chatsquash.view.pages import code
 from chatsquash.view.pages.code import tools
-from chatsquash.view.pages.layout import facts, page, short, spaced, url
+from chatsquash.view.pages.layout import comma_list, facts, page, short, spaced, url
 
 TEXT = 16_000
 """Bytes of a text that a page shows; the rest has a place of its own."""
@@ -37,23 +37,17 @@ _MEMBERS = 100
 _TABS = ("conversation", "log", "tree", "template")
 
 
-def conversation(shown: Conversation, message: int, *, has_template: bool) -> Html:
+def conversation(shown: Conversation, message: int) -> Html:
     """The page of a record, at one of its messages."""
     window = shown.window(message)
-    body = [
-        *head(shown, "conversation", has_template=has_template),
-        _about(shown),
-        toolbar(shown),
-        section(shown, window),
-        pages(shown, window),
-    ]
+    body = [*head(shown, "conversation"), _about(shown), toolbar(shown), section(shown, window), pages(shown, window)]
     return page(_title(shown), shown.result, *body, modules=("conversation.js",), **attributes(shown, window))
 
 
-def head(shown: Conversation, now: str, *, has_template: bool) -> list[Html]:
+def head(shown: Conversation, now: str) -> list[Html]:
     """The title of a session, and its other pages."""
     base = shown.result, "s", shown.at
-    names = [name for name in _TABS if (name != "template" or (has_template and shown.place))]
+    names = [name for name in _TABS if (name != "template" or (shown.has_template and shown.place))]
     titles = {"log": "beside its log", "template": "as the template renders it"}
     links = []
     for name in names:
@@ -98,11 +92,11 @@ def _about(shown: Conversation) -> Html:
 
 def _opening(shown: Conversation) -> Html:
     row = shown.row
-    tokens = f"{counted(row['tokens'], 'token')}" if row["tokens"] is not None else None
-    turns = f"{counted(row['turns'], 'turn')}" if row["turns"] is not None else None
+    tokens = f"{pluralize(row['tokens'], 'token')}" if row["tokens"] is not None else None
+    turns = f"{pluralize(row['turns'], 'turn')}" if row["turns"] is not None else None
     values = (row["format"], row["model"], (row["start"] or "")[:16].replace("T", " "), turns, tokens, row["outcome"])
-    parts = [tag("span", escaped(str(each)), dir="auto") for each in values if each]  # one written from the right
-    return together([together((", ", each)) if number else each for number, each in enumerate(parts)])
+    # A value may be written from the right.
+    return comma_list([tag("span", escape(str(each)), dir="auto") for each in values if each])
 
 
 def _place(shown: Conversation) -> str:
@@ -131,7 +125,7 @@ def _value(value: Any) -> Child:
 def _spelled(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return escaped(f"{value:,}" if isinstance(value, int) else str(value)[:_LONGEST_VALUE])
+    return escape(f"{value:,}" if isinstance(value, int) else str(value)[:_LONGEST_VALUE])
 
 
 def _findings(shown: Conversation) -> Html | None:
@@ -142,7 +136,7 @@ def _findings(shown: Conversation) -> Html | None:
     if len(shown.findings) > _FINDINGS:
         items.append(tag("li", f"{len(shown.findings) - _FINDINGS:,} more"))
     errors = any(each["severity"] == "error" for each in shown.findings)
-    title = counted(len(shown.findings), "finding")
+    title = pluralize(len(shown.findings), "finding")
     return tag("details", tag("summary", title), tag("ul", *items, class_="findings"), class_="about", open=errors)
 
 
@@ -158,7 +152,7 @@ def _finding(shown: Conversation, finding: Mapping[str, Any]) -> Iterator[Child]
 
 def _text(finding: Mapping[str, Any]) -> str:
     text = str(finding.get("text"))
-    return escaped(text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…")
+    return escape(text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…")
 
 
 def severity(finding: Mapping[str, Any]) -> Html:
@@ -203,10 +197,10 @@ def toolbar(shown: Conversation) -> Html:
 def section(shown: Conversation, window: Window) -> Html:
     """The messages of a window."""
     if shown.place is None:
-        why = f"There is no record of this session: {escaped(str(shown.row['outcome']))}."
+        why = f"There is no record of this session: {escape(str(shown.row['outcome']))}."
         return tag("section", tag("p", why), class_="conversation")
     if shown.problem:
-        note = tag("p", f"The record is shown as it stands, since {escaped(shown.problem)}.")
+        note = tag("p", f"The record is shown as it stands, since {escape(shown.problem)}.")
         text = shown.data[:TEXT].decode("utf-8", "replace")
         return tag("section", note, code.json(text), class_="conversation")
     whole = (

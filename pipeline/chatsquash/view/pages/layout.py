@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from chatsquash.core.text import escaped
+from chatsquash.core.text import escape
 from chatsquash.pages.html.markup import Child, Html, module, tag, together
 from chatsquash.view.result import ViewerResult
 
@@ -32,7 +32,7 @@ def page(title: str, result: ViewerResult | None, *body: Child, modules: tuple[s
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"{escaped(title)} - chatsquash"),
+        tag("title", f"{escape(title)} - chatsquash"),
         tag("link", rel="icon", href="/static/icon.svg"),
         tag("link", rel="stylesheet", href="/static/base.css"),
         tag("link", rel="stylesheet", href="/static/view.css"),
@@ -58,7 +58,7 @@ def _header(result: ViewerResult | None) -> Html:
 def short(text: object, most: int = _SHORT) -> str:
     """A name or a path for a table: the end of it where it is long, since that tells more."""
     whole = str(text)
-    shown = escaped(whole[-2 * most :])  # of which hardly more is shown
+    shown = escape(whole[-2 * most :])  # of which hardly more is shown
     return shown if len(shown) <= most and len(whole) <= most else f"…{shown[1 - most :]}"
 
 
@@ -95,3 +95,8 @@ def spaced(*parts: Child) -> Html:
     for part in kept:
         spaced += [" ", part] if spaced else [part]
     return together(spaced)
+
+
+def comma_list(parts: list[Child]) -> Html:
+    """Parts with commas between them."""
+    return together([together((", ", each)) if number else each for number, each in enumerate(parts)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from difflib import unified_diff
 from html import unescape
 from itertools import islice
@@ -11,7 +10,8 @@ from itertools import islice
 from chatsquash.core import jsonio
 from chatsquash.core.accounting import WHY, ReplyOutcome
 from chatsquash.core.model import Message
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
+from chatsquash.core.times import stamp
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import Showing, fitting, size
 from chatsquash.records.line import StoredRecord
@@ -36,14 +36,12 @@ _READABLE = 1 << 24
 _DIFFERENCE = 400_000
 
 
-def beside(  # noqa: PLR0913 - what a page shows
-    shown: Conversation, message: int, logs: SessionLogs, looked: Looked | NoLogError, first: int, *, has_template: bool
-) -> Html:
+def beside(shown: Conversation, message: int, logs: SessionLogs, looked: Looked | NoLogError, first: int) -> Html:
     """The record, and beside it what its log has."""
     window = shown.window(message)
     left = tag("div", toolbar(shown), section(shown, window), pages(shown, window), class_="side")
     right = tag("div", *_log(shown, logs, looked, first), class_="side log", id="log")
-    body = [*head(shown, "log", has_template=has_template), tag("div", left, right, class_="sides")]
+    body = [*head(shown, "log"), tag("div", left, right, class_="sides")]
     named = attributes(shown, window) | {"data_base": url(shown.result, "s", shown.at, "log")}
     return page(
         short(shown.row["session"] or "session", 40), shown.result, *body, modules=("conversation.js",), **named
@@ -53,7 +51,7 @@ def beside(  # noqa: PLR0913 - what a page shows
 def _log(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError, first: int) -> Iterator[Html]:
     yield tag("h2", "The log")
     if isinstance(looked, NoLogError):
-        yield tag("p", escaped(str(looked)))
+        yield tag("p", escape(str(looked)))
         return
     yield from _log_facts(looked)
     if looked.messages:
@@ -73,7 +71,7 @@ def _log(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError, fi
 def _log_facts(looked: Looked) -> Iterator[Html]:
     if looked.changed:
         yield tag("p", "The log is not what it was when it was converted.", class_="severity-warning")
-    yield facts({"log": escaped(looked.log.shown), "format": escaped(looked.format)})
+    yield facts({"log": escape(looked.log.shown), "format": escape(looked.format)})
 
 
 def _more(shown: Conversation, first: int, count: int) -> Html:
@@ -88,7 +86,7 @@ def _more(shown: Conversation, first: int, count: int) -> Html:
 
 
 def _message(shown: Conversation, looked: Looked, row: MessageRow) -> Html:
-    description = f"message {row.number:,}, {escaped(row.role)}, {size(row.size)}"
+    description = f"message {row.number:,}, {escape(row.role)}, {size(row.size)}"
     if row.line is None or not looked.is_in_lines:
         return tag("p", description)
     return _raw(shown, row.line, f"line {row.line:,}: {description}", [], None)
@@ -123,7 +121,7 @@ def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, repli
             tag("span", f"{row.outcome}: {OUTCOMES[row.outcome]}", class_="fate"),
         ]
     else:
-        summary.append(tag("span", f"not read: {escaped(row.roles)} ({escaped(row.outcome)})", class_="severity-error"))
+        summary.append(tag("span", f"not read: {escape(row.roles)} ({escape(row.outcome)})", class_="severity-error"))
     if replies:
         kind = "" if replies[0].kind == "main" else f"{replies[0].kind}, "
         summary += [tag("span", "; its reply: ", kind, in_words(shown, rows, replies), class_="fate")]
@@ -135,37 +133,34 @@ def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, repli
 
 def _sentences(row: EntryRow) -> Iterator[str]:
     """What a request and its reply are, in words."""
-    new = f"{counted(row.added, 'message')} ({escaped(row.roles)})"
-    as_before = f"repeats {counted(row.kept, 'message')} of the one before"
+    new = f"{pluralize(row.added, 'message')} ({escape(row.roles)})"
+    as_before = f"repeats {pluralize(row.kept, 'message')} of the one before"
     if row.kept:
         yield f"The request {as_before} and adds {new}." if row.added else f"The request {as_before}."
     else:
         yield f"The request has {new}." if row.added else "The request has no messages."
-    finish = f", finish reason {escaped(row.finish)}" if row.finish else ""
-    yield f"The reply {escaped(row.reply)}{finish}." if row.reply else "There is no reply."
+    finish = f", finish reason {escape(row.finish)}" if row.finish else ""
+    yield f"The reply {escape(row.reply)}{finish}." if row.reply else "There is no reply."
 
 
 def time(at: int | None) -> str:
     """A time of a log, UTC; empty where there is none."""
-    if at is None:
-        return ""
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at // 1000)
-    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
+    return "" if at is None else stamp(at)[:-1].replace("T", " ")
 
 
 # One request
 
 
-def request(shown: Conversation, looked: Looked, logged: LoggedRequest, *, has_template: bool) -> Html:
+def request(shown: Conversation, looked: Looked, logged: LoggedRequest) -> Html:
     """A request and its reply as a conversation."""
     messages = [*logged.messages, *([logged.reply] if logged.reply else [])]
     place = f"{looked.log.shown}:{logged.line}"
-    showing = Showing(place=escaped(place), text=4_000, body=code.body)
+    showing = Showing(place=escape(place), text=4_000, body=code.body)
     body = [
-        *head(shown, "", has_template=has_template),
+        *head(shown, ""),
         tag("h2", f"The request on line {logged.line:,}"),
         _links(shown, looked, logged, ""),
-        facts({"log": escaped(place), "messages": f"{len(messages):,}", "tools": f"{len(logged.tools):,}"}),
+        facts({"log": escape(place), "messages": f"{len(messages):,}", "tools": f"{len(logged.tools):,}"}),
         tag(
             "section",
             tools(logged.tools),
@@ -190,9 +185,9 @@ def _links(shown: Conversation, looked: Looked, logged: LoggedRequest, now: str)
     return tag("nav", *links, class_="tabs", aria_label="Pages of this request")
 
 
-def difference(shown: Conversation, looked: Looked, logged: LoggedRequest, *, has_template: bool) -> Html:
+def difference(shown: Conversation, looked: Looked, logged: LoggedRequest) -> Html:
     """What differs between a request and the one before it in the log."""
-    place = escaped(f"{looked.log.shown}:{logged.line}")
+    place = escape(f"{looked.log.shown}:{logged.line}")
     if logged.before is None:
         inside: list[Child] = [tag("p", "This is the first request of the log: nothing stands before it.")]
     else:
@@ -200,7 +195,7 @@ def difference(shown: Conversation, looked: Looked, logged: LoggedRequest, *, ha
         inside = [tag("p", f"From line {logged.line_before:,} to line {logged.line:,}:"), *_steps(changes, place)]
         inside += [_tools(logged)]
     body = [
-        *head(shown, "", has_template=has_template),
+        *head(shown, ""),
         tag("h2", f"What line {logged.line:,} changes"),
         _links(shown, looked, logged, "difference"),
     ]
@@ -222,7 +217,7 @@ def _steps(changes: list[DiffStep], place: str) -> Iterator[Html]:
 def _step(step: DiffStep, place: str) -> Html:
     if step.kind == "kept":
         text_of_step = (
-            f"{counted(len(step.now), 'message')} as before ({step.begin:,} to {step.begin + len(step.now) - 1:,})"
+            f"{pluralize(len(step.now), 'message')} as before ({step.begin:,} to {step.begin + len(step.now) - 1:,})"
         )
         return tag("p", text_of_step, class_="kept")
     if step.kind == "changed":
@@ -239,34 +234,26 @@ def _step(step: DiffStep, place: str) -> Html:
     showing = Showing(place=place, text=4_000, body=code.body, prefix=f"{step.kind}-")
     record = StoredRecord(messages, None, [*range(step.begin, step.begin + len(messages))])
     inside = fitting(record, showing, _MOST // 4)
-    return tag("div", tag("p", f"{counted(len(messages), 'message')} {step.kind}"), *inside, class_=step.kind)
+    return tag("div", tag("p", f"{pluralize(len(messages), 'message')} {step.kind}"), *inside, class_=step.kind)
 
 
 def _spelled(message: Message) -> str:
     from chatsquash.core.text import shown
 
     data = jsonio.dumps(message)
-    return (
-        shown(message, indent=True).decode()
-        if len(data) <= _DIFFERENCE
-        else data[:_DIFFERENCE].decode("utf-8", "replace")
-    )
+    data = shown(message, indent=True) if len(data) <= _DIFFERENCE else data[:_DIFFERENCE]
+    return data.decode("utf-8", "replace")
 
 
 def _tools(logged: LoggedRequest) -> Html:
     before, now = ({jsonio.dumps(tool) for tool in tools or []} for tools in (logged.tools_before, logged.tools))
     if before == now:
-        return tag("p", f"{counted(len(now), 'tool')}, as before", class_="kept")
+        return tag("p", f"{pluralize(len(now), 'tool')}, as before", class_="kept")
     names = [
-        f"{counted(len(now - before), 'tool')} new or changed",
-        f"{counted(len(before - now), 'tool')} gone or changed",
+        f"{pluralize(len(now - before), 'tool')} new or changed",
+        f"{pluralize(len(before - now), 'tool')} gone or changed",
     ]
     return tag("p", ", ".join(names), class_="changed")
-
-
-def nothing(shown: Conversation, why: NoLogError, *, has_template: bool) -> Html:
-    """Why the log cannot be shown."""
-    return page("log", shown.result, *head(shown, "", has_template=has_template), tag("p", escaped(str(why))))
 
 
 def became(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> Iterator[Child]:
@@ -320,8 +307,8 @@ def _place(shown: Conversation, rows: Rows, reply: ReplyOutcome) -> tuple[str, s
         return "a record that was left out, since another one stands for it", None
     row = shown.result.sessions.row(at, named=True)
     if row["outcome"] != WRITTEN:
-        return f"a record that was left out: {escaped(str(row['outcome']))}", url(shown.result, "s", at)
-    place = "this record" if at == shown.at else escaped(f"{row['file']}:{row['row']}")
+        return f"a record that was left out: {escape(str(row['outcome']))}", url(shown.result, "s", at)
+    place = "this record" if at == shown.at else escape(f"{row['file']}:{row['row']}")
     is_sample = shown.result.session_lines[at].get("sample") is not None  # which begins elsewhere
     if reply.message is None or is_sample:
         return place, url(shown.result, "s", at)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Message
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 from chatsquash.dataset.shards import PAIRS
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.pages.html.record import Showing, fitting
@@ -45,7 +45,7 @@ def pair(result: ViewerResult, shown: Pair) -> Html:
     body = [
         tag("h1", "Preference pair"),
         _links(result, shown),
-        facts({"why": reason, "place": escaped(place)}),
+        facts({"why": reason, "place": escape(place)}),
         tag("section", tag("h2", "prompt"), *_prompt(shown.value, prompt, place), class_="conversation"),
         tag("div", *sides, class_="sides"),
     ]
@@ -69,8 +69,8 @@ def _evidence(result: ViewerResult, evidence: Any) -> tuple[str | None, dict[str
     kind, _, places = evidence.partition("; chosen ")
     chosen, _, rejected = places.rpartition("; rejected ")
     if not chosen:
-        return escaped(evidence[:500]), {}
-    return escaped(kind[:500]), {"chosen": _log_link(result, chosen), "rejected": _log_link(result, rejected)}
+        return escape(evidence[:500]), {}
+    return escape(kind[:500]), {"chosen": _log_link(result, chosen), "rejected": _log_link(result, rejected)}
 
 
 def _log_link(result: ViewerResult, place: str) -> Html:
@@ -85,7 +85,7 @@ def _log_link(result: ViewerResult, place: str) -> Html:
         parts += [": ", tag("a", name, href=url(result, "s", row["at"]), dir="auto"), ", "]
         parts.append(tag("a", "beside its log", href=url(result, "s", row["at"], "log")))
     elif rows.height:
-        many = counted(rows["nth"].n_unique(), "session")
+        many = pluralize(rows["nth"].n_unique(), "session")
         parts += [": ", tag("a", f"{many} of logs with this name", href=address("/", text=log[:200]))]
     return tag("p", together(parts), class_="quiet")
 
@@ -102,11 +102,11 @@ def _prompt(value: dict[str, Any], messages: list[Message] | str, place: str) ->
     """The prompt: what its last user says stands open, and folded what was said before."""
     yield tools(value.get("tools"))
     if isinstance(messages, str):
-        yield tag("p", escaped(messages))
+        yield tag("p", escape(messages))
         return
     last = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
     if last:
-        summary = tag("summary", counted(last, "message") + " before")
+        summary = tag("summary", pluralize(last, "message") + " before")
         yield tag("details", summary, *_articles(messages[:last], "prompt", place, 0), class_="about")
     yield from _articles(messages[last:], "prompt", place, last)
 
@@ -114,8 +114,8 @@ def _prompt(value: dict[str, Any], messages: list[Message] | str, place: str) ->
 def _articles(messages: list[Message] | str, name: str, place: str, first: int) -> list[Html]:
     """Messages, of which the first has a number in the conversation that the prompt begins."""
     if isinstance(messages, str):
-        return [tag("p", escaped(messages))]
-    showing = Showing(place=escaped(place), text=16_000, prefix=f"{name}-", body=code.body)
+        return [tag("p", escape(messages))]
+    showing = Showing(place=escape(place), text=16_000, prefix=f"{name}-", body=code.body)
     return fitting(StoredRecord(messages, None, [*range(first, first + len(messages))]), showing, _MOST)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from chatsquash.core import jsonio
 from chatsquash.core.errors import ChatsquashError, UsageError
-from chatsquash.core.text import escaped
+from chatsquash.core.text import escape
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.datasets import PARQUET
 from chatsquash.records.line import NotARecordError
@@ -68,7 +68,7 @@ def lines(result: ViewerResult, query: str) -> Generator[bytes]:
         is_replaced = result.is_replaced()
         if not is_replaced and not isinstance(problem, (ChatsquashError, OSError)):
             raise
-        problem_text = f"{result.title} was replaced while it was searched" if is_replaced else escaped(str(problem))
+        problem_text = f"{result.title} was replaced while it was searched" if is_replaced else escape(str(problem))
         yield _line({"problem": problem_text})
         return
     yield _line({"end": "all", "found": count})
@@ -91,7 +91,7 @@ def _hit(result: ViewerResult, hit: Hit, query: str) -> dict[str, object]:
     session = result.sessions.row(at, named=True)["session"] if at is not None else None
     where = url(result, "s", at, m=hit.message, find=query, fragment=f"m{hit.message}") if at is not None else None
     around = (" ".join(text.split("\n")) for text in (hit.before, hit.match, hit.after))
-    before, match, after = map(escaped, around)
+    before, match, after = map(escape, around)
     return {
         "href": where,
         "session": short(session or hit.file, 200),

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 from chatsquash.dataset.omissions import lacks
 from chatsquash.pages.html.markup import Child, Html, tag, together
-from chatsquash.view.pages.layout import address, choice, field, page, short, spaced, table, url
+from chatsquash.view.pages.layout import address, choice, comma_list, field, page, short, spaced, table, url
 from chatsquash.view.result import ViewerResult
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _filters(result: ViewerResult, query: SessionQuery) -> Html:
 
 
 def _cut(value: str) -> str:
-    shown = escaped(value)
+    shown = escape(value)
     return shown if len(shown) <= 60 else f"{shown[:59]}…"
 
 
@@ -87,13 +87,13 @@ def _direction(query: SessionQuery) -> str:
 
 
 def _of(counts: tuple[int, int], one: str) -> str:
-    return f"{counts[0]:,} of {counted(counts[1], one)}"
+    return f"{counts[0]:,} of {pluralize(counts[1], one)}"
 
 
 def _left_out(result: ViewerResult) -> Html | None:
     """What the run left out or lost, as its counts say; what the list can show of it is a link."""
     parts = [*_lacking(result)]
-    return tag("p", "Left out by the run: ", _comma_list(parts), ".", class_="quiet", id="left-out") if parts else None
+    return tag("p", "Left out by the run: ", comma_list(parts), ".", class_="quiet", id="left-out") if parts else None
 
 
 def _lacking(result: ViewerResult) -> Iterator[Child]:
@@ -111,12 +111,12 @@ def _lacking(result: ViewerResult) -> Iterator[Child]:
             )
             for code, count in islice(counts.items(), _REASONS)
         ]
-        yield together([f"{lack.what} (", _comma_list(why), ")"])
+        yield together([f"{lack.what} (", comma_list(why), ")"])
     if lost := result.counts["replies"]["lost"]:
-        many = counted(sum(lost.values()), "logged reply", "logged replies")
+        many = pluralize(sum(lost.values()), "logged reply", "logged replies")
         yield together([tag("a", many, href=address("/", only="lost")), f" ({_numbers(lost)})"])
     if others := result.counts["other_files"]:
-        yield f"{counted(sum(others.values()), 'file')} not read ({_numbers(others)})"
+        yield f"{pluralize(sum(others.values()), 'file')} not read ({_numbers(others)})"
 
 
 def _numbers(why: dict[str, int]) -> str:
@@ -125,11 +125,7 @@ def _numbers(why: dict[str, int]) -> str:
 
 
 def _filter(said: str, name: str, value: str, known: set[str]) -> Child:
-    return tag("a", said, href=address("/", **{name: value})) if value in known else escaped(said)
-
-
-def _comma_list(parts: list[Child]) -> Html:
-    return together([together((", ", each)) if number else each for number, each in enumerate(parts)])
+    return tag("a", said, href=address("/", **{name: value})) if value in known else escape(said)
 
 
 def _rows(result: ViewerResult, selection: SessionPage) -> Iterator[list[Child]]:
@@ -148,13 +144,13 @@ def _row(result: ViewerResult, row: dict[str, Any], *, is_first: bool) -> list[C
     counts: list[Child] = [each for name in ("error", "warning", "info") if (each := _count(row, name))]
     return [
         spaced(link, kind),
-        escaped(row["format"] or ""),
+        escape(row["format"] or ""),
         tag("span", short(row["model"] or "", 32), dir="auto"),
-        escaped(start),
+        escape(start),
         turns,
         tokens,
-        escaped(str(row["outcome"])),
-        _comma_list(counts) if is_first else "",
+        escape(str(row["outcome"])),
+        comma_list(counts) if is_first else "",
         f"{row['lost']:,}" if is_first and row["lost"] else "",
         tag("span", short(row["log"] or "", 48), dir="auto", title=short(row["log"] or "", 500)),
     ]
@@ -162,7 +158,7 @@ def _row(result: ViewerResult, row: dict[str, Any], *, is_first: bool) -> list[C
 
 def _count(row: dict[str, Any], name: str) -> Html | None:
     count = row[f"{name}s"]
-    return tag("span", f"{counted(count, name)}", class_=f"severity-{name}") if count else None
+    return tag("span", f"{pluralize(count, name)}", class_=f"severity-{name}") if count else None
 
 
 def _pages(query: SessionQuery, selection: SessionPage) -> Html | None:

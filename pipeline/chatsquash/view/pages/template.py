@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from chatsquash.core.marks import FLAGS
 from chatsquash.core.model import Json, Message
-from chatsquash.core.text import counted, escaped
+from chatsquash.core.text import escape, pluralize
 from chatsquash.pages.html.markup import Child, Html, tag, text
 from chatsquash.records.line import StoredRecord
 from chatsquash.view.conversation import Conversation
@@ -24,9 +24,9 @@ _NAMED = 100
 
 def template(shown: Conversation, rendered: Rendering, name: str) -> Html:
     """The page of a rendering."""
-    body: list[Child] = [*head(shown, "template", has_template=True)]
+    body: list[Child] = [*head(shown, "template")]
     if rendered.problem:
-        body.append(tag("p", f"The template raises {escaped(rendered.problem)}", class_="severity-error"))
+        body.append(tag("p", f"The template raises {escape(rendered.problem)}", class_="severity-error"))
         return page("template", shown.result, *body)
     note = (
         "Coloured text is trained on: each reply that stands behind exactly what the template gives at inference. "
@@ -40,7 +40,7 @@ def template(shown: Conversation, rendered: Rendering, name: str) -> Html:
 
 
 def _facts(rendered: Rendering, name: str) -> dict[str, Child]:
-    values: dict[str, Child] = {"template": escaped(name), "characters": f"{len(rendered.text):,}"}
+    values: dict[str, Child] = {"template": escape(name), "characters": f"{len(rendered.text):,}"}
     trained = sum(span.end - span.begin for span in rendered.spans)
     values["characters trained on"] = f"{trained:,}"
     if rendered.tokens is not None:
@@ -51,7 +51,7 @@ def _facts(rendered: Rendering, name: str) -> dict[str, Child]:
 
 def _untrue(shown: Conversation, rendered: Rendering) -> Iterator[Html]:
     if rendered.untrue:
-        many = counted(len(rendered.untrue), "reply does", "replies do")
+        many = pluralize(len(rendered.untrue), "reply does", "replies do")
         links = (
             tag("a", f"message {number:,}", href=message_url(shown, number))
             for number in map(shown.number, rendered.untrue[:_NAMED])
@@ -59,7 +59,9 @@ def _untrue(shown: Conversation, rendered: Rendering) -> Iterator[Html]:
         warning = f"{many} not stand behind what the template gives at inference, and need a sample of their own:"
         yield tag("p", spaced(warning, *links), class_="severity-warning")
     if rendered.unseen:
-        warning = f"{counted(rendered.unseen, 'reply', 'replies')} more were not looked at, since that takes too long."
+        warning = (
+            f"{pluralize(rendered.unseen, 'reply', 'replies')} more were not looked at, since that takes too long."
+        )
         yield tag("p", warning, class_="severity-warning")
 
 

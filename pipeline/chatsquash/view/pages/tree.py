@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from chatsquash.core.accounting import ReplyOutcome
-from chatsquash.core.text import counted, escaped, in_lines
+from chatsquash.core.text import escape, in_lines, pluralize
 from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.logs import Looked, NoLogError, Rows, SessionLogs
@@ -71,20 +71,21 @@ def parts(logs: SessionLogs, at: int, looked: Looked) -> list[LogPart]:
     return sorted(log_parts)
 
 
-def tree(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError, *, has_template: bool) -> Html:
+def tree(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError) -> Html:
     """The page of a session's tree."""
-    body: list[Child] = [*head(shown, "tree", has_template=has_template)]
+    body: list[Child] = [*head(shown, "tree")]
     if isinstance(looked, NoLogError):
-        body += [*_records(shown), tag("p", escaped(str(looked)))]
+        body += [*_records(shown), tag("p", escape(str(looked)))]
         return page("tree", shown.result, *body)
     log_parts = parts(logs, shown.at, looked)
     conversations = [node for part in log_parts for node in nodes(part)]
     replies = sum(len(node.replies) for node in conversations)
     names = dict.fromkeys(part.looked.log.shown for part in log_parts)
     body += [
-        facts({"log": escaped(", ".join(names)), "format": escaped(looked.format)}),
+        facts({"log": escape(", ".join(names)), "format": escape(looked.format)}),
         tag(
-            "p", f"{counted(len(conversations), 'conversation')}, {counted(replies, 'logged reply', 'logged replies')}."
+            "p",
+            f"{pluralize(len(conversations), 'conversation')}, {pluralize(replies, 'logged reply', 'logged replies')}.",
         ),
         _as_list(shown, conversations) if conversations else None,
         facts({kind: text for kind, text in _KINDS.items() if any(node.kind == kind for node in conversations)}),
@@ -103,17 +104,17 @@ def _records(shown: Conversation) -> Iterator[Html]:
         named = f"{row['file']}:{row['row']}" if row["file"] else str(row["outcome"])
         link = tag(
             "a",
-            escaped(named),
+            escape(named),
             href=url(shown.result, "s", row["at"]),
             aria_current="true" if row["at"] == shown.at else None,
         )
-        items.append(tag("li", spaced(link, escaped(str(row["kind"] or "")), _turns(row))))
+        items.append(tag("li", spaced(link, escape(str(row["kind"] or "")), _turns(row))))
     yield tag("h2", "Records of this session")
     yield tag("ul", *items)
 
 
 def _turns(row: dict[str, Any]) -> str | None:
-    return counted(row["turns"], "turn") if row["turns"] is not None else None
+    return pluralize(row["turns"], "turn") if row["turns"] is not None else None
 
 
 def _as_list(shown: Conversation, conversations: list[Node]) -> Html:
@@ -131,11 +132,7 @@ def _as_list(shown: Conversation, conversations: list[Node]) -> Html:
 
 
 def _items(
-    shown: Conversation,
-    below: dict[str | None, list[Node]],
-    parent: str | None,
-    seen: set[str],
-    level: int,
+    shown: Conversation, below: dict[str | None, list[Node]], parent: str | None, seen: set[str], level: int
 ) -> list[Html]:
     items: list[Html] = []
     for node in below.get(parent, []):
@@ -152,8 +149,8 @@ def _node(shown: Conversation, node: Node) -> Iterator[Child]:
     kind = "retry" if all(reply.kind == "retry" for reply in node.replies) else node.kind
     yield tag("strong", kind, class_="record" if is_in(shown, rows, node.replies) else None)
     lines = sorted({reply.line for reply in node.replies if reply.line < 1 << 60})
-    where = escaped(looked.log.shown) if looked.messages else in_lines(lines) if lines else ""
-    phrases = [counted(len(node.replies), "reply", "replies"), where, _times(looked, lines)]
+    where = escape(looked.log.shown) if looked.messages else in_lines(lines) if lines else ""
+    phrases = [pluralize(len(node.replies), "reply", "replies"), where, _times(looked, lines)]
     yield f": {', '.join(filter(None, phrases))}; "
     yield tag("span", *became(shown, rows, node.replies), class_="fate")
     yield ". "

@@ -12,7 +12,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, RepeatedViolation
 from chatsquash.core.times import Moment
 from chatsquash.formats import view
-from chatsquash.formats.agents.claude_code.paths import Origins, Path
+from chatsquash.formats.agents.claude_code.paths import ConversationPath, Origins
 from chatsquash.formats.agents.claude_code.rows import LogLine
 from chatsquash.formats.agents.claude_code.texts import kinds
 from chatsquash.formats.agents.claude_code.tree import LineTree
@@ -28,7 +28,7 @@ _UNREAD = Moment(0)
 """What stands for a time that was not looked at; no other is this very one."""
 
 
-class Snapshot(NamedTuple):
+class PromptSnapshot(NamedTuple):
     """The system prompt and the tools in force at the end of a conversation."""
 
     system: list[Json]
@@ -39,7 +39,7 @@ class Snapshot(NamedTuple):
     """The line that holds the system prompt."""
 
 
-def in_force(tree: LineTree, leaf: LogLine) -> Snapshot:
+def in_force(tree: LineTree, leaf: LogLine) -> PromptSnapshot:
     """Return the last system prompt and tools of a chain, up to the compaction that follows a line."""
     system, tools = list[Json](), list[Json]()
     line = None
@@ -51,7 +51,7 @@ def in_force(tree: LineTree, leaf: LogLine) -> Snapshot:
             system, line = [block for each in prompt if (block := _block(each))], row.line
         if isinstance(attachment.get("tools"), list):
             tools = [_tool(tool) for tool in objects(attachment["tools"]) if string(tool, "name")]
-    return Snapshot(system, tools, line)
+    return PromptSnapshot(system, tools, line)
 
 
 def _block(value: Json) -> Json:
@@ -72,7 +72,7 @@ def _tool(tool: Object) -> Object:
     return {**rest, "input_schema": schema}
 
 
-def conversation(path: Path, place: Origins, snapshot: Snapshot, known: FileReplies) -> Conversation:
+def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapshot, known: FileReplies) -> Conversation:
     """Build one conversation of a file."""
     turns = known.turns.messages(path.rows)
     system = view.messages(anthropic.system(snapshot.system))

@@ -16,7 +16,7 @@ from chatsquash.formats.values import at, objects, string
 _Place = tuple[int, int, int]
 
 
-class Path(Struct, frozen=True):
+class ConversationPath(Struct, frozen=True):
     """The lines of one conversation."""
 
     leaf: LogLine
@@ -32,9 +32,9 @@ class Path(Struct, frozen=True):
     """The compaction that it begins with."""
 
 
-def paths(tree: LineTree) -> list[Path]:
+def paths(tree: LineTree) -> list[ConversationPath]:
     """Return the path to the last line first, then those with replies that no later path contains."""
-    taken: list[Path] = []
+    taken: list[ConversationPath] = []
     passed: set[str] = set()
     begun: set[str] = set()
     leaves = sorted(tree.leaves, key=lambda row: (row.chain[0], -row.place))
@@ -58,7 +58,7 @@ def _says_more(tree: LineTree, leaf: LogLine, passed: set[str]) -> bool:
     return is_more
 
 
-def _path(tree: LineTree, leaf: LogLine, others: set[str]) -> Path:
+def _path(tree: LineTree, leaf: LogLine, others: set[str]) -> ConversationPath:
     walk = list(tree.upward(leaf))[::-1]
     begun = walk[0]
     compaction_here = tree.compactions.get((begun.chain, begun.era))
@@ -71,7 +71,7 @@ def _path(tree: LineTree, leaf: LogLine, others: set[str]) -> Path:
     kept_keys = set(whole.places_by_key)
     for row in walk:
         whole.add(row, None)
-    return Path(leaf, begun, whole.in_order(), kept_keys, begun.key in others, compaction)
+    return ConversationPath(leaf, begun, whole.in_order(), kept_keys, begun.key in others, compaction)
 
 
 class _PathLines:
@@ -126,7 +126,7 @@ class Origins(NamedTuple):
     """The ids of sub-agents that its calls began, and of these calls."""
 
 
-def places(tree: LineTree, taken: list[Path]) -> list[Origins]:
+def places(tree: LineTree, taken: list[ConversationPath]) -> list[Origins]:
     """Return the place of each conversation; a line that several share belongs to the first of them."""
     names = _names(taken)
     owners: dict[str, str] = {}
@@ -135,7 +135,7 @@ def places(tree: LineTree, taken: list[Path]) -> list[Origins]:
             if row.key not in path.kept:
                 owners.setdefault(row.key, name)
     begun = {path.begun.key: name for name, path in reversed(list(zip(names, taken, strict=True)))}
-    links = _Links(tree, owners, begun)
+    links = _OriginLinks(tree, owners, begun)
     placed = [_place(name, path, links) for name, path in zip(names, taken, strict=True)]
     began: dict[str | None, dict[str, str]] = {}
     for agent, (owner, call_id) in links.by_agent.items():
@@ -143,7 +143,7 @@ def places(tree: LineTree, taken: list[Path]) -> list[Origins]:
     return [place._replace(began=began.get(place.id, {})) for place in placed]
 
 
-def originals(taken: list[Path]) -> set[str]:
+def originals(taken: list[ConversationPath]) -> set[str]:
     """Return the first lines of replies, without copies of earlier ones and without what side requests repeat."""
     firsts: dict[object, LogLine] = {}
     aside: dict[object, LogLine] = {}
@@ -156,13 +156,13 @@ def originals(taken: list[Path]) -> set[str]:
     return {row.key for row in firsts.values() if row.chain not in aside or row.key in last}
 
 
-def is_aside(path: Path) -> bool:
+def is_aside(path: ConversationPath) -> bool:
     """Whether Claude Code made this request for itself: a summary, a suggestion or a side question."""
     is_inner, agent = path.begun.chain
     return is_inner and agent.startswith(_SIDE)
 
 
-def _names(taken: list[Path]) -> list[str]:
+def _names(taken: list[ConversationPath]) -> list[str]:
     """Name a sub-agent by its own id, others by the id of the last line; a single conversation has no name."""
     agents = Counter(path.begun.chain[1] for path in taken if not path.is_branch)
     names = []
@@ -173,7 +173,7 @@ def _names(taken: list[Path]) -> list[str]:
     return names
 
 
-def _place(name: str, path: Path, links: _Links) -> Origins:
+def _place(name: str, path: ConversationPath, links: _OriginLinks) -> Origins:
     if is_aside(path):
         return Origins(name, "side")
     if path.is_branch:
@@ -186,7 +186,7 @@ def _place(name: str, path: Path, links: _Links) -> Origins:
     return Origins(name, "main")
 
 
-class _Links:
+class _OriginLinks:
     """The links between conversations: owners of lines, and the calls that may have started sub-agents."""
 
     def __init__(self, tree: LineTree, owners: dict[str, str], begun: dict[str, str]) -> None:
@@ -216,7 +216,7 @@ class _Links:
         before = self._tree.last_reply(boundary)
         return self.owners.get(before.key) if before else None
 
-    def call_of(self, path: Path) -> tuple[str | None, str | None]:
+    def call_of(self, path: ConversationPath) -> tuple[str | None, str | None]:
         """Return the conversation and the call that started a sub-agent, by a result or by an equal prompt."""
         if known := self.by_agent.get(path.begun.chain[1]):
             return known

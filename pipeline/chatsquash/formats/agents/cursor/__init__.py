@@ -1,4 +1,4 @@
-"""Cursor's sessions: bubbles and blobs in the databases of the IDE and the CLI, and transcripts."""
+"""Cursor's sessions: bubbles in the database of the IDE, messages in those of the CLI, and transcripts."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
     data_by_id = {row["id"]: _bytes(row.get("data")) for row in blobs if isinstance(row.get("id"), str)}
     if last not in data_by_id:
         raise TurnError("the store has no blob for its latestRootBlobId")
-    reader = _Store(data_by_id)
+    reader = _BlobReader(data_by_id)
     first, fields = reader.list_of(last)
     lists = [first, *(earlier for blob in data_by_id if blob != last and (earlier := reader.earlier(blob)))]
     used = {ident: reader.message(ident) for each in lists for ident in each}
@@ -69,7 +69,7 @@ def _bytes(cell: Json) -> bytes:
     return cell if isinstance(cell, bytes) else b""
 
 
-class _Store:
+class _BlobReader:
     """Blobs by id; messages among them are parsed once."""
 
     def __init__(self, blobs: dict[str, bytes]) -> None:
@@ -170,7 +170,7 @@ _LONGEST = 10
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
-class Root(NamedTuple):
+class RootFields(NamedTuple):
     """The fields of a session's root."""
 
     references: list[bytes]
@@ -179,7 +179,7 @@ class Root(NamedTuple):
     """The numbers of its other fields, with how often each is there."""
 
 
-def root(data: bytes) -> Root | None:
+def root(data: bytes) -> RootFields | None:
     """Return the references in a message; ``None`` for anything else."""
     references, others, at = list[bytes](), Counter[int](), 0
     while at < len(data):
@@ -201,7 +201,7 @@ def root(data: bytes) -> Root | None:
         at = _past(data, at, kind)
         if not 0 < at <= len(data):
             return None
-    return Root(references, dict(sorted(others.items())))
+    return RootFields(references, dict(sorted(others.items())))
 
 
 def _past(data: bytes, at: int, kind: int) -> int:

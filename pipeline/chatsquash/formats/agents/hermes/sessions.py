@@ -26,7 +26,7 @@ class _FamilySession(NamedTuple):
     place: str
     line: int
     value: Object
-    rows: list[SessionMessage]
+    rows: list[PlacedMessage]
     link: SessionLink
 
 
@@ -61,7 +61,7 @@ def _read_session(place: int, line: int, value: Object) -> _FamilySession:
     rows = []
     for number, message in enumerate(logged):
         at = f"{where}, messages[{number}]"
-        rows.append(SessionMessage(at, messages.checked_message(at, message)))
+        rows.append(PlacedMessage(at, messages.checked_message(at, message)))
     return _FamilySession(where, line, value, rows, _link(value))
 
 
@@ -99,7 +99,7 @@ def _conversations(
     return made
 
 
-def _conversation(session: _FamilySession, era: SessionView, members: Object, unread: Unread) -> Conversation:
+def _conversation(session: _FamilySession, era: ModelView, members: Object, unread: Unread) -> Conversation:
     value, model = session.value, string(session.value, "model")
     prompt = string(value, "system_prompt")
     turns = [LoggedTurn(session.place, {"role": "system", "content": prompt}, Evidence(session.line))] if prompt else []
@@ -113,7 +113,7 @@ def _conversation(session: _FamilySession, era: SessionView, members: Object, un
     return load_conversation(openai_chat, turns, session_id=session.link.id or None, session_times=times, **members)
 
 
-class SessionMessage(NamedTuple):
+class PlacedMessage(NamedTuple):
     """A message and its place."""
 
     place: str
@@ -130,24 +130,24 @@ class SessionMessage(NamedTuple):
         return self.message.get("compacted") in (1, True)
 
 
-class SessionView(NamedTuple):
+class ModelView(NamedTuple):
     """What the model saw at one time."""
 
     kind: ConversationKind | None
     """``None``: that of the session."""
     number: int
     """That of the era, from 0 on."""
-    rows: list[SessionMessage]
+    rows: list[PlacedMessage]
     copied: frozenset[int]
     """The places of rows that were taken over from what a summary replaced."""
 
 
-def eras(rows: list[SessionMessage], before: list[SessionMessage], rewinds: int, unread: Unread) -> list[SessionView]:
+def eras(rows: list[PlacedMessage], before: list[PlacedMessage], rewinds: int, unread: Unread) -> list[ModelView]:
     """Return the last view, then those before compressions, then removed rows, then reviews.
 
     ``before`` are the rows of the session from whose compression this one comes.
     """
-    said = list[SessionMessage]()
+    said = list[PlacedMessage]()
     for row in rows:
         if is_said(row.message) or is_review(row.message):
             said.append(row)
@@ -156,7 +156,7 @@ def eras(rows: list[SessionMessage], before: list[SessionMessage], rewinds: int,
     spans = _spans(said)
     later = _later(spans)
     left: list[_RemovedRows] = []
-    views: list[SessionView] = []
+    views: list[ModelView] = []
     room = EntryBudget(len(rows))
     for number, span in enumerate(spans):
         is_last = number == len(spans) - 1
@@ -171,7 +171,7 @@ def eras(rows: list[SessionMessage], before: list[SessionMessage], rewinds: int,
 # What compressions in place did
 
 
-def _spans(rows: list[SessionMessage]) -> list[list[SessionMessage]]:
+def _spans(rows: list[PlacedMessage]) -> list[list[PlacedMessage]]:
     """Return the rows before each compression in place, and those from the last one on."""
     if all(row.is_active for row in rows):
         return [rows]
@@ -183,7 +183,7 @@ def _spans(rows: list[SessionMessage]) -> list[list[SessionMessage]]:
     return [passed, [row for row in rows if not row.is_compacted]] if passed else [rows]
 
 
-def _starts(rows: list[SessionMessage]) -> list[int]:
+def _starts(rows: list[PlacedMessage]) -> list[int]:
     """Return the places where a replacement begins: a summary, or copies of earlier rows."""
     met = set[bytes]()
     starts = list[int]()
@@ -198,7 +198,7 @@ def _starts(rows: list[SessionMessage]) -> list[int]:
     return starts
 
 
-def _later(spans: list[list[SessionMessage]]) -> set[int]:
+def _later(spans: list[list[PlacedMessage]]) -> set[int]:
     """Return the rows that are no longer sent but whose copies are."""
     later, met = set[int](), set[bytes]()
     for span in reversed(spans):
@@ -211,11 +211,11 @@ def _later(spans: list[list[SessionMessage]]) -> set[int]:
 
 
 def _with_reviews(
-    number: int, rows: list[SessionMessage], before: list[SessionMessage], room: EntryBudget, unread: Unread
-) -> list[SessionView]:
+    number: int, rows: list[PlacedMessage], before: list[PlacedMessage], room: EntryBudget, unread: Unread
+) -> list[ModelView]:
     """Return the rows without reviews, and each review after the rows that it is about."""
-    seen: list[SessionMessage] = []
-    reviews: list[SessionView] = []
+    seen: list[PlacedMessage] = []
+    reviews: list[ModelView] = []
     at = 0
     while at < len(rows):
         row = rows[at]
@@ -231,11 +231,11 @@ def _with_reviews(
             for _ in (row, *work):
                 unread.one("message of a review")
             continue
-        reviews.append(SessionView("side", number, [*seen, row, *work], _copied_places(seen, before)))
-    return [SessionView(None, number, seen, _copied_places(seen, before)), *reviews]
+        reviews.append(ModelView("side", number, [*seen, row, *work], _copied_places(seen, before)))
+    return [ModelView(None, number, seen, _copied_places(seen, before)), *reviews]
 
 
-def _copied_places(rows: list[SessionMessage], before: list[SessionMessage]) -> frozenset[int]:
+def _copied_places(rows: list[PlacedMessage], before: list[PlacedMessage]) -> frozenset[int]:
     """Return the places of replies at the beginning that were there before the summary."""
     known = {identity(row.message, with_time=False) for row in before}
     places_of = []
@@ -256,21 +256,21 @@ class _RemovedRows(NamedTuple):
 
     number: int
     """That of the era."""
-    before: list[SessionMessage]
+    before: list[PlacedMessage]
     """What stands before it, and maybe more."""
     prefix: int
     """How many of those stand before it."""
-    rows: list[SessionMessage]
-    passed: list[SessionMessage]
+    rows: list[PlacedMessage]
+    passed: list[PlacedMessage]
     """The rows that a summary before all of them replaced."""
 
 
 def _taken_back(
-    number: int, span: list[SessionMessage], kept_ids: set[int], passed: list[SessionMessage]
+    number: int, span: list[PlacedMessage], kept_ids: set[int], passed: list[PlacedMessage]
 ) -> list[_RemovedRows]:
     """Return the runs of removed rows, each with the rows before it."""
     runs: list[_RemovedRows] = []
-    before: list[SessionMessage] = []
+    before: list[PlacedMessage] = []
     is_open = False
     for row in span:
         is_before = id(row) in kept_ids
@@ -284,14 +284,14 @@ def _taken_back(
     return runs
 
 
-def _branches(runs: list[_RemovedRows], rewinds: int, room: EntryBudget, unread: Unread) -> list[SessionView]:
+def _branches(runs: list[_RemovedRows], rewinds: int, room: EntryBudget, unread: Unread) -> list[ModelView]:
     """Return removed runs with a reply, unless rows of several rewinds may follow each other."""
-    branches: list[SessionView] = []
+    branches: list[ModelView] = []
     for run in runs:
         has_reply = any(row.message["role"] == "assistant" for row in run.rows)
         if has_reply and len(runs) >= rewinds and room.take(run.prefix):
             rows = [*run.before[: run.prefix], *run.rows]
-            branches.append(SessionView("branch", run.number, rows, _copied_places(rows, run.passed)))
+            branches.append(ModelView("branch", run.number, rows, _copied_places(rows, run.passed)))
             continue
         for _ in run.rows:
             unread.one("message that was taken back")

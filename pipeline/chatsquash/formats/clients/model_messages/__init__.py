@@ -1,4 +1,4 @@
-"""ModelMessage arrays of the AI SDK, read and written: calls and results are parts of the content."""
+"""ModelMessage arrays, which the AI SDK sends and its servers keep: calls and results are parts of content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatsquash.formats.clients.model_messages.read import (
 )
 from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, own_members, thoughts
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
-from chatsquash.formats.evidence import Evidence, History, conversation, histories, numbers
+from chatsquash.formats.evidence import Evidence, MessageList, conversation, histories, numbers
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, objects, without
 from chatsquash.formats.writing import SPEAKERS, instructions_mark, text_of, with_tool_names
@@ -54,7 +54,7 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
     return [_conversation(chat) for chat in histories(objects, numbers(objects, lines), "role", "messages")]
 
 
-def _conversation(chat: History) -> Conversation:
+def _conversation(chat: MessageList) -> Conversation:
     turns = read(chat.turns)
     said = ((turn, Evidence(chat.lines[place], is_sampled=turn.role == "assistant")) for turn, place in turns)
     return conversation(said, {})

@@ -1,4 +1,4 @@
-"""ModelMessage JSON of Pydantic AI, read and written: requests and responses consist of parts."""
+"""Pydantic AI's ModelMessage JSON: requests and responses made of parts, instructions beside them."""
 
 from __future__ import annotations
 

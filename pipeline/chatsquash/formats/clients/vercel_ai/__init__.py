@@ -1,4 +1,4 @@
-"""UIMessage arrays of Vercel's AI SDK 4 to 7, read and written: a call and its result are one part."""
+"""Vercel's UIMessage arrays, as the AI SDK 4 to 7 keeps conversations: a call and its result are one part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatsquash.formats.clients.vercel_ai.metadata import (
     with_metadata,
 )
 from chatsquash.formats.clients.vercel_ai.read import DATA, ROLES, STEERING, VERSION_4, is_version_4, message_id, read
-from chatsquash.formats.evidence import Evidence, History, conversation, histories, moment, numbers
+from chatsquash.formats.evidence import Evidence, MessageList, conversation, histories, moment, numbers
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, objects, string, without
 from chatsquash.formats.writing import SPEAKERS, instructions_mark, native, text_of
@@ -56,7 +56,7 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
     return [_conversation(chat) for chat in histories(objects, numbers(objects, lines), "role", "messages")]
 
 
-def _conversation(chat: History) -> Conversation:
+def _conversation(chat: MessageList) -> Conversation:
     turns = ((turn, _evidence(chat.turns[place], turn, chat.lines[place])) for turn, place in read(chat.turns))
     holder = without(members(chat.holder), "messages")
     native = {PROVIDER: holder} if holder else {}
